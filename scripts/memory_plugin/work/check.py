@@ -11,6 +11,7 @@ from unicodedata import normalize
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
 from ..kernel.text.clean import plain
+from ..memories.gone_files import gone_files
 from ..memories.guard_file import files_problem
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import (
@@ -36,6 +37,7 @@ from ..memories.record import (
 from ..memories.relations import Link, named_keys, resolve
 
 _MAX_REASON = 300
+GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {
     "tags": MAX_LISTED,
@@ -87,6 +89,10 @@ def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[Store
         for stored in memories
         for rule, check in _CHECKS.items()
         for text in check(stored)
+    ]
+    found += [
+        StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON))
+        for one in gone_files(memories)
     ]
     return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 

@@ -340,7 +340,8 @@ def past_sessions(context: WorkContext) -> Check:
     """Report how many past sessions are indexed, and how many only the index still has."""
     name, limit = (
         "past sessions",
-        "Claude Code deletes transcripts after %d days" % cleanup_days(context.paths),
+        "Claude Code deletes transcripts after %d days (its setting cleanupPeriodDays)"
+        % cleanup_days(context.paths),
     )
     if not is_on(context):
         return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")

@@ -6,13 +6,16 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from ...kernel.text.clean import counted
-from ...memories.importing import Draft
+from ...kernel.text.clean import counted, plain
+from ...memories.import_records import Draft
+from ...memories.importing import STDIN
 from ...work.imports import (
     LEFT_OUT,
+    LOADED_ANYWAY,
     SAME_STORED,
     SKIPPED,
     WOULD_STORE,
+    by_reason,
     gather,
     shown_source,
     store_all,
@@ -20,7 +23,7 @@ from ...work.imports import (
 )
 from ..after_change import phrase_lines, print_notice
 from ..command_context import CommandContext
-from ..memory_input import add_category, add_scope
+from ..memory_input import add_category, add_scope, text_of
 from ..options import add_flag, require_existing
 
 HELP = "import notes, rule files, JSON, or another store"
@@ -31,6 +34,7 @@ EXAMPLES = """\
 """
 
 DONE, FAILED = 0, 1
+_MAX_NAMED, _MAX_PATH = 3, 200
 _SOURCE_SHARE = 4  # of the width of the terminal
 _OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
 
@@ -41,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
+        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store; - reads JSON Lines from standard input",
     )
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
@@ -55,10 +59,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
     In a terminal, the table is shown first and the user confirms.
     """
-    require_existing(*arguments.paths)
+    require_existing(*(path for path in arguments.paths if path != STDIN))
     with context.console.working("reading"):
+        given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
         found = gather(
-            arguments.paths, arguments.category or "", arguments.scope, context, everything=arguments.all
+            arguments.paths,
+            given,
+            arguments.category or "",
+            arguments.scope,
+            context,
+            everything=arguments.all,
         )
     drafts, others = found.drafts, found.others
     dry = arguments.dry_run
@@ -116,12 +126,9 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             rows.append([outcome, result["category"], source, result["title"]])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    reasons = Counter(result["reason"] for result in results if result["outcome"] == LEFT_OUT)
-    for reason, number in reasons.items():
-        console.paragraph("%s left out: %s; --all imports them too" % (counted(number, "rule"), reason))
+    for outcome, reason, sources in by_reason(results):
+        _print_reason(outcome, reason, sources, context)
     for result in results:
-        if result["outcome"] == SKIPPED:
-            console.error("%s: skipped: %s" % (result["source"], result["reason"]))
         for redaction in result.get("redacted", ()):
             console.line("redacted in %s, %s: %s" % (result["source"], redaction["field"], redaction["rule"]))
         for memory in result.get("similar", ()):
@@ -129,6 +136,20 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
             if memory["command"]:
                 console.line("  if the new one replaces it: " + memory["command"])
+
+
+def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
+    """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
+    if reason.endswith(LOADED_ANYWAY):
+        text = "%s left out: %s; --all imports them too"
+        context.console.paragraph(text % (counted(len(sources), "rule"), reason))
+    elif outcome == SKIPPED:
+        others = " and %d more" % (len(sources) - 1) if sources[1:] else ""
+        context.console.error("%s%s: skipped: %s" % (sources[0], others, reason))
+    else:
+        named = [plain(shown_source(source, context.paths.project_root), _MAX_PATH) for source in sources]
+        more = ", and %d more" % (len(named) - _MAX_NAMED) if named[_MAX_NAMED:] else ""
+        context.console.paragraph("left out: %s%s: %s" % (", ".join(named[:_MAX_NAMED]), more, reason))
 
 
 def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:
@@ -142,5 +163,5 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line(line)
     if counts["created"] + same and not approved:
         console.line(
-            "They await approval and are not recalled until then: memory accept --all in a terminal, or /memory:review in Claude Code"
+            "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
         )
