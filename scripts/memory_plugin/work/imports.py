@@ -146,10 +146,9 @@ class Gathered(NamedTuple):
 def gather(
     paths: list[str], given: str, kind: str, scope: str, context: WorkContext, *, everything: bool
 ) -> Gathered:
-    """Read every file below the paths; `given` is what standard input holds, and `kind` the category of entries
-    that name none, empty for one by their form.
+    """Read every file below the paths, and what standard input holds (`given`).
 
-    Taken titles are skipped, and unless `everything` is wanted, what Claude reads in every session anyway is left out.
+    `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped, and unless `everything` is wanted, what Claude reads in every session anyway is left out.
     """
     root = context.paths.project_root
     loaded = set() if everything else loaded_files(root)
