@@ -17,7 +17,7 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text.stem import stem
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import tokenize
-from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, NO, OPEN, STOP, Ask, ask_of, words_data
+from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, OPEN, STOP, Ask, ask_of, words_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -296,10 +296,9 @@ def _cut(text: str, limit: int) -> str:
     return text[: max(text.rfind(" ", 0, limit - 1), limit // 2)].rstrip() + "\u2026"
 
 
-def answer(text: str, now: float, rules: int, context: Context) -> Told:
-    """Return what Claude is told on a prompt; usually nothing. Raises SqliteError."""
-    ask = ask_of(text, now)
-    connection = open_sessions(index_path(context.paths), rules) if ask.level > NO else None
+def answer(ask: Ask, now: float, rules: int, context: Context) -> Told:
+    """Return what Claude is told on a prompt that may ask. Raises SqliteError."""
+    connection = open_sessions(index_path(context.paths), rules)
     if connection is None:
         return Told()
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NO, CUE, LIKELY, PLAIN = range(4)
 ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"
-_MAX_TEXT = 600  # characters: a longer prompt is work that is described, not a question about the past
+_MAX_TEXT = 300  # characters: a longer prompt is work that is described, not a question about the past
 _CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"', "\n"))
 _MAX_BETWEEN = 6  # words between an auxiliary and its participle
 _SHORT = 7  # words of a question without a verb

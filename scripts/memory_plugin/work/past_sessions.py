@@ -6,7 +6,6 @@ from time import time
 
 from ..kernel.files import os_error_text
 from ..kernel.sqlite import SqliteError
-from ..recall.gate import load_gate
 from ..recall.index_file import index_version
 from ..sessions.past import (
     WEAK,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
+    from ..sessions.past_ask import Ask
 
 _WAIT = 5.0  # seconds that a command waits for a process that fills the index
 
@@ -49,12 +49,12 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
-def answer_prompt(text: str, context: Context, problems: list[str]) -> Told:
-    """Return what Claude is told on a prompt that asks about past sessions; usually nothing."""
-    if not is_on(context) or load_gate().opts_out(text):
+def answer_ask(ask: Ask, context: Context, problems: list[str]) -> Told:
+    """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
+    if not is_on(context):
         return Told()
     try:
-        return answer(text, time(), index_version(), context)
+        return answer(ask, time(), index_version(), context)
     except (OSError, SqliteError) as error:
         problems.append("past sessions could not be searched: %s" % os_error_text(error))
         return Told()
