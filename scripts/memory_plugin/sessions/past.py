@@ -44,7 +44,7 @@ _PRIOR = 60.0  # exchanges that the background of general texts stands for
 _UNKNOWN = 0.15  # the share of exchanges that a word has that none has
 _FRESH, _FRESH_DAYS = 0.5, 14.0
 _DAY = 86400.0
-_SOME, WEAK, _LIKELY, _STRONG = 0.25, 0.34, 0.38, 0.47  # shares of the subject's words
+_LEAST, _SOME, WEAK, _LIKELY, _STRONG = 0.1, 0.25, 0.34, 0.38, 0.47  # shares of the subject's words
 _HIGH = 7.0  # a score that is enough with a smaller share
 _MAX_CHARACTERS = 1000  # of the block: 250 tokens
 _MAX_QUOTE, _MAX_REPLY = 72, 360
@@ -321,7 +321,7 @@ def _choose(ask: Ask, found: list[Exchange]) -> Told:
     if ask.kind == STOP or not ask.subject:
         found = _last_work(found)
     elif share < WEAK:
-        found = by_session(found)[:3]
+        found = by_session(found)[: 3 if share >= _LEAST else 0]
         return Told(found, [_pointer(each) for each in found])
     else:
         found = [each for each in found if not each.trivial] or found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import time
 
 from ..kernel.files import os_error_text
+from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..recall.index_file import index_version
 from ..sessions.past import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..sessions.past_ask import Ask
 
-_WAIT = 5.0  # seconds that a command waits for a process that fills the index
+_WAIT = 2.0  # seconds that a command waits for a process that fills the index
 
 
 def is_on(context: Context) -> bool:
@@ -45,6 +46,8 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return refresh(
             context.paths, context.settings.integer("sessions.history.days"), index_version(), wait
         )
+    except Busy:
+        return ["sessions are being indexed by another process, so some may be missing"] if wait else []
     except (OSError, SqliteError) as error:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
