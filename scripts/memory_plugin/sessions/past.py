@@ -318,7 +318,7 @@ def _choose(ask: Ask, found: list[Exchange]) -> Told:
         return Told()
     if ask.level == LIKELY and (share < _LIKELY or not ask.subject):
         return Told()
-    if ask.kind == STOP or not ask.subject:
+    if ask.kind == STOP or not share:  # nothing matches in the named time
         found = _last_work(found)
     elif share < WEAK:
         found = by_session(found)[: 3 if share >= _LEAST else 0]
