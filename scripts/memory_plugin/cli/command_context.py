@@ -82,7 +82,7 @@ class Approval(NamedTuple):
 
 def titled(action: str, titles: Sequence[str], noun: str = "memory") -> str:
     """Return an action with the number of things and their titles, at most five: "accept 2 memories: A, B"."""
-    from ..kernel.text.counted import counted
+    from ..kernel.text.clean import counted
     from ..memories.hygiene import shown_line
 
     named = ", ".join(shown_line(title, 80) for title in titles[:_MAX_NAMED])

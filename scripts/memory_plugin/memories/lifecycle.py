@@ -23,6 +23,7 @@ from .written_trust import Change, before_write, trust_written
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
+_BATCH = 100  # memories of an import, whose approval is recorded together
 
 
 class Removal(NamedTuple):
@@ -56,14 +57,20 @@ def save_all(
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
-    Raises OSError and Busy; the memories before the failing one remain stored.
+    The approval is recorded after every hundred, so that a process that is killed loses little of it. Raises OSError and Busy; the
+    memories before the failing one remain stored.
     """
     results: list[Written | InvalidMemory] = []
+    waiting: list[Change] = []
     try:
-        results.extend(_added(paths, store, data) for data in batch)
+        for data in batch:
+            results.append(added := _added(paths, store, data))
+            waiting += [] if isinstance(added, InvalidMemory) else [Change(added)]
+            if len(waiting) >= _BATCH:
+                batch_of, waiting = waiting, []
+                trust_written(paths, batch_of, approved, "import")
     finally:
-        written = [Change(result) for result in results if not isinstance(result, InvalidMemory)]
-        trust_written(paths, written, approved, "import")
+        trust_written(paths, waiting, approved, "import")
         writing.rebuild_index_md(store, all_memories(store))
     return results
 

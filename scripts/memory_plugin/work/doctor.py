@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Callable
 
 from ..kernel.files import error_text
-from ..kernel.text.counted import counted, inflected
+from ..kernel.text.clean import counted, inflected
 from ..memories.memory_files import PROJECT, USER, stores, why_not_read
 from ..memories.nearby import unread_nearby
 from ..memories.survey import CHANGED, Survey
@@ -33,6 +33,7 @@ FINDING_CHECKS = (
     (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
+    (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
     (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
     (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),

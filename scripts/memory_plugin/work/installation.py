@@ -25,8 +25,7 @@ from ..kernel.records import Records, ledger_names
 from ..kernel.settings.problems import problem_sentence
 from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
-from ..kernel.text.clean import plain
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse_scores import Outbox, scores_to_send
@@ -341,7 +340,8 @@ def past_sessions(context: WorkContext) -> Check:
     """Report how many past sessions are indexed, and how many only the index still has."""
     name, limit = (
         "past sessions",
-        "Claude Code deletes transcripts after %d days" % cleanup_days(context.paths),
+        "Claude Code deletes transcripts after %d days (its setting cleanupPeriodDays)"
+        % cleanup_days(context.paths),
     )
     if not is_on(context):
         return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")

@@ -8,17 +8,16 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from ...capture.candidate import is_candidate_id
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory
 from ...memories.memory_text import text_digests
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, load_trust
-from ...work.acceptance import pending_memories
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import holds_guard
-from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
+from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group, pending_memories
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
 from ..memory_view import guard_lines

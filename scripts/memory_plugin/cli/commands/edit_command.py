@@ -21,8 +21,7 @@ from ...memories.survey import (
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
-from ...work.draft import edit_draft
-from ...work.edit import NONE, chosen_successor, refuse_title, resupersede
+from ...work.edit import NONE, chosen_successor, edit_draft, refuse_title, resupersede
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
 from ..after_change import refresh_index
@@ -140,7 +139,8 @@ def _change(
     if arguments.title is not None:
         fixed["title"] = arguments.title
     if arguments.files is not None:
-        fixed["related_files"] = project_files(arguments.files, context.paths)
+        named = [name for name in arguments.files if name != NONE]
+        fixed["related_files"] = project_files(named, context.paths)
     if arguments.expires is not None:
         fixed["expires_at"] = arguments.expires or None
     content = _content(arguments, stored)

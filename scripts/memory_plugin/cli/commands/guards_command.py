@@ -8,8 +8,7 @@ from ...memories.guard import guard_in_words
 from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...memories.trust import PENDING
-from ...work.guards import LAST_TRUSTED, guard_rows, match_rows
-from ...work.memory_facts import guard_as_json
+from ...work.memory_facts import LAST_TRUSTED, guard_as_json, guard_rows, match_rows
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 

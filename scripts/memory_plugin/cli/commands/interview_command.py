@@ -14,7 +14,7 @@ from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from ...kernel.ledger import Ledger
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
@@ -195,7 +195,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ...work.similar import similar_to
+    from ...work.save import similar_to
     from ..after_change import refresh_index, similar_lines
 
     interview = _current(arguments, context, store)
@@ -240,7 +240,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
     from ...memories.memory_files import PROJECT
-    from ...work.titles import TakenTitles
+    from ...work.save import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)
     for memory in chosen:

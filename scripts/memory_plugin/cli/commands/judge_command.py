@@ -21,8 +21,7 @@ from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES
-from ...kernel.text.clean import terminal_safe
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
     FEATURES,
     KEPT_NOTHING,

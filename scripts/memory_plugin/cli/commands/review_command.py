@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from ...kernel.files import error_text
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
 from ..after_change import phrase_lines, refresh_index

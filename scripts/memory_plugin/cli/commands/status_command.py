@@ -8,8 +8,7 @@ from typing import Any
 
 from ...host.events import MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
 from ...memories.nearby import unread_nearby
 from ...memories.survey import NEW, Survey
