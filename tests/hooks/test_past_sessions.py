@@ -113,7 +113,7 @@ def test_the_doctor_counts_sessions_that_only_the_index_has(told: Project) -> No
     ]
     assert (
         check["text"]
-        == "3 sessions indexed, 0 of them only there; Claude Code deletes transcripts after 30 days"
+        == "3 sessions indexed, 0 of them only there; Claude Code deletes transcripts after 30 days (its setting cleanupPeriodDays)"
     )
 
 
