@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..sessions.past import Told
     from .entry import Event
 
+_STYLE = "memory: showed Claude a note on style about its last reply"
 _MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
@@ -47,6 +48,8 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     answer = Answer("prompt", answered_by="none")
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
+    if correction:
+        answer.record["style"] = True
     reminder = _reminder(prompt, context, problems)
     question = _question(prompt, context, problems)
     saved = _update_grant(prompt, context, problems)
@@ -67,8 +70,10 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
 
         start_refresh(context.paths)
     text = _composed([*parts, answer.block])
-    shown = past.receipt(context.settings.text("retrieval.receipt")) if past else ""
-    return event.output(text, "\n".join(filter(None, (saved, shown, answer.receipt, answer.notice))))
+    which = context.settings.text("retrieval.receipt")
+    shown = past.receipt(which) if past else ""
+    style = _STYLE if correction and which != "off" else ""
+    return event.output(text, "\n".join(filter(None, (saved, style, shown, answer.receipt, answer.notice))))
 
 
 def _composed(parts: list[str]) -> str:
