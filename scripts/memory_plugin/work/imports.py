@@ -148,7 +148,8 @@ def gather(
 ) -> Gathered:
     """Read every file below the paths, and what standard input holds (`given`).
 
-    `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped, and unless `everything` is wanted, what Claude reads in every session anyway is left out.
+    `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped, and
+    unless `everything` is wanted, what Claude reads in every session anyway is left out.
     """
     root = context.paths.project_root
     loaded = set() if everything else loaded_files(root)
