@@ -76,8 +76,10 @@ def _fill_in(
     answer.needs_refresh = lookup.needs_refresh
     if hits:
         from .decision import apply_feedback
+        from .named_files import mark_gone_files
 
         apply_feedback(hits, context)
+        mark_gone_files(hits, context.paths.project_root)
     judged = None
     if hits and is_on and lookup.answered_by == "fts5":
         new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]

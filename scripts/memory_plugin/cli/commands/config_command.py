@@ -70,7 +70,7 @@ _PROJECT = {
 _VERBS = {"set": "written to", "unset": "removed from"}
 # Where keys go, and whose texts are accepted unseen.
 _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
-_ONLY_IN_A_TERMINAL = "nothing was changed: %s is changed only in a terminal, outside Claude Code"
+_ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -225,11 +225,20 @@ def unknown_key(name: str) -> UsageError:
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
+def invalid_values(settings: Settings, *keys: str) -> list[str]:
+    """Return why the user's values of some keys are not used, a sentence each."""
+    prefixes = tuple(key + "." for key in keys)
+    return [
+        problem_sentence(problem)
+        for problem in settings.problems
+        if problem.kind == "value" and (problem.key + ".").startswith(prefixes)
+    ]
+
+
 def require_valid(settings: Settings, *keys: str) -> None:
     """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
-    for problem in settings.problems:
-        if problem.kind == "value" and (problem.key + ".").startswith(tuple(key + "." for key in keys)):
-            raise CommandError(problem_sentence(problem))
+    for problem in invalid_values(settings, *keys):
+        raise CommandError(problem)
 
 
 def keys_at(name: str, settings: Settings) -> list[str]:
