@@ -87,7 +87,7 @@ class Gate:
         self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
         self._followup = set(table["followup"]["words"].split())
         self._followup_starts = tuple(table["followup"]["starts"])
-        self._openers = set(table["followup"]["openers"].split())
+        self._openers = [[word] for word in table["followup"]["openers"].split()]
         self._enclitics = tuple(table["followup"]["enclitics"].split())
         self._not_typed = tuple(table["not_typed"]["starts"])
         self._opt_out_hints = table["opt_out"]["hints"].split()
@@ -125,7 +125,7 @@ class Gate:
             text.startswith(self._followup_starts)
             or not self._followup.isdisjoint(words)
             or (len(words) < _MIN_OF_TOPIC and effective_length(text) == len(text))
-            or words[0] in self._openers
+            or words[:1] in self._openers
             or any(len(word) > _MIN_OF_VERB and word.endswith(self._enclitics) for word in words)
         )
 
