@@ -106,5 +106,6 @@ def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Projec
     with open(project.state, "w", encoding="utf-8"):
         pass
     message = project.start().message
-    assert message.startswith("memory: nothing is recalled: ")
-    assert message.endswith("cannot be used (not a folder)")
+    assert message == (
+        "memory: nothing is recalled: the state folder cannot be used (not a folder); see: memory doctor"
+    )

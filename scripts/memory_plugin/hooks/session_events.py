@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from ..kernel.files import make_folder, os_error_text
-from ..kernel.text.clean import terminal_safe
 from ..work.status_line import FOLDER
 
 TYPE_CHECKING = False
@@ -55,10 +54,10 @@ def _why_unusable(paths: Paths) -> str:
     try:
         make_folder(paths.state_dir)
     except OSError as error:
-        return "%s cannot be used (%s)" % (terminal_safe(paths.state_dir), os_error_text(error))
+        return "the state folder cannot be used (%s); see: memory doctor" % os_error_text(error)
     if os.access(paths.state_dir, os.W_OK):
         return ""
-    return "%s cannot be written to by you" % terminal_safe(paths.state_dir)
+    return "you cannot write to the state folder; see: memory doctor"
 
 
 def _offer(context: Context) -> str:
@@ -155,6 +154,8 @@ def _settings_notice(settings: Settings, source: str) -> str:
         return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
+        from ..kernel.text.clean import terminal_safe
+
         return (
             "memory: %s cannot be read, so its settings have no effect; see: memory config check"
             % terminal_safe(unread[0])
