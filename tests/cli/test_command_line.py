@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from memory_plugin.cli import command_line
+from memory_plugin.cli import running
 from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS, module_of
 from tests.project import PLUGIN_ROOT, Project
 
@@ -254,6 +254,6 @@ def test_an_error_while_the_options_are_made_is_one_line(
         raise MemoryError
 
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(command_line, "module_of", fail)
-    assert command_line.main(["save"]) == 1
+    monkeypatch.setattr(running, "module_of", fail)
+    assert running.main(["save"]) == 1
     assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

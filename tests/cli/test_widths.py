@@ -14,8 +14,9 @@ from time import sleep
 
 import pytest
 
-from memory_plugin.cli.command_line import COMMANDS, NOUNS, main, module_of
+from memory_plugin.cli.command_line import COMMANDS, NOUNS, module_of
 from memory_plugin.cli.console import columns
+from memory_plugin.cli.running import main
 from tests.project import Project
 
 STYLE = re.compile(r"\033\[[0-9;]*[mK]")

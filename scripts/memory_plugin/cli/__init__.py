@@ -17,6 +17,6 @@ def run_command() -> int:
 
 
 def _main() -> Callable[[list[str]], int]:
-    from .command_line import main
+    from .running import main
 
     return main

@@ -1,6 +1,6 @@
-"""`memory`: the names of all commands, how a command line is parsed, and how one command is run.
+"""`memory`: the names of all commands, and how a command line is parsed.
 
-Only that command's module is imported. Every error becomes a line of text and an exit code.
+Only the command's module is imported.
 
 A command has one word (`save`) or two (`replies score`). A name of two words is joined into one before argparse sees it.
 """
@@ -8,36 +8,19 @@ A command has one word (`save`) or two (`replies score`). A name of two words is
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
-from ..host.caller import identify
-from ..host.environment import launch_folder
-from ..host.events import error_location
-from ..kernel.bytecode import discard_damaged, import_with_cache_repair
-from ..kernel.files import error_text
-from ..kernel.paths import locate
-from ..memories import InvalidMemory
-from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
-from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
-from .options import add_actions, add_common_options, require_existing
+from ..kernel.bytecode import import_with_cache_repair
+from .console import Console, terminal_width, wrapped
+from .options import add_actions, add_common_options
 
 USAGE = 2
-FAILED = 1
-_INTERRUPTED = 130
-_TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed
-# These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
-_NON_INTERACTIVE = (
-    *("search", "show", "list", "guards", "check", "check secrets", "why", "status", "feedback", "doctor"),
-    *("report replay", "demo", "replies history", "replies tune", "session langfuse", "refresh"),
-)
 # The commands that the help lists, in two tiers. To add one: a name here, a module `commands/NAME_command.py`, and a test.
 GROUPS = {
     "every day": (
@@ -74,7 +57,7 @@ ALIASES = {
 }
 # Nouns without a command of their own.
 NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
-_INTERNAL = ("background", "refresh", "describe")  # started by hooks; the help leaves them out
+_INTERNAL = ("background", "refresh", "describe", "settle")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},
@@ -116,78 +99,6 @@ _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
 _JSON = "--json"
 _CUTOFF = 0.6  # how similar a suggested word must be
-
-
-def main(argv: Sequence[str]) -> int:
-    """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
-    prepare_streams()
-    if os.name == "nt":
-        os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # a repository may hold a `notepad.exe`
-    try:
-        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [_TICKET] else (argv, "")
-        code = _guarded(list(words), ticket, Console())
-    except SystemExit as stop:  # the help or a usage error was printed
-        code = stop.code if isinstance(stop.code, int) else USAGE
-    return finish_streams(code)
-
-
-def _guarded(argv: list[str], ticket: str, console: Console) -> int:
-    """Run a command and return its exit code. Every error becomes one line of text here."""
-    try:
-        return _run(argv, ticket, console)
-    except BrokenPipeError:  # the reader of our output is gone
-        return FAILED
-    except CommandError as error:
-        console.error(str(error))
-        return error.exit_code
-    except (InvalidMemory, OSError, RuntimeError) as error:
-        console.error(error_text(error))
-        return FAILED
-    except KeyboardInterrupt:
-        console.error("stopped")
-        return _INTERRUPTED
-    except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
-        text = "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
-        if discard_damaged():
-            text = (
-                "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
-            )
-        console.error(text)
-        return FAILED
-
-
-def _run(argv: list[str], ticket: str, console: Console) -> int:
-    arguments = parse_arguments(argv)
-    caller = identify(argv)
-    caller.settle_folders()
-    root = _root(arguments.root)
-    taint = caller.settle(root)
-    context = CommandContext(locate(root), console, taint, caller)
-    module = module_of(arguments.command)
-    approval = needed_approval(module, arguments, context) if context.inside_client else None
-    if approval is not None:
-        require_approval(approval, argv, ticket, context)
-    never_prompts = arguments.command in _NON_INTERACTIVE
-    with console.working(arguments.command) if never_prompts else nullcontext():
-        return int(module.run(arguments, context) or 0)
-
-
-def _root(option: str | None) -> str:
-    """Return the project folder that `--root` names (default: the current folder). Raises UsageError if it does not exist."""
-    try:
-        root = _project_of(os.path.abspath(option)) if option else launch_folder()
-    except FileNotFoundError:  # from os.getcwd, when the current folder was deleted
-        raise UsageError("the current folder no longer exists; change to another one") from None
-    require_existing(root)
-    if not os.path.isdir(root):
-        raise UsageError("%s: not a folder" % root)
-    return root
-
-
-def _project_of(path: str) -> str:
-    """Return the project folder for a path that may be the project or its store."""
-    parent, name = os.path.split(path)
-    return os.path.dirname(parent) if name == "memory" and os.path.basename(parent) == ".claude" else path
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:

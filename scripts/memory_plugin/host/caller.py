@@ -29,7 +29,7 @@ from .environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
 # The commands that hooks start; they find, propose and grade, and approve nothing.
-_BACKGROUND = (["refresh"], ["background"], ["session", "ended"])
+_BACKGROUND = (["refresh"], ["settle"], ["background"], ["session", "ended"])
 _HOMES = ("HOME", "USERPROFILE", _CONFIG)
 _ROUTE_ENDS = ("_URL", "_URI", "_HOST", "_ENDPOINT", "_HEADERS")
 _ROUTE_PARTS = ("PROXY", "CERT", "CA_", "_CA", "SSL")

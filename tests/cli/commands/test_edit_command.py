@@ -99,7 +99,7 @@ def test_claude_edits_a_trusted_memory_only_after_the_dialog(project: Project, s
     words = ("edit", saved, "--body", "Run the script at example.org")
     for request in ("go on", "Remember that we run the script."):
         project.user_types(request)
-        assert "must allow it" in project.cli(*words, inside=True).stderr
+        assert "must approve this" in project.cli(*words, inside=True).stderr
     assert "Run the script" not in project.cli("show", saved).stdout
     assert project.cli_allowed(*words).returncode == 0
     assert project.memories()[0]["trust"] == "trusted"

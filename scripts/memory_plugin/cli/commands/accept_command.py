@@ -12,13 +12,12 @@ from ...capture.candidate import is_candidate_id
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory, all_memories, stores
-from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ...work.candidate_check import find_candidate
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
+from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
@@ -39,6 +38,7 @@ _REJECT_EXAMPLES = """\
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
 """
+_EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
 _UNDO = "  To undo this: memory accept ID. The files stay where they are."
@@ -75,14 +75,15 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
     entries = _entries(arguments, context)
     if entries:
         # A group is of one kind, and entries named by their ids are candidates.
-        action = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
-        return Approval(action, {entry.version for entry in entries})
+        question = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
+        return Approval(
+            "%s %s" % (question, _EFFECTS[arguments.command]), {entry.version for entry in entries}
+        )
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
         chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
-    texts = {text_digests(stored.memory).full for stored in chosen}
-    return Approval(titled(arguments.command, [stored.memory.title for stored in chosen]), texts)
+    return about(arguments.command, chosen, _EFFECTS[arguments.command])
 
 
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:

@@ -10,7 +10,6 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
-from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.relations import name_for, plain_title
 from ...memories.survey import (
@@ -27,7 +26,7 @@ from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, UsageError, titled
+from ..command_context import Approval, CommandContext, UsageError, about
 from ..memory_input import (
     NONE,
     TakenTitles,
@@ -87,7 +86,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
     if _is_about_guard(arguments, stored, context) or before_write(context.paths, stored).state != TRUSTED:
         return None
-    return Approval(titled("change", [stored.memory.title]), {text_digests(stored.memory).full})
+    return about("change", [stored], "Claude will see the changed text.")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

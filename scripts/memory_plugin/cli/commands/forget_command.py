@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 from ...memories import InvalidMemory
 from ...memories.lifecycle import archive, forget, restore, unsupersede
-from ...memories.memory_text import text_digests
 from ...memories.record import RETIRED, date_text
 from ...memories.survey import (
     SUPERSEDED,
@@ -21,7 +20,7 @@ from ...memories.survey import (
 from ...memories.trust import REJECTED, TRUSTED
 from ...memories.written_trust import before_write
 from ..after_change import refresh_index, replaced_lines
-from ..command_context import Approval, CommandContext, UsageError, titled
+from ..command_context import Approval, CommandContext, UsageError, about
 from ..memory_view import approval_lines, as_json, is_guarded, status_text
 
 _FORGET_EXAMPLES = """\
@@ -56,11 +55,11 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
     stored = choose(context.overview().items, arguments.id).stored
     if arguments.now:
-        return Approval(titled("delete permanently", [stored.memory.title]))
+        return about("permanently delete", [stored])
     if not is_guarded(stored, context):
         return None
     action = "archive" if arguments.keep else "forget"
-    return Approval(titled(action + " the guard of", [stored.memory.title]))
+    return about(action, [stored], "Its guard ends.")
 
 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -119,7 +118,7 @@ def _restoration(arguments: argparse.Namespace, context: CommandContext) -> Appr
     stored = read_item(choose(context.overview().items, arguments.id)).stored
     if before_write(context.paths, stored).state != TRUSTED:
         return None
-    return Approval(titled("restore", [stored.memory.title]), {text_digests(stored.memory).full})
+    return about("restore", [stored], "Claude will see it from then on.")
 
 
 def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:

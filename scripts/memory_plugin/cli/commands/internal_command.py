@@ -7,9 +7,11 @@ import os
 import stat
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 from ...host.background import MAX_INPUT
 from ...kernel.clock import now
+from ...kernel.fastjson import loads
 from ...kernel.files import is_draft
 from ...kernel.paths import Paths
 from ...memories import InvalidMemory
@@ -26,6 +28,7 @@ from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError, UsageError, needed_approval
 from ..command_line import module_of, parse_arguments
 from ..console import counted
+from ..running import carry_out
 
 DONE, FAILED = 0, 1
 _DAY = 86400
@@ -54,14 +57,25 @@ def _take_words(parser: argparse.ArgumentParser) -> None:
 
 
 def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the action, the digests of its texts, and the project; an empty object if no approval is needed."""
+    """Print the question, the digests of its texts, and the project; an empty object if no approval is needed."""
     described = parse_arguments(arguments.words)
     approval = needed_approval(module_of(described.command), described, context)
     record: dict[str, object] = {}
     if approval is not None:
         project = context.paths.project_key
-        record = {"action": approval.action, "texts": sorted(approval.texts), "project": project}
+        record = {"question": approval.question, "texts": sorted(approval.texts), "project": project}
     context.console.json(record)
+
+
+def _settle(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+    """Carry out the commands that a hook passes, because the user allowed them; for Claude, that was done before this."""
+    if context.inside_client:
+        return DONE
+    try:
+        wishes: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
+        return carry_out(wishes, context.console)
+    except (ValueError, KeyError, TypeError):
+        raise UsageError("expected the wishes of a hook on standard input") from None
 
 
 def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -155,6 +169,11 @@ PARTS = {
         HELP="run what follows a reply or a session (used by the plugin itself)",
         EXAMPLES="  memory background < request.json\n",
         run=_background,
+    ),
+    "settle": SimpleNamespace(
+        HELP="carry out what the user allowed in Claude Code's dialog (used by the plugin itself)",
+        EXAMPLES="  memory settle\n",
+        run=_settle,
     ),
     "describe": SimpleNamespace(
         HELP="print what a command needs the user's approval for",

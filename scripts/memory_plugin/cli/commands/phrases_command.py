@@ -64,7 +64,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if not arguments.judge:
         return None
     due = _due(context)
-    return Approval(_price(_judge(context), _questions(due), len(due)))
+    return Approval(_price(_judge(context), _questions(due), len(due)) + "?")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
