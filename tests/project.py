@@ -19,7 +19,7 @@ from tests.events import PLUGIN_ROOT, SCRIPTS, SESSION
 __all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
 IS_WINDOWS = os.name == "nt"
-INSIDE: dict[str, str | None] = {
+INSIDE: dict[str, Any] = {
     "CLAUDECODE": "1",
     "CLAUDE_CODE_SESSION_ID": SESSION,
 }  # as the client's Bash tool sets them

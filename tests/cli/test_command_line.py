@@ -46,7 +46,7 @@ def test_the_help_lists_the_commands_in_two_tiers(project: Project) -> None:
 
 def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
     listed = {name for group in GROUPS.values() for name in group}
-    assert set(COMMANDS) - listed - set(PAIRS) == {"describe", "background", "refresh"}
+    assert set(COMMANDS) - listed - set(PAIRS) == {"describe", "background", "refresh", "settle"}
     assert cli(project, "refresh")[0] == 0
 
 

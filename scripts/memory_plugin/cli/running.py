@@ -10,7 +10,7 @@ from contextlib import nullcontext, redirect_stdout
 from functools import partial
 from typing import Any
 
-from ..host.caller import identify
+from ..host.caller import Caller, identify
 from ..host.environment import launch_folder
 from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged
@@ -78,7 +78,7 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
 
 
 def _run(argv: list[str], ticket: str, console: Console) -> int:
-    arguments, context, module = _prepared(argv, console)
+    arguments, context, module = _prepared(argv, console, identify(argv))
     if not context.inside_client:
         return _started(arguments, context, module)
     if arguments.command != "describe":
@@ -91,10 +91,11 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     return 0
 
 
-def _prepared(argv: list[str], console: Console) -> tuple[argparse.Namespace, CommandContext, Any]:
+def _prepared(
+    argv: list[str], console: Console, caller: Caller
+) -> tuple[argparse.Namespace, CommandContext, Any]:
     """Return the arguments of a command line, its context and its module. Raises SystemExit and UsageError."""
     arguments = parse_arguments(argv)
-    caller = identify(argv)
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
@@ -116,23 +117,23 @@ def _settle(arguments: argparse.Namespace, context: CommandContext) -> None:
     for line in lines:
         context.console.error(line.removeprefix("memory: "))
     with redirect_stdout(sys.stderr) if arguments.json else nullcontext():
-        carry_out(allowed, context.console)
+        carry_out(allowed, context)
 
 
-def carry_out(wishes: list[dict[str, Any]], console: Console) -> int:
+def carry_out(wishes: list[dict[str, Any]], caller: CommandContext) -> int:
     """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed."""
     code, folder = 0, os.getcwd()
     for wish in wishes:
         try:
             os.chdir(str(wish["folder"]))
-            code = _guarded(partial(_run_allowed, wish, console), console) or code
+            code = _guarded(partial(_run_allowed, wish, caller), caller.console) or code
         finally:
             os.chdir(folder)
     return code
 
 
-def _run_allowed(wish: dict[str, Any], console: Console) -> int:
-    arguments, context, module = _prepared(as_texts(wish["words"]), console)
+def _run_allowed(wish: dict[str, Any], caller: CommandContext) -> int:
+    arguments, context, module = _prepared(as_texts(wish["words"]), caller.console, caller.caller)
     approval = needed_approval(module, arguments, context)
     if approval is not None and not set(as_texts(wish["texts"])).issuperset(approval.texts):
         raise CommandError(_CHANGED)

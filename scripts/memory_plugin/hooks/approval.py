@@ -1,6 +1,6 @@
 """Ask the user about a command of ours that needs approval, in the client's own permission dialog.
 
-Only a line that is nothing but such a command of this very program is asked about. The hook appends the number of a one-time ticket to
+Only a line that is nothing but such a command of our own program is asked about. The hook appends the number of a one-time ticket to
 it, so the command runs as the dialog shows it or refuses to run. Where nobody can be asked, the client does not run it.
 """
 
@@ -84,7 +84,7 @@ def command_words(line: str, folder: str = "") -> list[str]:
         program = os.path.join(folder, words[0])
     elif program == "memory":
         found = (os.path.join(folder, place, program) for place in os.get_exec_path())
-        program = next(filter(os.path.isfile, found), "")
+        program = next(filter(os.path.isfile, found), own)  # only commands have our folder on their PATH
     is_own = os.path.realpath(os.path.join(folder, program)) in (own, _SCRIPT)
     return words[1:] if is_own and OPTION not in words else []
 

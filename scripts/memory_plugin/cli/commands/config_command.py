@@ -105,7 +105,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, _MAX_VALUE) if arguments.action == "set" else ""
     meaning = keys()[name].description if name in keys() else ""
-    return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).rstrip())
+    return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -248,8 +248,7 @@ def _judge_notes(context: CommandContext, now: Settings) -> list[str]:
     for feature, (switch, _, _) in JUDGE_SWITCHES.items():
         if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
-            meaning = keys()[switch].description
-            notes.append(_JUDGE_ON % (feature, meaning, *caps))
+            notes.append(_JUDGE_ON % (feature, keys()[switch].description, *caps))
     return notes
 
 

@@ -73,7 +73,7 @@ def _settle(arguments: argparse.Namespace, context: CommandContext) -> int:  # n
         return DONE
     try:
         wishes: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
-        return carry_out(wishes, context.console)
+        return carry_out(wishes, context)
     except (ValueError, KeyError, TypeError):
         raise UsageError("expected the wishes of a hook on standard input") from None
 
