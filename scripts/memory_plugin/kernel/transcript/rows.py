@@ -34,7 +34,12 @@ _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
 _TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
 # A line of a patch that begins a file -> the tool of Claude Code that does the same.
-_PATCHES = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Edit"}
+_PATCHES = {
+    "*** Add File: ": "Write",
+    "*** Update File: ": "Edit",
+    "*** Delete File: ": "Edit",
+    "*** Move to: ": "Write",
+}
 _SHELL_TOOLS = ("exec_command", "shell_command", "shell", "local_shell")
 _EXIT = ("Process exited with code ", "Exit code: ")
 # Texts in the user's place that the agent adds begin with one of these.
