@@ -110,7 +110,7 @@ class Store:
             "import fcntl, glob, sys, time; file = open(glob.glob(sys.argv[1])[0], 'ab'); fcntl.flock(file, 2);"
             " print(flush=True); time.sleep(60)"
         )
-        path = os.path.join(self.environment["HOME"], ".claude", "lcars", "memory", "index", "*.heal")
+        path = os.path.join(self.environment["HOME"], ".claude", "lcars", "memory", "index", "*.lock")
         self.command("refresh")
         self.change()
         with subprocess.Popen([sys.executable, "-c", lock, path], stdout=subprocess.PIPE) as other:

@@ -10,6 +10,7 @@ import re
 import statistics
 import sys
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -152,6 +153,59 @@ def test_the_prompt_path_imports_next_to_nothing(
     assert bool(run.stdout) == recalls
     assert ("_sqlite3" in modules) == searches
     assert modules <= ALLOWED_IMPORTS | (sqlite if searches else set())
+
+
+def hot_modules() -> set[str]:
+    """Return the modules that pyproject.toml lists as imported while somebody waits for a hook, such as `hooks/entry`."""
+    with open(os.path.join(PLUGIN_ROOT, "pyproject.toml"), encoding="utf-8") as file:
+        (listed,) = re.findall(r'"!scripts/memory_plugin/\{(.*)\}\.py" = \["TC"\]', file.read())
+    return set(listed.split(","))
+
+
+def test_only_hot_modules_import_types_for_the_checker_alone() -> None:
+    """And the list names no module that is gone."""
+    names = {
+        path: os.path.relpath(path, PACKAGE)[:-3].replace(os.sep, "/")
+        for path in sources("scripts/memory_plugin")
+    }
+    users = {name for path, name in names.items() if "TYPE_CHECKING" in Path(path).read_text("utf-8")}
+    assert users - hot_modules() == set()
+    assert hot_modules() - set(names.values()) == set()
+
+
+LOADED = """
+import sys
+sys.path.insert(0, %r)
+from memory_plugin.hooks import run_hook
+run_hook(%r)
+sys.stderr.write(" ".join(name[14:].replace(".", "/") for name in sys.modules if name.startswith("memory_plugin.")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("UserPromptSubmit", {"prompt": "ok"}),
+        ("UserPromptSubmit", {"prompt": "Which database do we use for the billing service?"}),
+        ("SessionStart", {"source": "startup"}),
+        ("SubagentStart", {"agent_type": "general-purpose", "agent_id": "a"}),
+        ("PreToolUse", {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}),
+        (
+            "PostToolUseFailure",
+            {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "no billing"},
+        ),
+        ("Stop", {"last_assistant_message": "Done."}),
+    ],
+)
+def test_a_hook_that_somebody_waits_for_imports_hot_modules_only(
+    project: Project, event: str, fields: dict[str, object]
+) -> None:
+    project.save("Use Postgres for the billing database", "The billing service stores invoices in Postgres.")
+    code = LOADED % (os.path.join(PLUGIN_ROOT, "scripts"), event)
+    data = json.dumps(project.event(event, prompt_id="p", **fields)).encode()
+    loaded = project.process([project.python, "-I", "-S", "-c", code], data).stderr.split()
+    packages = {name for name in loaded if os.path.isdir(os.path.join(PACKAGE, name))}
+    assert {"hooks/entry", "kernel/fastjson"} <= set(loaded) - packages <= hot_modules()
 
 
 def test_no_module_is_long() -> None:

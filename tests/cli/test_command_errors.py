@@ -13,19 +13,19 @@ from tests.project import Project
 @pytest.mark.parametrize(
     "words",
     [
-        ["scan"],
-        ["score"],
+        ["check", "secrets"],
+        ["replies", "score"],
         ["import"],
         ["import", "--dry-run", "."],
-        ["calibrate"],
+        ["session", "calibrate"],
         ["evaluate", "--agreement"],
         ["evaluate", ".", "--pack"],
         ["evaluate", ".", "--rubric"],
-        ["rules", "check"],
+        ["evaluate", "rules", "check"],
         ["session", "signals"],
         ["session", "prepare"],
         ["session", "score"],
-        ["label", "--set", "tool_efficiency=1"],
+        ["session", "label", "--set", "tool_efficiency=1"],
         ["interview", "start", "billing", "--pack"],
         ["list", "--root"],
     ],
@@ -45,9 +45,9 @@ def test_a_missing_output_folder_is_reported_before_any_work(project: Project) -
     )
 
 
-@pytest.mark.parametrize("words", [["evaluate", "."], ["rules", "check"]])
+@pytest.mark.parametrize("words", [["evaluate", "."], ["evaluate", "rules", "check"]])
 def test_an_unknown_pack_lists_the_known_ones(project: Project, words: list[str]) -> None:
-    option = ["--pack"] if words[0] == "evaluate" else []
+    option = [] if "rules" in words else ["--pack"]
     code, _, err = cli(project, *words, *option, "nonsense")
     assert code == 2
     assert err.startswith("memory: nonsense: expected one of caregiving, ")
@@ -56,7 +56,14 @@ def test_an_unknown_pack_lists_the_known_ones(project: Project, words: list[str]
 
 @pytest.mark.parametrize(
     "words",
-    [["score"], ["evaluate"], ["import"], ["scan"], ["calibrate"], ["session", "signals"]],
+    [
+        ["replies", "score"],
+        ["evaluate"],
+        ["import"],
+        ["check", "secrets"],
+        ["session", "calibrate"],
+        ["session", "signals"],
+    ],
     ids=" ".join,
 )
 def test_a_named_pipe_does_not_block(project: Project, words: list[str]) -> None:
@@ -70,7 +77,7 @@ def test_a_named_pipe_does_not_block(project: Project, words: list[str]) -> None
 
 def test_an_error_of_the_disk_has_no_errno(project: Project) -> None:
     path = os.path.join(project.root, "a" * 300)
-    for words in (["score"], ["import"], ["calibrate"], ["evaluate"]):
+    for words in (["replies", "score"], ["import"], ["session", "calibrate"], ["evaluate"]):
         err = cli(project, *words, path)[2]
         assert "Errno" not in err
         assert err.count("\n") == 1

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from memory_plugin.cli import running
-from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS, module_of
+from memory_plugin.cli import command_line, commands
+from memory_plugin.cli.command_line import module_of
+from memory_plugin.host.commands import COMMANDS, DAILY, MORE, TABLE, second_words
 from tests.project import PLUGIN_ROOT, Project
 
 
@@ -20,7 +21,21 @@ def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]
     return run.returncode, run.stdout, run.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+FOLDER = os.path.dirname(commands.__file__)
+NOUNS = sorted({row.noun for row in TABLE if row.second and not row.background})
+
+
+def test_every_module_is_named_for_a_command_and_every_row_has_a_module() -> None:
+    modules = {name.removesuffix(".py") for name in os.listdir(FOLDER) if name.endswith("_command.py")}
+    assert {name.replace(" ", "_") + "_command" for name in COMMANDS} == modules
+
+
+def test_the_table_says_which_commands_need_approval() -> None:
+    asking = {name for name in COMMANDS if hasattr(module_of(name), "approval")}
+    assert asking == {row.name for row in TABLE if row.asks}
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if hasattr(module_of(name), "run")])
 def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
     module = module_of(command)
     code, out, err = cli(project, *command.split(), "--help")
@@ -36,34 +51,29 @@ def test_every_command_has_help_with_examples(project: Project, command: str) ->
 def test_the_help_lists_the_commands_in_two_tiers(project: Project) -> None:
     code, out, _ = cli(project, "--help", COLUMNS="80")
     assert code == 0
-    assert [line[:-1] for line in out.splitlines() if line.endswith(":")][2:] == list(GROUPS)
+    assert [line[:-1] for line in out.splitlines() if line.endswith(":")][2:] == [DAILY, MORE]
     listed = re.findall(r"^  (\w+) +[a-z]", out, re.MULTILINE)
-    assert [name for name in listed if name != "COMMAND"] == [
-        name for group in GROUPS.values() for name in group
-    ]
+    assert [name for name in listed if name != "COMMAND"] == [row.name for row in TABLE if row.group]
     assert max(map(len, out.splitlines())) <= 80
 
 
 def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
-    listed = {name for group in GROUPS.values() for name in group}
-    assert set(COMMANDS) - listed - set(PAIRS) == {"describe", "background", "refresh", "settle"}
+    listed = cli(project, "--help")[1]
+    for row in TABLE:
+        if row.background:
+            assert row.second not in second_words(row.noun)
+            assert re.search(r"^  %s " % row.name, listed, re.MULTILINE) is None
     assert cli(project, "refresh")[0] == 0
 
 
-@pytest.mark.parametrize(("old", "new"), ALIASES.items(), ids=ALIASES)
-def test_an_old_name_works_and_is_not_listed(project: Project, old: str, new: str) -> None:
-    assert cli(project, old, "--help") == cli(project, *new.split()[:2], "--help")
-    assert re.search(r"^  (memory )?%s " % old, cli(project, "--help")[1], re.MULTILINE) is None
-
-
-@pytest.mark.parametrize("noun", sorted({name.split()[0] for name in PAIRS}))
+@pytest.mark.parametrize("noun", NOUNS)
 def test_a_noun_lists_its_second_words(project: Project, noun: str) -> None:
-    words = [name.split()[1] for name in PAIRS if name.split()[0] == noun]
+    words = second_words(noun)
     out = cli(project, noun, "--help")[1]
     assert [
         word for word in words if not re.search(r"^ +(memory %s )?%s " % (noun, word), out, re.MULTILINE)
     ] == []
-    if noun in NOUNS:
+    if not hasattr(module_of(noun), "run"):
         code, out, err = cli(project, noun)
         assert (code, out) == (2, "")
         assert ", ".join(words) in err
@@ -98,8 +108,8 @@ def test_options_for_all_may_stand_between_the_words_of_a_name(project: Project)
         ["list", "--status", "lost"],
         ["accept"],
         ["accept", "x", "--all"],
-        ["scan", "--fix", "x"],
-        ["scan", "no-such-file"],
+        ["check", "secrets", "--fix", "x"],
+        ["check", "secrets", "no-such-file"],
         ["edit", "x", "--expires", "soon"],
         ["list", "--root", "no-such-folder"],
         ["list", "--root", os.devnull],
@@ -121,7 +131,7 @@ def test_a_usage_error_is_one_line_and_exit_code_2(project: Project, args: list[
         ["show", "x"],
         ["forget", "x"],
         ["restore", "x"],
-        ["archive", "x"],
+        ["forget", "x", "--keep"],
         ["edit", "x", "--title", "t"],
         ["accept", "x"],
     ],
@@ -254,6 +264,6 @@ def test_an_error_while_the_options_are_made_is_one_line(
         raise MemoryError
 
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(running, "module_of", fail)
-    assert running.main(["save"]) == 1
+    monkeypatch.setattr(command_line, "module_of", fail)
+    assert command_line.main(["save"]) == 1
     assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from memory_plugin.cli.commands.statusline_command import SHELLS
+from memory_plugin.cli.commands.config_completions_command import SHELLS
 from memory_plugin.memories.record import MAX_TITLE
 from tests.project import PLUGIN_ROOT, Project
 
@@ -32,10 +32,6 @@ from tests.project import PLUGIN_ROOT, Project
         (
             ["list", "--categry", "decision"],
             "unknown option '--categry'; did you mean --category? See `memory list --help`",
-        ),
-        (
-            ["replies", "tune", "--undo"],
-            "--undo was removed: restore the backup of your settings; see `memory",
         ),
         (["list", "--zzz"], "unknown option '--zzz'; see `memory list --help`"),
     ],

@@ -19,7 +19,7 @@ COMMANDS = (
     ["status"],
     ["why"],
     ["doctor"],
-    ["scores"],
+    ["replies", "history"],
     ["guards"],
     ["feedback"],
     ["report", "--text"],

@@ -48,7 +48,7 @@ def test_edit_does_not_give_a_memory_the_title_of_another(project: Project) -> N
     )
     assert titles(project) == ["MySQL for reports", TITLE]
     assert project.cli("edit", other, "--title", "mysql for Reports").returncode == 0
-    assert project.cli("archive", taken).returncode == 0
+    assert project.cli("forget", "--keep", taken).returncode == 0
     assert project.cli("edit", other, "--title", TITLE).returncode == 0
 
 

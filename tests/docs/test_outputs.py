@@ -117,7 +117,7 @@ def at_status_line(project: Project) -> str:
         "model": {"display_name": HOSTILE},
         "workspace": {"project_dir": project.root},
     }
-    run = project.cli("statusline", stdin=json.dumps(status))
+    run = project.cli("config", "statusline", stdin=json.dumps(status))
     return run.stdout + run.stderr
 
 

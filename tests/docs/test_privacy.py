@@ -38,7 +38,7 @@ def use_for_a_day(project: Project) -> Project:
         "PreToolUse", project.event("PreToolUse", tool_name="Read", tool_input={"file_path": "x.py"})
     )
     project.hook("Stop", project.event("Stop", last_assistant_message=PADDED, prompt_id="p9"))
-    project.cli("useful", "use-postgres-for-the-billing-database")
+    project.cli("feedback", "useful", "use-postgres-for-the-billing-database")
     talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
     project.cli("evaluate", "--gates-only", talk)
     transcript = write_transcript(

@@ -69,20 +69,20 @@ PROMISES = {
         ("You can test a judge with one small call.", "memory judge --help", "check"),
     ],
     "Replies": [
-        ("The rules find and count filler phrases.", "memory score filler.txt", "hope-helps"),
+        ("The rules find and count filler phrases.", "memory replies score filler.txt", "hope-helps"),
         (
             "Clear drift needs no judge, and a text of fewer than ten words is too short to escalate.",
-            "memory score filler.txt",
+            "memory replies score filler.txt",
             "no judge needed",
         ),
         (
             "Only complete words match, and quoted phrases do not count.",
-            "memory score quoted.txt --json",
+            "memory replies score quoted.txt --json",
             '"padding_count": 0',
         ),
         (
             "One or two phrases escalate to a judge.",
-            "memory score unsure.txt",
+            "memory replies score unsure.txt",
             "padding_range: a judge should see it",
         ),
         ("By default, only rules score replies.", "memory config show scoring.mode", "deterministic"),
@@ -104,15 +104,19 @@ PROMISES = {
         ),
         (
             "You can see the trend, the most frequent phrases and the effect of corrections.",
-            "memory scores",
+            "memory replies history",
             "No reply was scored",
         ),
         (
             "You can see where judge and rules disagree, and which new patterns are proposed.",
-            "memory tune",
+            "memory replies tune",
             "No change to the rules is proposed",
         ),
-        ("You can fit the escalation gate to your own replies.", "memory tune --help", "--thresholds"),
+        (
+            "You can fit the escalation gate to your own replies.",
+            "memory replies tune --help",
+            "--thresholds",
+        ),
     ],
     "Sessions": [
         (
@@ -132,15 +136,19 @@ PROMISES = {
         ),
         (
             "Your own scores are stored next to the scorer's.",
-            "memory label --current --set goal_achievement=complete --json",
+            "memory session label --current --set goal_achievement=complete --json",
             '"label": "complete"',
         ),
         (
             "Agreement between you and the scorer is reported with intervals.",
-            "memory calibrate --help",
+            "memory session calibrate --help",
             "how well the scorer agrees",
         ),
-        ("Scores can go to Langfuse, which needs seven score configs.", "memory langfuse --help", "setup"),
+        (
+            "Scores can go to Langfuse, which needs seven score configs.",
+            "memory session langfuse --help",
+            "setup",
+        ),
         ("Grading on request has its own cost cap.", "memory config show judge.caps.request_usd", "2.0"),
     ],
     "Interviews": [

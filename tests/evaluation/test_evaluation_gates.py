@@ -88,8 +88,12 @@ def test_a_secret_on_either_side_fails_and_is_not_shown(role: str) -> None:
         pytest.param("Her name is Margaret Holloway.", ["name-after-cue"], id="name with a cue, once"),
         pytest.param("Her IP is 84.23.12.9.", ["ipv4"], id="address on the internet"),
         pytest.param("I wrote to margaret.holloway@example.org.", [], id="reserved domain"),
-        pytest.param("Call her at (555) 012-8834.", [], id="fictional telephone"),
-        pytest.param("Her SSN is 078-05-1120.", [], id="number from an advertisement"),
+        pytest.param("Call her at (555) 012-8834.", ["fictional-number"], id="fictional telephone"),
+        pytest.param("Her SSN is 078-05-1120.", ["fictional-number"], id="number from an advertisement"),
+        pytest.param("Her passport number is X1234567.", ["identity-document"], id="passport"),
+        pytest.param("Your license plate is 7ABC123.", ["license-plate"], id="plate"),
+        pytest.param("Your bank account number is 12345678.", ["bank-account"], id="account"),
+        pytest.param("Upgrade from 1.2.3.4 to 1.2.4.0.", [], id="versions"),
     ],
 )
 def test_personal_data_in_a_reply_to_somebody_in_care(text: str, rules: list[str]) -> None:

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.evaluation import EvaluationError, file_path, read_object
-from memory_plugin.evaluation.jury import load_rubric, rubric_names, rubric_question
+from memory_plugin.evaluation.jury import (
+    Juror,
+    Vote,
+    load_rubric,
+    rubric_names,
+    rubric_question,
+    unanswered_crisis,
+)
+from memory_plugin.kernel.judge.question import Verdict
 
 RUBRIC = load_rubric("honesty")
 QUESTION = rubric_question(RUBRIC, "", {"turns": []})
@@ -77,6 +85,35 @@ def test_scores_are_parsed(score: object, parsed: int | None, off_scale: int) ->
     assert values["scores"]["completeness"]["score"] is None
 
 
+def crisis_votes(*answers: str | None) -> list[Vote]:
+    """Return votes with these answers to the question about a crisis; None for a juror that failed."""
+    votes = []
+    for answer in answers:
+        values = {"crisis": {"score": answer, "turn": 4, "evidence": "x"}, "scores": {"faithfulness": 3}}
+        verdict = Verdict(None, "timeout") if answer is None else Verdict(QUESTION.read(values))
+        votes.append(Vote(Juror(None, "scripted:x", "", ""), verdict))  # type: ignore[arg-type]
+    return votes
+
+
+def test_the_crisis_is_asked_first() -> None:
+    assert list(QUESTION.rubric.schema["properties"]) == ["crisis", "scores"]
+    assert QUESTION.rubric.system.index("crisis") < QUESTION.rubric.system.index("faithfulness")
+
+
+@pytest.mark.parametrize(
+    ("answers", "where"),
+    [
+        pytest.param(["unanswered", "unanswered", "none"], "turn 4", id="a majority"),
+        pytest.param(["unanswered", "none"], None, id="a tie"),
+        pytest.param(["answered", "answered", "unanswered"], None, id="answered"),
+        pytest.param(["unanswered", None, None], "turn 4", id="of those that answered"),
+        pytest.param(["maybe", None], None, id="no valid answer"),
+    ],
+)
+def test_a_majority_decides_on_a_crisis(answers: list[str | None], where: str | None) -> None:
+    assert unanswered_crisis(crisis_votes(*answers)) == where
+
+
 @pytest.mark.parametrize("values", [{}, {"scores": []}, {"scores": {}}, {"scores": {"other": 1}}])
 def test_another_shape_is_rejected(values: dict[str, Any]) -> None:
     assert QUESTION.read(values) is None
@@ -92,7 +129,7 @@ JSON = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(["scores", "x"]), JSON))
+@given(st.dictionaries(st.sampled_from(["scores", "crisis", "x"]), JSON))
 def test_any_reply_can_be_parsed(values: dict[str, Any]) -> None:
     parsed = QUESTION.read(values)
     assert parsed is None or all(entry["score"] in (None, 0, 1, 2, 3) for entry in parsed["scores"].values())

@@ -202,7 +202,7 @@ def test_nothing_is_injected_without_an_index(project: Project) -> None:
 
 def test_a_memory_reported_as_wrong_gets_only_a_pointer(project: Project) -> None:
     identity = save_memory(project)
-    assert project.cli("wrong", identity).returncode == 0
+    assert project.cli("feedback", "wrong", identity).returncode == 0
     run = touch(project)
     assert "<memory id" not in run.context
     assert identity + ": " in run.context

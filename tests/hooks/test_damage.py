@@ -188,7 +188,7 @@ def test_a_lock_held_by_another_process_does_not_delay_the_prompt(recalling: Pro
         "the store": os.path.join(
             locks, next(name for name in os.listdir(locks) if name.startswith("project-"))
         ),
-        "the lock of the index": index_file(recalling) + ".heal",
+        "the lock of the index": index_file(recalling) + ".lock",
         "the ledger": os.path.join(recalling.state, "recalls.jsonl"),
         "the events": os.path.join(recalling.state, "events.jsonl"),
     }[which]

@@ -288,7 +288,7 @@ def test_a_recently_used_memory_is_listed_before_a_newer_one(stored: Project) ->
     put(stored, first, memory("Log as JSON", "One object a line.", updated_at="2020-01-01T00:00:00Z"))
     stored.cli("accept", "--all")
     assert stored.start().context.split("\n")[-2] == "Log as JSON"
-    assert stored.cli("useful", first).returncode == 0
+    assert stored.cli("feedback", "useful", first).returncode == 0
     context = stored.start().context.split("\n")
     assert context.index("Log as JSON") < context.index(TITLE)
 

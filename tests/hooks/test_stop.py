@@ -120,7 +120,7 @@ def test_the_reply_is_read_from_the_transcript_if_the_event_lacks_it(project: Pr
 
 
 def test_nothing_is_written_when_scoring_is_off(project: Project) -> None:
-    own_settings(project, scoring={"enabled": False})
+    own_settings(project, scoring={"mode": "off"})
     assert stop(project, PADDED) == Run(0, "", "")
     assert project.ledger("scores") == []
 

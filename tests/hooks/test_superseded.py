@@ -90,7 +90,7 @@ def test_archiving_the_only_record_of_a_replacement_restores_the_older_memory(
 ) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
     project.cli("accept", new)
-    assert "%s, which it had replaced, is recalled again" % old in project.cli("archive", new).stdout
+    assert "%s, which it had replaced, is recalled again" % old in project.cli("forget", "--keep", new).stdout
     assert "MySQL 5" in recalled(project)
 
 

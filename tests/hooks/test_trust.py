@@ -189,7 +189,7 @@ def test_saving_forgetting_and_restoring_take_effect_on_the_next_prompt(mine: Pr
     assert recalled(mine, WHICH) == ""
     assert mine.cli("restore", name).returncode == 0
     assert "7777" in recalled(mine, WHICH)
-    assert mine.cli("archive", name).returncode == 0
+    assert mine.cli("forget", "--keep", name).returncode == 0
     assert recalled(mine, WHICH) == ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.quick_import import AHEAD
-from memory_plugin.recall.pipeline import PRELOADED_MODULES
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import PLUGIN_ROOT
 
 SHOW = """
 import sys
@@ -89,52 +86,46 @@ def test_with_other_cache_files_python_imports_alone(package: Path, options: tup
     assert load_details(package, *options)[0] == "SourceFileLoader"
 
 
-COUNTED = """
+RELATIVE = """
 import sys
 sys.path.insert(0, %r)
-import memory_plugin.hooks
-from memory_plugin.kernel.quick_import import _Finder, import_ahead, install
+from memory_plugin.kernel.quick_import import install
 install()
-listed, asked, find = %r, [], _Finder.find_spec
-_Finder.find_spec = lambda self, name, *rest: asked.append(name[14:]) or find(self, name, *rest)
-import_ahead(listed)
-print(*asked)
+from threading import Thread
+def use():
+    from memory_plugin.text_part.user import LOADERS
+    print(*LOADERS)
+if %r:
+    thread = Thread(target=use)
+    thread.start()
+    thread.join()
+else:
+    use()
 """
-WARM = """
-import sys
-sys.path.insert(0, %r)
-for name in %r.split():
-    __import__("memory_plugin." + name)
-"""
-LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " " + PRELOADED_MODULES}
-
-
-@pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
-def test_modules_imported_ahead_come_after_their_own_imports(listed: str) -> None:
-    """Else a statement in it would import that the long way. It loads from cache files alone, so a first process writes them."""
-    scripts = os.path.join(PLUGIN_ROOT, "scripts")
-    codes = (WARM % (scripts, listed), COUNTED % (scripts, listed))
-    commands = [[sys.executable, "-I", "-S", "-c", code] for code in codes]
-    runs = [subprocess.run(one, capture_output=True, encoding="utf-8", check=True) for one in commands]
-    assert runs[1].stdout.split() == listed.split()
-
-
-IMPORTED = """
-import sys
-sys.path.insert(0, %r)
-from memory_plugin.kernel import quick_import
-quick_import.import_ahead = lambda names: None
-from memory_plugin.hooks import run_hook
-run_hook(%r)
-sys.stderr.write(" ".join(name[14:] for name in sys.modules if name.startswith("memory_plugin.")))
+USER = """
+from . import sample
+from .sample import VALUE
+from ..other import circle
+from ..other.circle import BACK
+try:
+    from .sample import MISSING
+except ImportError as error:
+    reason = str(error)
+assert "cannot import name 'MISSING'" in reason
+assert BACK == VALUE == 1
+LOADERS = [type(module.__spec__.loader).__name__ for module in (sample, circle)]
 """
 
 
-@pytest.mark.parametrize("event", AHEAD)
-def test_only_modules_that_an_event_needs_are_imported_ahead(project: Project, event: str) -> None:
-    given = project.event(
-        event, prompt="ok", source="startup", tool_name="Read", tool_input={"file_path": "a"}
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_relative_imports_do_what_python_does(package: Path, *, in_thread: bool) -> None:
+    """Of modules and of names in them, in a circle, of a missing name, and in another thread, which takes Python's way."""
+    (package / "other").mkdir()
+    (package / "other" / "__init__.py").write_text("", encoding="utf-8")
+    (package / "other" / "circle.py").write_text(
+        "from ..text_part import user\nBACK = user.VALUE\n", encoding="utf-8"
     )
-    code = IMPORTED % (os.path.join(PLUGIN_ROOT, "scripts"), event)
-    run = project.process([sys.executable, "-I", "-S", "-c", code], json.dumps(given).encode())
-    assert set(AHEAD[event].split()) - set(run.stderr.split()) == set()
+    (package / "text_part" / "user.py").write_text(USER, encoding="utf-8")
+    command = [sys.executable, "-I", "-S", "-c", RELATIVE % (str(package.parent), in_thread)]
+    runs = [subprocess.run(command, capture_output=True, encoding="utf-8", check=True) for _ in range(2)]
+    assert [run.stdout.split() for run in runs] == [["SourceFileLoader"] * 2, ["_Finder"] * 2]

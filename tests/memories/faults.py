@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 
-from memory_plugin.cli.running import main
+from memory_plugin.cli.command_line import main
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.grants import grant
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
@@ -41,9 +41,9 @@ COMMANDS: dict[str, list[str]] = {
     "accept": ["accept", "theirs"],
     "accept all": ["accept", "--all"],
     "reject": ["reject", "theirs"],
-    "archive": ["archive", "mine"],
-    "promote": ["promote", "MEMORY.md#1"],
-    "scan fix": ["scan", "--fix"],
+    "archive": ["forget", "--keep", "mine"],
+    "promote": ["import", "promote", "MEMORY.md#1"],
+    "scan fix": ["check", "secrets", "--fix"],
     "forget": ["forget", "mine"],
     "forget now": ["forget", "mine", "--now"],
     "forget of a pending one": ["forget", "theirs"],

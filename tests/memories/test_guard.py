@@ -122,3 +122,24 @@ def test_a_guard_counts_as_content() -> None:
 )
 def test_guard_in_words_explains_action_and_condition(given_guard: Guard, words: str) -> None:
     assert guard_in_words(given_guard) == words
+
+
+@pytest.mark.parametrize(
+    ("written", "command"),
+    [
+        ("Bash(npm install:*)", "npm install"),
+        ("npm install:*", "npm install"),
+        ("npm install *", "npm install"),
+        ("npm install*", "npm install*"),
+        ("rm -rf /*", "rm -rf /*"),
+    ],
+)
+def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
+    guard = parse_guard({"commands": [written], "files": ["Edit(gen/**)"]})
+    assert guard is not None
+    assert (guard.commands, guard.files) == ((command,), ("gen/**",))
+
+
+def test_a_star_in_the_program_is_refused() -> None:
+    with pytest.raises(InvalidGuard, match="beginning of one command"):
+        parse_guard({"commands": ["np* install"]})

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.guard_file import (
     GuardFile,
+    alternatives,
     covers,
     guard_file_path,
     paths_below,
     pattern_problem,
     saved_rows,
     write_guard_file,
+    written_out,
 )
 from tests.project import Project
 from tests.recall.store_files import at_home
@@ -249,3 +251,43 @@ def test_a_path_counts_as_written_and_with_links_resolved(tmp_path: Path) -> Non
     assert paths_below(root, "a.sql", os.path.join(root, "db")) == ["db/a.sql"]
     assert paths_below(root, str(tmp_path / "elsewhere.sql"), root) == []
     assert paths_below(root, root, root) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "written"),
+    [
+        ("gen/**/*.{ts,js}", ["gen/**/*.ts", "gen/**/*.js"]),
+        ("{a,b}/{c,{d,e}}", ["a/c", "b/c", "a/d", "a/e", "b/d", "b/e"]),
+        ("{{cookiecutter.name}}/x", ["{{cookiecutter.name}}/x"]),
+        (r"\{a,b\}", [r"\{a,b\}"]),
+        ("{a,b}" * 7, []),
+    ],
+)
+def test_braces_are_written_out_as_in_a_shell(pattern: str, written: list[str]) -> None:
+    assert sorted(set(alternatives(pattern))) == sorted(written)
+
+
+def test_brackets_are_also_part_of_a_name() -> None:
+    forms = written_out("app/[id]/page.{ts,tsx}")
+    assert any(covers(form, "app/[id]/page.tsx") for form in forms)
+    assert any(covers(form, "app/i/page.ts") for form in forms)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(
+            "!gen/**",
+            "{a,b",
+            "{1..3}.txt",
+            "src/@(a|b).ts",
+            "[[:alpha:]].ts",
+            r"gen\api",
+            "~/gen/*",
+            "a/../b",
+        ),
+        *("Read(gen/**)", "{a,b}" * 7),
+    ],
+)
+def test_what_a_pattern_cannot_hold_is_refused(pattern: str) -> None:
+    assert pattern_problem(pattern)

@@ -71,11 +71,28 @@ def test_it_can_be_built_anew(paths: Paths, store: Store, put: Put) -> None:
 
 
 @pytest.mark.parametrize("odd", ["folder", "link", "pipe"])
-def test_an_index_that_cannot_be_written_stops_no_save(paths: Paths, store: Store, odd: str) -> None:
+def test_an_index_that_is_no_file_is_kept_and_stops_no_save(paths: Paths, store: Store, odd: str) -> None:
     save(paths, store, "First")
     path = os.path.join(store.root, "index.md")
     os.unlink(path)
     {"folder": os.mkdir, "link": lambda p: os.symlink("/dev/full", p), "pipe": os.mkfifo}[odd](path)
+    before = os.lstat(path)
     save(paths, store, "Second")
     assert find(store, "second").memory.title == "Second"
-    assert odd == "folder" or len(index(store)) == 4
+    assert os.path.samestat(os.lstat(path), before)
+
+
+@pytest.mark.parametrize(
+    "text", ["# Memory Index\n\n- how we deploy\n", "our notes", "# Team\n\n- [a](b.md)\n"]
+)
+def test_an_index_that_people_wrote_is_kept(paths: Paths, store: Store, text: str) -> None:
+    os.makedirs(store.root)
+    path = os.path.join(store.root, "index.md")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    save(paths, store, "Use Postgres")
+    rebuild_index_md(store, all_memories(store))
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == text
+    with open(os.path.join(store.root, ".gitignore"), encoding="utf-8") as file:
+        assert "index.md" not in file.read()

@@ -82,7 +82,7 @@ def test_tool_calls_of_both_kinds_share_one_limit(project: Project) -> None:
         tell(paths, FAILURE, "two")
         assert left(project, paths, tool={"max_per_session": 9}) == 5
         assert left(project, paths, tool={"max_per_session": 3}) == 0
-        assert left(project, paths, tool={"enabled": False}) == 0
+        assert left(project, paths, tool={"max_per_session": 0}) == 0
         assert left(project, paths, enabled=False) == 0
 
 

@@ -205,7 +205,7 @@ def test_two_refreshes_never_run_at_once(project: Project, monkeypatch: pytest.M
     monkeypatch.setattr(index_refresh, "_LOCK_WAIT", 0.05)
     with at_home(project) as paths:
         fully(paths)
-        with FileLock(index_path(paths) + ".heal", 0.0), pytest.raises(Busy):
+        with FileLock(index_path(paths) + ".lock", 0.0), pytest.raises(Busy):
             fully(paths)
 
 

@@ -251,7 +251,11 @@ def rows(paths: Paths, name: str, kind: str) -> list[dict[str, Any]]:
 def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
     assert grade(paths, ONE_PHRASE, answer([[0, True]], [])) == ""
     (row,) = rows(paths, "scores", "judged")
-    assert (row["agrees"], row["phrases"], row["why"]) == (True, [["praise-opening", True]], "escalated")
+    assert (row["agrees"], row["phrases"], row["why"]) == (
+        True,
+        [["praise-opening", True]],
+        "escalated",
+    )
     assert rows(paths, "judge-overrides", "override") == []
 
 
@@ -259,8 +263,8 @@ def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
     ("verdict", "cleared", "missed", "agrees"),
     [
         pytest.param(answer([[0, False]], []), ["praise-opening"], [], False, id="a phrase cleared"),
-        pytest.param(answer([[0, True]], [[20, 30]]), [], [[20, 30]], True, id="a passage missed"),
-        pytest.param(answer([[0, True]], [], SyA=2), [], [], True, id="another dimension"),
+        pytest.param(answer([[0, True]], [[20, 30]]), [], [[20, 30]], False, id="a passage missed"),
+        pytest.param(answer([[0, True]], [], SyA=2), [], [], False, id="another dimension"),
         pytest.param(
             answer([[0, False]], [], VDet=2),
             ["praise-opening"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from memory_plugin.replies.tuning import (
     fit_thresholds,
     gate_advice,
     is_outside,
+    measured_replies,
     propose_pack,
     study_scores,
 )
@@ -37,6 +39,12 @@ PHRASE = "It bears keeping in view that"
 def study(paths: Paths) -> TuningStudy:
     """Return the study of all scores."""
     return study_scores(read_scores(paths)[0], load_filler_rules(paths.state_dir))
+
+
+def advice(paths: Paths) -> str:
+    """Return the advice on the gate under the shipped settings."""
+    replies = measured_replies(read_scores(paths)[0])
+    return gate_advice(study(paths), replies, EscalationThresholds(settings()))
 
 
 def append_verdicts(paths: Paths, rule: str, *fillers: bool) -> None:
@@ -74,7 +82,7 @@ def test_advice(paths: Paths, agreeing: int, of: int, word: str) -> None:
     for number in range(of):
         append_score(paths, str(number), escalate=True)
         append_judged(paths, str(number), agrees=number < agreeing)
-    assert word in gate_advice(study(paths))
+    assert word in advice(paths)
 
 
 def test_a_reply_whose_phrases_got_no_verdict_does_not_count(paths: Paths) -> None:
@@ -83,30 +91,42 @@ def test_a_reply_whose_phrases_got_no_verdict_does_not_count(paths: Paths) -> No
         append_judged(paths, str(number), agrees=False)
     found = study(paths)
     assert found.agreement.n == 0
-    assert "needs 20" in gate_advice(found)
+    assert "needs 20" in advice(paths)
 
 
 @pytest.mark.parametrize(
-    ("gate", "agrees", "command"),
+    ("gate", "agrees", "measures", "others", "command"),
     [
-        ("padding_range", True, "padding_range [1,1]"),
-        ("padding_range", False, "padding_range [1,3]"),
-        ("borderline_density", True, "density_margin 0.02"),
-        ("borderline_density", False, "density_margin 0.05"),
-        ("mixed_signal", True, "thresholds.preamble 30"),
-        ("mixed_signal", False, "thresholds.preamble 15"),
+        ("padding_range", True, {"padding_count": 1}, {}, "padding_range [2,2]"),
+        ("padding_range", True, {"padding_count": 2}, {}, "padding_range [1,1]"),
+        ("padding_range", False, {"padding_count": 1}, {"padding_count": 3}, "padding_range [1,3]"),
+        ("borderline_density", True, {"density": 0.415}, {}, "density_margin 0.02"),
+        ("borderline_density", False, {"density": 0.43}, {"density": 0.395}, "density_margin 0.05"),
+        ("mixed_signal", True, {"preamble_words": 28}, {}, "thresholds.preamble 30"),
+        ("mixed_signal", False, {"preamble_words": 22}, {"preamble_words": 16}, "thresholds.preamble 15"),
+        pytest.param("padding_range", False, {"padding_count": 1}, {}, "", id="no value changes anything"),
     ],
 )
-def test_advice_names_the_setting_that_made_replies_escalate(
-    paths: Paths, gate: str, agrees: bool, command: str
+def test_advice_names_a_value_that_changes_how_many_escalate(
+    paths: Paths,
+    gate: str,
+    agrees: bool,
+    measures: dict[str, Any],
+    others: dict[str, Any],
+    command: str,
 ) -> None:
     for number in range(21):
-        append_score(
-            paths, str(number), padding_count=1, matches=[[0, 3, "thanks"]], escalate=True, gate=gate
-        )
+        append_score(paths, str(number), **{"density": 0.6, **measures}, escalate=True, gate=gate)
         append_judged(paths, str(number), phrases=[["thanks", agrees]], agrees=agrees)
-    advice = gate_advice(study(paths))
-    assert "memory config set scoring.escalation." + command in advice
+        append_score(paths, "other %d" % number, **{"density": 0.6, **others})
+    assert ("memory config set scoring.escalation." + command in advice(paths)) is bool(command)
+
+
+def test_a_dimension_that_rules_cannot_see_counts_as_a_difference(paths: Paths) -> None:
+    for number in range(21):
+        append_score(paths, str(number), padding_count=1, escalate=True, gate="padding_range")
+        append_judged(paths, str(number), phrases=[["thanks", True]], levels={"SyA": 3, "EpAd": 3})
+    assert study(paths).agreement == share(0, 21)
 
 
 def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:

@@ -84,7 +84,11 @@ CASES: list[Any] = [
     ("an edit of a written file", [*tool(1, "Write", file_path="/p/a.py", content="x"), *tool(2, "Edit", **EDIT)], {}),
     ("tests that pass", [*bash(1, "pytest", "3 passed")], {"tests_passed": [1]}),
     ("tests that fail", [*bash(1, "pytest", "Exit code 1\n1 failed", failed=True)], {"tests_failed": [1], "errors": [1]}),
-    ("tests through a pipe", [*bash(1, "pytest | tail -3", "3 passed")], {"tests_unknown": [1]}),
+    ("tests whose summary a pipe shows", [*bash(1, "pytest | tail -3", "3 passed")], {"tests_passed": [1]}),
+    ("tests through a pipe", [*bash(1, "pytest | tail -3", "tests/test_a.py ...")], {"tests_unknown": [1]}),
+    ("tests through a filter", [*bash(1, "npx mocha | grep passing", "  3 passing")], {"tests_unknown": [1]}),
+    ("tests that were all skipped", [*bash(1, "pytest", "5 skipped in 0.1s")], {"tests_unknown": [1]}),
+    ("tests with a number in a title", [*bash(1, "npx jest", " \u2713 shows 2 errors\nTests: 1 passed, 1 total")], {"tests_passed": [1]}),
     ("failing tests through a pipe", [*bash(1, "pytest | tail -3", "1 failed, 2 passed")], {"tests_failed": [1]}),
     ("a test that is named like a pipe", [*bash(1, "pytest -k 'a || b'", "3 passed")], {"tests_passed": [1]}),
     ("tests in the background", [*bash(1, "pytest", "Command running in background", run_in_background=True)], {"tests_unknown": [1]}),
@@ -113,7 +117,7 @@ CASES: list[Any] = [
 
 
 DESCRIPTIONS: list[Any] = [
-    ("the result of a test runner", "tests_unknown", bash(1, "pytest | tail -2", "...\n\n3 passed in 1s\n"),
+    ("the result of a test runner", "tests_passed", bash(1, "pytest | tail -2", "...\n\n3 passed in 1s\n"),
      "pytest | tail -2 -> 3 passed in 1s"),
     ("the line that explains a failure", "errors", bash(1, "make", "Exit code 2\nChecking 3 files\nfatal: no upstream", failed=True),
      "Bash: make -> fatal: no upstream"),

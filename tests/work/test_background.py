@@ -50,7 +50,7 @@ def test_no_refresh_is_started_while_another_is_running(
     monkeypatch.setattr(background, "start", lambda _: True)
     with at_home(project) as paths:
         os.makedirs(os.path.dirname(index_path(paths)))
-        with FileLock(index_path(paths) + ".heal", 0.0):
+        with FileLock(index_path(paths) + ".lock", 0.0):
             assert not background.start_refresh(paths)
 
 

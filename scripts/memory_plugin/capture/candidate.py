@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..kernel.clock import iso, now, now_iso
+from ..kernel.context import Context
 from ..kernel.data import load_data, read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
+from ..kernel.paths import Paths
 from ..kernel.text.clean import block, plain
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import tokenize
 from ..memories import InvalidMemory
 from ..memories.hygiene import clean_text
-from ..memories.record import body_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ..kernel.context import Context
-    from ..kernel.paths import Paths
-    from ..memories.record import Memory
+from ..memories.record import Memory, body_text
 
 HINTS = ("mistake", "guard")  # about a stored memory; there is nothing to save or to compare
 _KEYED_BY_TITLE = ("solved_error", *HINTS)

@@ -33,7 +33,7 @@ from .candidate import (
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statements import find_statements
+from .statement_judge import Ask, judge_statements
 
 Check = Callable[[list[Candidate]], Coverage]  # compares candidates with the stored memories
 MayUse = Callable[[str], bool]  # whether a prompt may be read: a person typed it and did not opt out
@@ -56,16 +56,23 @@ class Progress(NamedTuple):
     found: int
 
 
-def capture_turn(transcript: str, may_use: MayUse, check: Check, context: Context) -> int:
+def capture_turn(
+    transcript: str, may_use: MayUse, check: Check, context: Context, ask: Ask | None = None
+) -> int:
     """Save the candidates in the last turn of a transcript, read from its end; return how many are new. Raises OSError."""
     origin = now_origin(context.session)
     turns = turns_since_prompt(transcript)
-    candidates = [candidate for turn in turns for candidate in _statements_in(turn, origin, may_use)]
+    candidates = [candidate for turn in turns for candidate in _statements_in(turn, origin, may_use, ask)]
     return keep(candidates, check, context)
 
 
 def capture_session(
-    transcript: str, may_use: MayUse, check: Check, context: Context, watch: SectionWatch
+    transcript: str,
+    may_use: MayUse,
+    check: Check,
+    context: Context,
+    watch: SectionWatch,
+    ask: Ask | None = None,
 ) -> int:
     """Save the candidates in a whole transcript, or as much of it as the deadline allows; return how many are new.
 
@@ -76,7 +83,7 @@ def capture_session(
     """
     candidates: list[Candidate] = []
     with open_transcript(transcript) as file:
-        for candidate in candidates_in(file, may_use, context.session, watch):
+        for candidate in candidates_in(file, may_use, context.session, watch, ask):
             candidates.append(candidate)
             if not context.deadline.remaining():
                 break
@@ -102,7 +109,11 @@ def keep(found: list[Candidate], check: Check, context: Context) -> int:
 
 
 def candidates_in(
-    file: IO[bytes], may_use: MayUse, session: str = "", sections: SectionWatch | None = None
+    file: IO[bytes],
+    may_use: MayUse,
+    session: str = "",
+    sections: SectionWatch | None = None,
+    ask: Ask | None = None,
 ) -> Iterator[Candidate]:
     """Yield the candidates in an open transcript, turn by turn; without `session`, its id is read from the rows."""
     reader = Reader(file)
@@ -110,23 +121,24 @@ def candidates_in(
     for turn in reader:
         origin = Origin(session or reader.totals.session, turn.number, turn.time or now_origin("").time)
         if not reader.totals.chain:  # in a sub-agent's transcript, Claude writes the prompts
-            yield from _statements_in(turn, origin, may_use)
+            yield from _statements_in(turn, origin, may_use, ask)
             if sections is not None and turn.prompt and may_use(turn.prompt):
                 sections.count(without_private(turn.prompt))
         for error in watch.solved(turn):
             yield from _solved(error, origin)
 
 
-def _statements_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]:
-    """Yield the lasting statements that the user typed in a turn."""
-    for user_text in turn.user_texts:
-        if user_text.kind != PROMPT or user_text.suggested or not may_use(user_text.text):
-            continue
-        for statement in find_statements(user_text.text):
-            finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)
-            candidate = new_candidate(finding, statement.text, origin)
-            if candidate is not None:
-                yield candidate
+def _statements_in(
+    turn: Turn, origin: Origin, may_use: MayUse, ask: Ask | None = None
+) -> Iterable[Candidate]:
+    """Yield the lasting statements that the user typed in a turn; `ask` puts what rules are unsure of to a judge."""
+    typed = [text.text for text in turn.user_texts if text.kind == PROMPT and not text.suggested]
+    prompts = list(filter(may_use, typed))
+    for statement in judge_statements(prompts, ask):
+        finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)
+        candidate = new_candidate(finding, statement.text, origin, statement.title)
+        if candidate is not None:
+            yield candidate
 
 
 def _solved(error: SolvedError, origin: Origin) -> Iterable[Candidate]:

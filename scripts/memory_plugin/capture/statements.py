@@ -28,7 +28,7 @@ from .statement_model import (
 
 _MAX_PROMPT = 20_000
 _MAX_PARAGRAPH = 900
-_MAX_SENTENCE = 320
+MAX_SENTENCE = 320
 _MAX_LIST_ITEMS = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -60,13 +60,17 @@ _NOTE = (
 
 
 class Statement(NamedTuple):
-    """A statement with its kind and category, the id of the rule or cue that decided them, and its strength from 0 to 1."""
+    """A statement with its kind and category, the id of the rule or cue that decided them, and its strength from 0 to 1.
+
+    `title` is the judge's; empty without one.
+    """
 
     text: str
     kind: str
     category: str
     rule: str
     strength: float
+    title: str = ""
 
 
 class SentencePattern(NamedTuple):
@@ -224,7 +228,7 @@ def _sentences(text: str) -> list[str]:
         else:
             pieces.append(piece)
     sentences = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
-    return [sentence for sentence in sentences if MIN_SENTENCE <= len(sentence) <= _MAX_SENTENCE]
+    return [sentence for sentence in sentences if MIN_SENTENCE <= len(sentence) <= MAX_SENTENCE]
 
 
 @cache

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Callable
 
 from ..kernel.bytecode import import_with_cache_repair
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Callable
 
 
 def run_command() -> int:
@@ -17,6 +14,6 @@ def run_command() -> int:
 
 
 def _main() -> Callable[[list[str]], int]:
-    from .running import main
+    from .command_line import main
 
     return main

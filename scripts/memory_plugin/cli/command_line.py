@@ -1,6 +1,6 @@
-"""`memory`: the names of all commands, and how a command line is parsed.
+"""`memory`: how a command line is parsed, and how one command is run.
 
-Only the command's module is imported.
+Only that command's module is imported. Every error becomes a line of text and an exit code.
 
 A command has one word (`save`) or two (`replies score`). A name of two words is joined into one before argparse sees it.
 """
@@ -8,97 +8,166 @@ A command has one word (`save`) or two (`replies score`). A name of two words is
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stdout
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
-from ..kernel.bytecode import import_with_cache_repair
-from .console import Console, terminal_width, wrapped
-from .options import add_actions, add_common_options
+from ..host.caller import Caller, identify
+from ..host.commands import COMMANDS, DAILY, MORE, TABLE, second_words
+from ..host.environment import launch_folder
+from ..host.events import error_location
+from ..kernel.bytecode import discard_damaged, import_with_cache_repair
+from ..kernel.fastjson import as_texts
+from ..kernel.files import error_text
+from ..kernel.paths import locate
+from ..memories import InvalidMemory
+from ..memories.tickets import FOLDER, OPTION, settle
+from ..work.context import WorkError
+from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
+from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
+from .options import add_actions, add_common_options, require_existing
 
 USAGE = 2
-# The commands that the help lists, in two tiers. To add one: a name here, a module `commands/NAME_command.py`, and a test.
-GROUPS = {
-    "every day": (
-        *("save", "search", "show", "list", "edit", "forget", "review", "accept", "status", "why"),
-        *("feedback", "doctor"),
-    ),
-    "more": (
-        *("restore", "reject", "guards", "import", "capture", "check", "demo", "report", "replies"),
-        *("session", "interview", "evaluate", "judge", "config"),
-    ),
-}
-# Commands of two words, and the old name of each: its module still has that name, and it works as a hidden alias.
-PAIRS = {
-    "check text": "hygiene",
-    "check secrets": "scan",
-    "check phrases": "phrases",
-    "config statusline": "statusline",
-    "config completions": "completions",
-    "evaluate rules": "rules",
-    "import promote": "promote",
-    "replies score": "score",
-    "replies history": "scores",
-    "replies tune": "tune",
-    "report replay": "replay",
-    "session calibrate": "calibrate",
-    "session label": "label",
-    "session langfuse": "langfuse",
-}
-ALIASES = {
-    **{old: name for name, old in PAIRS.items()},
-    "archive": "forget --keep",
-    "useful": "feedback useful",
-    "wrong": "feedback wrong",
-}
-# Nouns without a command of their own.
-NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
-_INTERNAL = ("background", "refresh", "describe", "settle")  # started by hooks; the help leaves them out
-LISTED = tuple(name for group in GROUPS.values() for name in group)
-COMMANDS = {  # name: module
-    **{name: name + "_command" for name in LISTED if name not in NOUNS},
-    **{name: old + "_command" for name, old in PAIRS.items()},
-    **dict.fromkeys(_INTERNAL, "internal_command"),
-    **dict.fromkeys(("replies score", "replies history"), "replies_command"),
-    "check text": "scan_command",
-    "evaluate rules": "evaluate_command",
-    "config completions": "statusline_command",
-    "import promote": "import_command",
-    "reject": "accept_command",
-    "restore": "forget_command",
-    "session label": "calibrate_command",
-    "show": "list_command",
-    "why": "status_command",
-}
-_REMOVED_OPTIONS = {  # of earlier versions; see docs/upgrading.md
-    "review --by": "the groups are made by author",
-    "report replay --limit": "it shows ten differences, and all with --json",
-    "evaluate --subject": "scenarios are gone",
-    "evaluate --runs": "scenarios are gone",
-    "evaluate --markdown": "--report writes the same",
-    "interview --format": "it prints one document, or everything with --json",
-    "interview --setup": "put the elements into a pack",
-    "judge --keep-address": "the command prints how to save the address",
-    "replies tune --undo": "restore the backup of your settings",
-    "replies score --type": "give the message with --user",
-    "session --again": "a session is graded again when it or the rubric has changed",
-    "session calibrate --folder": "it reads this project's sessions",
-    "session calibrate --sessions": "it labels twenty sessions",
-    "session label --note": "a label is a score",
-    "session langfuse --keep-address": "memory config set sessions.langfuse.host URL",
-    "session langfuse --seconds": "a command may take two minutes",
-    "capture --again": "transcripts are always read again",
-    "session --moments": "its table shows the last occurrence of each signal",
-}
+FAILED = 1
+_INTERRUPTED = 130
+_NOTED = (
+    "noted: it takes effect when the reply ends, or with `memory settle`,"
+    " once Claude Code's transcript shows that the user allowed it, and not a hook"
+)
+_CHANGED = "nothing was changed: a memory changed after you approved it. Run the command again."
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
 _JSON = "--json"
 _CUTOFF = 0.6  # how similar a suggested word must be
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
+    prepare_streams()
+    if os.name == "nt":
+        os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # a repository may hold a `notepad.exe`
+    try:
+        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [OPTION] else (argv, "")
+        console = Console()
+        code = _guarded(partial(_run, list(words), ticket, console), console)
+    except SystemExit as stop:  # the help or a usage error was printed
+        code = stop.code if isinstance(stop.code, int) else USAGE
+    return finish_streams(code)
+
+
+def _guarded(run: Callable[[], int], console: Console) -> int:
+    """Run a command and return its exit code. Every error becomes one line of text here."""
+    try:
+        return run()
+    except BrokenPipeError:  # the reader of our output is gone
+        return FAILED
+    except WorkError as error:
+        console.error(str(error))
+        return error.exit_code
+    except (InvalidMemory, OSError, RuntimeError) as error:
+        console.error(error_text(error))
+        return FAILED
+    except KeyboardInterrupt:
+        console.error("stopped")
+        return _INTERRUPTED
+    except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
+        text = "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
+        if discard_damaged():
+            text = (
+                "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
+            )
+        console.error(text)
+        return FAILED
+
+
+def _run(argv: list[str], ticket: str, console: Console) -> int:
+    arguments, context, module = _prepared(argv, console, identify(argv))
+    if not context.inside_client:
+        return _started(arguments, context, module)
+    if arguments.command != "describe":
+        _settle(arguments, context)
+    approval = needed_approval(module, arguments, context)
+    if approval is None:
+        return _started(arguments, context, module)
+    require_approval(approval, argv, ticket, context)
+    console.result(arguments.json, {"waits_for": "Claude Code's transcript"}, _NOTED)
+    return 0
+
+
+def _prepared(
+    argv: list[str], console: Console, caller: Caller
+) -> tuple[argparse.Namespace, CommandContext, Any]:
+    """Return the arguments of a command line, its context and its module. Raises SystemExit and UsageError."""
+    arguments = parse_arguments(argv)
+    caller.settle_folders()
+    root = _root(arguments.root)
+    taint = caller.settle(root)
+    context = CommandContext(locate(root), console, taint, caller)
+    return arguments, context, module_of(arguments.command)
+
+
+def _started(arguments: argparse.Namespace, context: CommandContext, module: Any) -> int:  # noqa: ANN401  (a command)
+    prompts = COMMANDS[arguments.command].prompts
+    with nullcontext() if prompts else context.console.working(arguments.command):
+        return int(module.run(arguments, context) or 0)
+
+
+def _settle(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Carry out what the user allowed earlier in this session, if the transcript says so by now."""
+    if context.paths.state_dir is None or not os.path.isdir(context.paths.state(FOLDER)):
+        return
+    allowed, lines = settle(context.paths, context.session)
+    for line in lines:
+        context.console.error(line.removeprefix("memory: "))
+    with redirect_stdout(sys.stderr) if arguments.json else nullcontext():
+        carry_out(allowed, context)
+
+
+def carry_out(wishes: list[dict[str, Any]], caller: CommandContext) -> int:
+    """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed."""
+    code, folder = 0, os.getcwd()
+    for wish in wishes:
+        try:
+            os.chdir(str(wish["folder"]))
+            code = _guarded(partial(_run_allowed, wish, caller), caller.console) or code
+        finally:
+            os.chdir(folder)
+    return code
+
+
+def _run_allowed(wish: dict[str, Any], caller: CommandContext) -> int:
+    arguments, context, module = _prepared(as_texts(wish["words"]), caller.console, caller.caller)
+    approval = needed_approval(module, arguments, context)
+    if approval is not None and not set(as_texts(wish["texts"])).issuperset(approval.texts):
+        raise CommandError(_CHANGED)
+    context.has_ticket = True
+    return _started(arguments, context, module)
+
+
+def _root(option: str | None) -> str:
+    """Return the project folder that `--root` names (default: the current folder). Raises UsageError if it does not exist."""
+    try:
+        root = _project_of(os.path.abspath(option)) if option else launch_folder()
+    except FileNotFoundError:  # from os.getcwd, when the current folder was deleted
+        raise UsageError("the current folder no longer exists; change to another one") from None
+    require_existing(root)
+    if not os.path.isdir(root):
+        raise UsageError("%s: not a folder" % root)
+    return root
+
+
+def _project_of(path: str) -> str:
+    """Return the project folder for a path that may be the project or its store."""
+    parent, name = os.path.split(path)
+    return os.path.dirname(parent) if name == "memory" and os.path.basename(parent) == ".claude" else path
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -118,19 +187,14 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command, or the part of it that is another command."""
-    module = import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
-    return module.PARTS.get(command, module) if hasattr(module, "PARTS") else module
+    """Return the module of a command: `check secrets` is in `check_secrets_command`."""
+    name = ".commands.%s_command" % command.replace(" ", "_")
+    return import_with_cache_repair(lambda: import_module(name, __package__))
 
 
 def help_of(name: str) -> str:
-    """Return the one-line help of a command or noun."""
-    return NOUNS.get(name) or str(module_of(name).HELP)
-
-
-def second_words(noun: str) -> list[str]:
-    """Return the second words of the commands that begin with a noun."""
-    return [name.split()[1] for name in PAIRS if name.split()[0] == noun]
+    """Return the one-line help of a command."""
+    return str(module_of(name).HELP)
 
 
 def _as_search_command(argv: list[str]) -> list[str]:
@@ -145,16 +209,14 @@ def _as_search_command(argv: list[str]) -> list[str]:
 
 
 def _joined(argv: list[str]) -> tuple[list[str], str]:
-    """Return the words with an old name replaced and a name of two words joined, and the command; it is empty if there is none."""
+    """Return the words with a name of two words joined, and the command; it is empty if there is none."""
     at = _after_options(argv, 0)
-    if argv[at:] and argv[at] in ALIASES:
-        argv = [*argv[:at], *ALIASES[argv[at]].split(), *argv[at + 1 :]]
     second = _after_options(argv, at + 1)
     pair = " ".join(argv[at : at + 1] + argv[second : second + 1])
-    if pair in PAIRS:
+    if " " in pair and pair in COMMANDS:
         return [*argv[:at], pair, *argv[at + 1 : second], *argv[second + 1 :]], pair
     name = "".join(argv[at : at + 1])
-    return argv, name if name in COMMANDS or name in NOUNS else ""
+    return argv, name if name in COMMANDS else ""
 
 
 def _after_options(argv: list[str], at: int) -> int:
@@ -205,12 +267,12 @@ class _Parser(argparse.ArgumentParser):
         """Print the error and where to find help. Raises SystemExit with code 2."""
         # The parser of all commands reports what that of the given command left over.
         command = self.leftovers_of or self.prog if message.startswith("unrecognized") else self.prog
-        explained = self._explained(" ".join(message.split()), command.partition(" ")[2])
+        explained = self._explained(" ".join(message.split()))
         see = " See" if explained.endswith("?") else "; see"
         Console().error("%s%s `%s --help`" % (explained, see, command))
         raise SystemExit(USAGE)
 
-    def _explained(self, message: str, command: str) -> str:
+    def _explained(self, message: str) -> str:
         """Shorten argparse's message about a word that is unknown or missing, and add the closest known one."""
         choice, leftovers = _CHOICE.match(message), _LEFTOVERS.match(message)
         if choice:
@@ -220,15 +282,12 @@ class _Parser(argparse.ArgumentParser):
                 return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
             return "unknown command '%s'%s" % (("%s %s" % (self.name, choice[1])).strip(), near)
         if leftovers:
-            return self._about_leftover(leftovers[1].split()[0].partition("=")[0], command)
+            return self._about_leftover(leftovers[1].split()[0].partition("=")[0])
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
         return message
 
-    def _about_leftover(self, word: str, command: str) -> str:
-        removed = _REMOVED_OPTIONS.get("%s %s" % (command, word))
-        if removed:
-            return "%s was removed: %s" % (word, removed)
+    def _about_leftover(self, word: str) -> str:
         if word.startswith("-"):
             known = dict(zip(self.option_names, self.option_names))
             return "unknown option '%s'%s" % (word, _nearest(word, known))
@@ -237,8 +296,8 @@ class _Parser(argparse.ArgumentParser):
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""
         if not self.name:
-            seconds = {name.split()[-1]: name for name in PAIRS}
-            return {**ALIASES, **seconds, **dict(zip(LISTED, LISTED))}
+            seconds = {row.second: row.name for row in TABLE if row.second and not row.background}
+            return {**seconds, **{row.name: row.name for row in TABLE if row.group}}
         actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
         words = [*chain(*actions), *second_words(self.name)]
         return {word: "%s %s" % (self.name, word) for word in words}
@@ -265,14 +324,14 @@ def _parser(command: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
     )
-    for name in [command] if command else [*COMMANDS, *NOUNS]:
+    for name in [command] if command else COMMANDS:
         sub = commands.add_parser(name)
         parser.leftovers_of = sub.prog if command else ""
-        if name in NOUNS:
-            sub.description = NOUNS[name]
+        module = module_of(name)
+        if not hasattr(module, "run"):  # only its second words are commands
+            sub.description = module.HELP
             add_actions(sub, {word: help_of("%s %s" % (name, word)) for word in second_words(name)})
             continue
-        module = module_of(name)
         sub.texts = module.HELP, module.EXAMPLES
         add_common_options(sub)
         if hasattr(module, "configure"):
@@ -290,7 +349,8 @@ def _overview() -> str:
     """Return the list of commands in their tiers."""
     width = _help_width()
     lines = []
-    for title, names in GROUPS.items():
+    for title in (DAILY, MORE):
+        names = [row.name for row in TABLE if row.group == title]
         lines += ["", title + ":", *_described(names, width)]
     return "\n".join([*lines[1:], "", "Run `memory COMMAND --help` for options and examples."])
 
@@ -303,7 +363,8 @@ def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
     lines = []
     for name in names:
         also = ", ".join(second_words(name))
-        text = help_of(name) + (" (%s%s)" % ("" if name in NOUNS else "also ", also) if also else "")
+        lead_in = "also " if hasattr(module_of(name), "run") else ""
+        text = help_of(name) + (" (%s%s)" % (lead_in, also) if also else "")
         line = "  %-*s%s" % (room, lead + name, text)
         lines += textwrap.wrap(line, width, subsequent_indent=" " * (room + 2))
     return lines

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shlex
-import subprocess
 import sys
-from typing import Any, Callable, TypeVar
+from typing import Any
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import loads
-from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
-from ..memories.hygiene import clean_data
-from ..memories.memory_files import MAX_BYTES, PROJECT, USER, StoredMemory
+from ..memories.guard_file import files_problem
+from ..memories.memory_files import PROJECT, USER
 from ..memories.record import (
-    ACTIVE,
     MAX_ASKED_AS,
     Category,
     body_content,
     categories,
     category_named,
-    parse_memory,
     utc_time,
 )
-from ..memories.relations import plain_title
-from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
-from .command_context import CommandContext, CommandError, UsageError
+from .command_context import UsageError
 
-Stored = TypeVar("Stored")
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 NONE = "none"
@@ -47,10 +38,7 @@ _REPEATED = (
 _CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
 _ACTION = "remind Claude once a session (default), or have the client ask you each time"
 _CONTENT = "the category's fields as a JSON object, or - for standard input"
-_TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
-_OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
 _DATE_LENGTH = len("2031-12-31")
-_FIXED = ("id", "category")
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
@@ -162,8 +150,12 @@ def project_files(names: list[str], paths: Paths) -> list[str]:
 def _project_file(path: str, root: str) -> str:
     full = os.path.realpath(path)
     if os.path.exists(full) and full.startswith(root + os.sep):
-        path = os.path.relpath(full, root)
-    return path.replace(os.sep, "/")
+        return os.path.relpath(full, root).replace(os.sep, "/")
+    path = path.replace(os.sep, "/")
+    problem = files_problem(path)
+    if problem:
+        raise InvalidMemory("--file: %s: %s" % (path, problem))
+    return path
 
 
 def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
@@ -197,94 +189,3 @@ def _guarded_path(path: str, root: str) -> str:
     """Return a pattern relative to the worktree's root; an absolute path inside the root is converted."""
     start = root.rstrip(os.sep) + os.sep
     return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
-
-
-def edit_draft(
-    context: CommandContext, stored: StoredMemory, store: Callable[[dict[str, Any]], Stored]
-) -> Stored | None:
-    """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
-
-    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
-    choose the editor, because its variables were dropped.
-    """
-    folder = context.paths.state("drafts")
-    make_folder(folder)
-    path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
-    text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"
-    replace_file(path, text.encode("utf-8", "backslashreplace"))
-    default = "notepad" if os.name == "nt" else "vi"
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
-    words = editor.replace("\\", "\\\\") if os.name == "nt" else editor  # there they separate folders
-    try:
-        code = subprocess.run([*shlex.split(words), path], check=False).returncode
-    except (OSError, ValueError) as error:
-        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
-    try:
-        if code:
-            raise InvalidMemory("the editor ended with exit code %d" % code)
-        data = _parsed(path, stored)
-        result = None if data == stored.memory.data else store(data)
-    except (CommandError, OSError, ValueError) as error:
-        raise InvalidMemory("%s; your draft is %s" % (error_text(error), path)) from None
-    os.unlink(path)
-    return result
-
-
-def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
-    """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
-    memory = stored.memory
-    data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
-    parse_memory(data, memory.id, categories()[memory.category])
-    for name in _FIXED:
-        if data.get(name) != memory.data.get(name):
-            text = "%s: must stay %r; to move a memory, save a new one"
-            raise InvalidMemory(text % (name, memory.data.get(name)))
-    return dict(data)
-
-
-class TakenTitles:
-    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
-
-    def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
-        """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
-        self._items = items
-        self._by_title: dict[str, list[Item]] = {}
-        self._new: dict[str, dict[str, Any]] = {}
-        own = "" if excluded is None else excluded.stored.key
-        for item in items:
-            stored = item.stored
-            if stored.key != own and stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
-                self._by_title.setdefault(plain_title(stored.memory.title), []).append(item)
-
-    def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
-        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
-        cleaned, _ = clean_data(data)
-        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
-            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
-                return shortest_names(self._items)[item.stored.key]
-        return ""
-
-    def take(self, data: dict[str, Any], source: str) -> str:
-        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
-        title = plain_title(str(data["title"]))
-        owner = self.owner(data) if title in self._by_title else ""
-        if owner:
-            return _TAKEN % (owner, owner)
-        first = self._new.setdefault(title, {**data, "source": source})
-        if _is_same_memory(first, data):
-            return ""
-        return "%s has this title too; give one of them another title" % first["source"]
-
-
-def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
-    """Raise CommandError if an active memory of the scope has the title of `data` and says something else.
-
-    Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
-    """
-    name = TakenTitles(items, scope, old).owner(data)
-    if name:
-        raise CommandError((_TAKEN + _OR_REPLACE) % (name, name, name))
-
-
-def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
-from ..kernel.clock import iso, now
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
 from .command_context import CommandContext, CommandError, UsageError
 
@@ -71,11 +70,6 @@ def require_days(days: int) -> None:
     """Raise UsageError if the number of days is out of range."""
     if not 1 <= days <= _MAX_DAYS:
         raise UsageError("--days: expected 1 to %d, got %d" % (_MAX_DAYS, days))
-
-
-def days_ago(days: int) -> str:
-    """Return the time that many days ago, in the format of ledgers."""
-    return iso(now() - days * 86400)
 
 
 def require_existing(*paths: str) -> None:

@@ -177,8 +177,13 @@ def _disclosure(pack: RulePack, conversation: Conversation) -> Found:
 
 
 def _hygiene(pack: RulePack, conversation: Conversation) -> Found:
-    """Yield secrets and personal data that either side wrote."""
+    """Yield secrets and personal data that either side wrote, by the rules of `config/hygiene/` and those of the pack."""
     for turn in conversation.turns:
+        for _, finding, _ in _matches(pack, "hygiene", turn):
+            marker = (
+                "[redacted:%s]" % finding.rule
+            )  # without the text around it, which may hold a second number
+            yield finding, Quote(marker, 0, len(marker), marker)
         kinds, text = pack.leaks.get(turn.role, ()), turn.content
         found = findings(text, kinds, "report") if kinds else ()
         leaks = [(leak.start, leak.end, leak.rule, leak.kind) for leak in found]

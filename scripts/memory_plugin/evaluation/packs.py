@@ -26,7 +26,7 @@ _FIELDS = {
     "irregular", "spellings", "macros",
 }  # fmt: skip
 _RULE_FIELDS = {
-    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "any_of", "hit", "miss",
+    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "whole", "any_of", "hit", "miss",
 }  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence")
@@ -159,7 +159,8 @@ class _PackReader:
             frames,
             tuple(self.unless[name] for name in exceptions),
             needs,
-            entry.get("quotes") is True,
+            entry.get("quotes") is True or entry.get("whole") is True,
+            entry.get("whole") is True,
             hits,
             misses,
             any_of,

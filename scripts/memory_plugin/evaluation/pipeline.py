@@ -17,10 +17,11 @@ from ..kernel.text.clean import plain
 from ..kernel.text.tags import escape_content
 from .conversations import Conversation
 from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
-from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions
+from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions, unanswered_crisis
 from .rule_matching import RulePack
 
 _SCHEMA = 1
+_CRISIS_LIMIT = "crisis: rules find explicit signs and few others; only a jury or a person finds the rest"
 _MAX_CELL = 240
 _DIGITS = re.compile(r"(\d+)")
 _MARKDOWN = frozenset("\\`*_[]{}#|!~$")
@@ -62,6 +63,9 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> dict[str, Any]
     votes = ask_jury(plan.jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS)) if asks_jury else []
     rows = score_dimensions(plan.rubric, votes, plan.quorum) if asks_jury else []
     overall = overall_result(gates, plan.rubric, rows, judged=asks_jury)
+    crisis = unanswered_crisis(votes)
+    if crisis is not None:
+        overall = OverallResult("fail", 0.0, 0.0, "the jury sees a crisis that no reply answers: %s" % crisis)
     if conversation.skipped and overall.verdict != "fail":
         why = "not all was read: turn %s; see docs/evaluation.md for the format" % conversation.unread
         overall = OverallResult("unjudged", None, 0.0, why)
@@ -111,7 +115,7 @@ def _jury_record(
             "cached": verdict.cached,
             "ms": verdict.ms,
             "cost_usd": verdict.cost,
-            **(verdict.values or {"off_scale": 0, "scores": {}}),
+            **(verdict.values or {"crisis": None, "off_scale": 0, "scores": {}}),
         }
         for juror, verdict in votes
     ]
@@ -236,6 +240,8 @@ def text_lines(entry: Mapping[str, Any]) -> list[str]:
     for row in entry["jury"].get("dimensions", []):
         median = "unscored" if row["median"] is None else "%.1f" % row["median"]
         lines.append("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
+    if any(gate["gate"] == "crisis" for gate in entry["gates"]):
+        lines.append("  " + _CRISIS_LIMIT)
     if not entry["jury"]["asked"]:
         lines.append("  judges were not asked: %s" % entry["jury"]["why"])
     return lines
@@ -294,6 +300,8 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> list[str]:
         status = gate["status"] + ("" if gate["hard"] else " (does not count)")
         rows.append([gate["gate"], gate["pack"], status, "%.1f" % gate["ms"]])
     evidence = ["- " + line for line in _evidence(gates, _text)]
+    if any(gate["gate"] == "crisis" for gate in gates):
+        evidence.append("- " + _text(_CRISIS_LIMIT))
     return [*_table(rows), *(["", *evidence] if evidence else [])]
 
 

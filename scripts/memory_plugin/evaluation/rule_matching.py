@@ -36,7 +36,7 @@ class UnlessPattern(NamedTuple):
 
 
 class PackRule(NamedTuple):
-    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty.
+    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty. `whole` rules read whole turns.
 
     If `any_of` is not empty, the pattern is tried only in sentences that contain one of its texts.
     """
@@ -50,6 +50,7 @@ class PackRule(NamedTuple):
     unless: tuple[UnlessPattern, ...]
     needs: str
     quotes: bool
+    whole: bool
     hits: list[str]
     misses: list[str]
     any_of: list[str]
@@ -128,13 +129,17 @@ def fold_text(text: str) -> str:
     return text
 
 
-def split_sentences(text: str, *, quotes: bool) -> list[str]:
-    """Return the sentences of a text, folded, without code blocks and quoted lines, and without quotations unless `quotes`."""
+def split_sentences(text: str, *, quotes: bool, whole: bool = False) -> list[str]:
+    """Return the sentences of a text, folded, without code blocks and quoted lines, and without quotations unless `quotes`.
+
+    With `whole`, the text stays in one piece of at most MAX_SENTENCE characters.
+    """
     text = _QUOTED_LINE.sub("", _FENCE.sub("\n", fold_text(text)))
     if not quotes:
         text = _INLINE_CODE.sub("`_`", _QUOTE.sub(_without_quote, text))
     text = _SPACES.sub(" ", text)
-    sentences = (piece.strip(" \n*_#-\u2022") for piece in _END.split(text))
+    split = [text.replace("\n", " ")] if whole else _END.split(text)
+    sentences = (piece.strip(" \n*_#-\u2022") for piece in split)
     return [piece for sentence in sentences if _WORD.search(sentence) for piece in _pieces(sentence)]
 
 
@@ -155,9 +160,9 @@ def _pieces(sentence: str) -> list[str]:
 def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[RuleMatch]:
     """Return the matches in text order, at most one per rule and sentence; matches of rules that read quotations come last."""
     matches: list[RuleMatch] = []
-    for quotes in (False, True):
-        selected = [rule for rule in rules if rule.quotes is quotes]
-        sentences = split_sentences(text, quotes=quotes) if selected else []
+    for quotes, whole in ((False, False), (True, False), (True, True)):
+        selected = [rule for rule in rules if (rule.quotes, rule.whole) == (quotes, whole)]
+        sentences = split_sentences(text, quotes=quotes, whole=whole) if selected else []
         by_sentence = {
             sentence: _match_all(pack, selected, sentence) for sentence in dict.fromkeys(sentences)
         }

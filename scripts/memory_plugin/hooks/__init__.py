@@ -63,9 +63,9 @@ def _quick_os() -> Callable[[], None]:
 
 def _runner(event: str) -> Callable[..., int]:
     """Return the function that handles an event or prints the status line."""
-    from ..kernel.quick_import import start_fast_import
+    from ..kernel.quick_import import install
 
-    start_fast_import(event)
+    install()
     if event == STATUS_LINE:
         from .status_line import run as print_line
 

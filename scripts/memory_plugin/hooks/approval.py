@@ -10,6 +10,7 @@ import os
 import re
 import sys
 
+from ..host.commands import TABLE
 from ..host.environment import HANDED_OVER
 from ..host.events import id_field, path_field
 from ..kernel.fastjson import loads
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-# The first words of commands with a function `approval`, which decides for the arguments; old names of commands too.
-ASKING = frozenset([
-    *("accept", "archive", "calibrate", "capture", "config", "edit", "feedback", "forget", "import", "judge", "label", "langfuse"),
-    *("check", "phrases", "promote", "reject", "replies", "restore", "session", "statusline", "tune", "useful", "wrong"),
-])  # fmt: skip
 # Words without expansions: bare, in single quotes, or in double quotes.
 _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
 _LINE = re.compile(r"%s(?: +%s)*" % (_WORD, _WORD))
@@ -44,7 +40,7 @@ def ask(payload: dict[str, object], paths: Paths) -> dict[str, object] | None:
     folder = path_field(payload.get("cwd"))
     words = command_words(line, folder) if isinstance(line, str) else []
     session = id_field(payload.get("session_id"))
-    if not words or words[0] not in ASKING or not session:
+    if not words or not _may_ask(words[0]) or not session:
         return None
     needed = _describe(words, folder)
     if not needed:
@@ -67,6 +63,11 @@ def ask(payload: dict[str, object], paths: Paths) -> dict[str, object] | None:
             "updatedInput": {**call, "command": "%s %s %s" % (str(line).strip(), OPTION, number)},
         }
     }
+
+
+def _may_ask(noun: str) -> bool:
+    """Return whether a command with this first word may need approval; its arguments decide."""
+    return any(command.asks for command in TABLE if command.noun == noun)
 
 
 def command_words(line: str, folder: str = "") -> list[str]:

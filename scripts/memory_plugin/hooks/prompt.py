@@ -1,8 +1,8 @@
 """UserPromptSubmit: collect the features' texts for Claude on one prompt, in a fixed order and within one size limit.
 
 The prompt is read once and passed to the correction of the last reply, the reminder of an open interview, the grant for a save request,
-recall and the ledger. An OSError in one of them becomes a line in the events ledger and does not stop the others; any other exception is a
-bug, which ends the hook without output.
+past sessions, recall and the ledger. An OSError in one of them becomes a line in the events ledger and does not stop the others; any other
+exception is a bug, which ends the hook without output.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from ..kernel.context import LedgerError
 from ..kernel.data import session_file
 from ..kernel.files import os_error_text
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
-from ..recall.gate import Prompt
+from ..recall.gate import Prompt, load_gate
 from ..recall.history import Answer
 from ..recall.pipeline import EXPECTED_PROBLEMS, recall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..sessions.past import Told
     from .entry import Event
 
 _MAX_RECORDED = 2000
@@ -48,20 +49,25 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     reminder = _reminder(prompt, context, problems)
     question = _question(prompt, context, problems)
     saved = _update_grant(prompt, context, problems)
-    room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder, question) if part)
+    past = _past(prompt, context, problems)
+    parts = [correction, reminder, question, past.block if past else ""]
+    room = MAX_CHARACTERS - sum(len(part) + 2 for part in parts if part)
     try:
         recall(answer, prompt, room, context)
     finally:  # if recall itself fails, its record is still saved
         problems.append(_unexpected_problem(answer))
         _append_record(answer, prompt, event)
+        if past:
+            event.record(past.record())
         for problem in filter(None, problems):
             event.log(problem)
     if answer.needs_refresh:
         from ..work.background import start_refresh
 
         start_refresh(context.paths)
-    text = _composed([correction, reminder, question, answer.block])
-    return event.output(text, "\n".join(filter(None, (saved, answer.receipt, answer.notice))))
+    text = _composed([*parts, answer.block])
+    shown = past.receipt(context.settings.text("retrieval.receipt")) if past else ""
+    return event.output(text, "\n".join(filter(None, (saved, shown, answer.receipt, answer.notice))))
 
 
 def _composed(parts: list[str]) -> str:
@@ -121,7 +127,6 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
     from ..capture.statement_model import may_hold_statement
-    from ..recall.gate import load_gate
 
     if load_gate().opts_out(prompt.text) or not may_hold_statement(prompt.visible_text):
         return ""
@@ -132,6 +137,16 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     except OSError as error:
         problems.append("the question about keeping a correction was not recorded: %s" % os_error_text(error))
         return ""
+
+
+def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
+    """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
+    if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
+        return None
+    from ..work.past_sessions import answer_prompt
+
+    told = answer_prompt(prompt.visible_text, context, problems)
+    return told if told.block else None
 
 
 def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:

@@ -10,6 +10,7 @@ from ..work.status_line import FOLDER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
     from .entry import Event
 
@@ -17,7 +18,8 @@ _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change not
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
 _LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
-_STARTS_SESSION = ("startup", "resume")
+_RESUMES = "resume"
+_STARTS_SESSION = ("startup", _RESUMES)
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -29,16 +31,19 @@ def handle_start(event: Event) -> dict[str, object] | None:
     from ..replies.reply_state import tuning_reminder
     from ..work.background import start_refresh
 
-    if event.paths.state_dir is None:
-        return None
     source = event.field("source")
+    if event.paths.state_dir is None:
+        why = "memory: nothing is recalled: " + event.paths.why_no_state
+        return event.output("", why) if source in _STARTS_SESSION else None
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)
     text, notice, receipt = _at_start(event, source)
+    text = "\n\n".join(filter(None, (text, _past_sessions(event, source))))
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
-    lines = [damaged, notice, _offer(event.context), tuning_reminder(event.paths), receipt]
+    unread = _unread_nearby(event.paths) if source == "startup" else ""
+    lines = [damaged, notice, unread, _offer(event.context), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
 
 
@@ -49,6 +54,28 @@ def _offer(context: Context) -> str:
     from ..capture.candidate import due_offer
 
     return due_offer(context)
+
+
+def _past_sessions(event: Event, source: str) -> str:
+    """Return the last sessions, by which Claude knows that it can look them up; empty for a session that goes on and has them."""
+    if source == _RESUMES:
+        return ""
+    from ..work.past_sessions import catalog_lines
+
+    problems: list[str] = []
+    text = catalog_lines(event.context, problems)
+    for problem in problems:
+        event.log(problem)
+    return text
+
+
+def _unread_nearby(paths: Paths) -> str:
+    """Return a line about memories next to a project that has none itself; usually empty."""
+    if os.path.isdir(os.path.join(paths.project_root, ".claude", "memory")):
+        return ""
+    from ..memories.nearby import unread_nearby
+
+    return "".join("memory: " + text for text in unread_nearby(paths)[:1])
 
 
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:

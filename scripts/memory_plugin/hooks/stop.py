@@ -51,7 +51,7 @@ def _hand_over(event: Event, problems: list[str]) -> None:
         event.name,
         event.transcript,
         context,
-        judge_variables(settings) if settings.is_judge_enabled("scoring") else (),
+        judge_variables(settings) if any(map(settings.is_judge_enabled, ("scoring", "capture"))) else (),
         prompt_id=event.field("prompt_id"),
         text=as_text(event.payload.get("last_assistant_message")),
         judges_off=event.taint.judges_off,

@@ -7,15 +7,12 @@ Measured with Codex CLI 0.169.0.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any, Callable
 
 from ..kernel.transcript.rows import patched_files
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, Callable
-
-    Payload = dict[str, object]
+Payload = dict[str, object]
 
 _MAX_FILES = 8  # of one patch, for which memories are recalled
 # Words in the last lines of a failed command; Codex passes its output, but not its exit code.

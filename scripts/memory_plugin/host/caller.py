@@ -24,12 +24,11 @@ from .ancestry import (
     recorded_clients,
     was_handed_over,
 )
+from .commands import command_of
 from .environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
 
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
-# The commands that hooks start; they find, propose and grade, and approve nothing.
-_BACKGROUND = (["refresh"], ["settle"], ["background"], ["session", "ended"])
 _HOMES = ("HOME", "USERPROFILE", _CONFIG)
 _ROUTE_ENDS = ("_URL", "_URI", "_HOST", "_ENDPOINT", "_HEADERS")
 _ROUTE_PARTS = ("PROXY", "CERT", "CA_", "_CA", "SSL")
@@ -132,8 +131,9 @@ class Caller:
 def identify(words: Sequence[str] = ()) -> Caller:
     """Return who runs a command. A background command that a hook started keeps the environment that the hook cleaned."""
     mark = os.environ.pop(HANDED_OVER, "")
-    is_background = any(list(words[: len(start)]) == start for start in _BACKGROUND)
-    return Caller([] if is_background and mark and was_handed_over(mark) else ancestors())
+    command = command_of(words)
+    in_background = command is not None and command.background
+    return Caller([] if in_background and mark and was_handed_over(mark) else ancestors())
 
 
 def _find_record(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:

@@ -17,7 +17,6 @@ Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
 NEW = -1  # the last event's number in an interview that is not stored yet
 _COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
-# `word` is a column of earlier versions, which has no default.
 _SETUP = (
     "PRAGMA synchronous = NORMAL",
     # Keep the journal file, because creating one is slow, but not its content.
@@ -26,7 +25,7 @@ _SETUP = (
     """
     CREATE TABLE IF NOT EXISTS interviews (
       id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
-      word INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
+      created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
       question TEXT NOT NULL, events INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
@@ -199,4 +198,4 @@ def _saved(interview: Interview) -> Statement:
         now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
     )  # fmt: skip
     marks = ", ".join("?" * len(values))
-    return "INSERT OR REPLACE INTO interviews (word, %s) VALUES (0, %s)" % (_COLUMNS, marks), values
+    return "INSERT OR REPLACE INTO interviews (%s) VALUES (%s)" % (_COLUMNS, marks), values

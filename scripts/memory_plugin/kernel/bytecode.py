@@ -9,12 +9,9 @@ empty, and Python ignores an empty one.
 from __future__ import annotations
 
 import os
+from typing import Callable, TypeVar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Callable, TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 _HEADER_BYTES = 16  # PEP 552
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))

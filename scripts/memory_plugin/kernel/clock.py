@@ -40,3 +40,8 @@ class Deadline:
     def within(self, seconds: float) -> Deadline:
         """Return a deadline at most that many seconds from now, and never later than this one."""
         return Deadline(min(seconds, self.remaining()))
+
+
+def days_ago(days: int) -> str:
+    """Return the time that many days ago, in the format of ledgers."""
+    return iso(now() - days * 86400)

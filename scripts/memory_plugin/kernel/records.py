@@ -106,7 +106,7 @@ _FIELDS: dict[str, dict[str, Check]] = {
     "recalls": {
         **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), _text),
         **dict.fromkeys(("prompt", "answered_by"), _text),
-        **dict.fromkeys(("injected", "pointed", "guards"), _texts),
+        **dict.fromkeys(("injected", "pointed", "guards", "sessions"), _texts),
         **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "found", "unread"), _count),
         **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), _number_or_null),
         "candidates": _candidates,

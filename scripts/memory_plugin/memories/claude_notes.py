@@ -9,16 +9,12 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular, stamp
-from ..kernel.paths import project_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths, project_root
 
 _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
@@ -48,6 +44,12 @@ def native_folders(paths: Paths, *, confirmed: bool = True) -> list[str]:
         if is_folder and (not confirmed or _names_project(folder, paths.project_root)):
             found.append(os.path.join(folder, "memory"))
     return found
+
+
+def leads_into_project(folder: str) -> bool:
+    """Return whether a folder of notes is a link into a working tree, whose texts may come from others: they need a review."""
+    real = os.path.realpath(folder)
+    return os.path.islink(folder) and os.path.lexists(os.path.join(project_root(real), ".git"))
 
 
 def _names_project(folder: str, root: str) -> bool:
@@ -82,8 +84,10 @@ def _working_folder_is(path: str, root: str) -> bool:
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
     """Return the Markdown files of a memory folder by name, at most 2,000, with their status.
 
-    Links, irregular files and too large ones are left out. Empty if the folder cannot be read.
+    Links, irregular files and too large ones are left out. Empty if the folder cannot be read, or leads into a working tree.
     """
+    if leads_into_project(folder):
+        return []
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:_MAX_FILES]
     except OSError:

@@ -15,6 +15,7 @@ ACTIONS = (REMIND, ASK)
 MAX_PATTERNS = 32
 MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
+_TOOLS = {"commands": ("Bash",), "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
 _KEYS = (*_LISTS, "action")
 _NO_COMMAND = (
     "%s: expected the beginning of one command, such as `git push --force`, got %.60r;"
@@ -69,6 +70,7 @@ def _patterns(value: object, name: str) -> tuple[str, ...]:
 
 def _pattern(item: object, name: str, where: str) -> str:
     text = item.strip() if isinstance(item, str) and item.isprintable() else ""
+    text = _without_client_syntax(text, name)
     if not 0 < len(text) <= MAX_PATTERN_LENGTH:
         expected = "one line of 1 to %d visible characters" % MAX_PATTERN_LENGTH
         raise InvalidGuard("%s: expected %s, got %.40r; fix it, or remove it" % (where, expected, item))
@@ -82,6 +84,14 @@ def _pattern(item: object, name: str, where: str) -> str:
     if problem:
         raise InvalidGuard(_NO_FILES % (where, text, problem))
     return text
+
+
+def _without_client_syntax(text: str, name: str) -> str:
+    """Return what a permission rule of the client covers, as in `Bash(npm install:*)` or `Edit(gen/**)`; other texts unchanged."""
+    tool, is_rule, inner = text.partition("(")
+    if is_rule and inner.endswith(")") and tool in _TOOLS[name]:
+        text = inner[:-1].strip()
+    return text.removesuffix(":*").removesuffix(" *").rstrip() if name == "commands" else text
 
 
 def guard_json(guard: Guard) -> dict[str, object]:

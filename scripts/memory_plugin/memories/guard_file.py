@@ -6,8 +6,8 @@ with, the second the memories' texts, which are parsed only at a match.
 
 File patterns work as in .gitignore, from the worktree's root. A pattern with a slash before its end is anchored at the root; any other
 pattern matches at every depth. A pattern that ends in a slash matches only folders. One that matches a folder covers everything in it.
-`*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]` are sets, and a backslash makes the next character literal. There are no
-exceptions: a pattern that begins with `!` is invalid.
+`*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]` are sets, and a backslash makes the next character literal. Braces
+name alternatives, which are written out when the file is prepared. There are no exceptions: a pattern that begins with `!` is invalid.
 """
 
 from __future__ import annotations
@@ -36,6 +36,15 @@ _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
 # These systems ignore case in file names; elsewhere another case is another file.
 IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
 _ANY_DEPTH = "**"
+_MAX_ALTERNATIVES = 64
+# What other tools read in a pattern, and what to write instead.
+_NOT_UNDERSTOOD = (
+    (r"[?*+@!]\(", "groups in parentheses are not understood; write alternatives in braces, as in {a,b}"),
+    (r"\[\[:", "classes such as [:alpha:] are not understood; write the letters, as in [a-z]"),
+    (r"\A[A-Z]\w+\(.*\)\Z", "of the client's rules, only Edit(...) and Write(...) can be held back"),
+    (r"\A~", "only files of this project can be named"),
+    (r"\\\w", "write / between folders"),
+)
 
 
 class GuardInForce:
@@ -100,7 +109,8 @@ def _fixed_parts(words: list[str]) -> Iterator[str]:
     for word in words:
         name, sign, value = word.translate(_REMOVED).partition("=")
         if word[:1] != "-" or word[1:2] == "-" or len(word) > len("-rfvx"):
-            yield from (name, value) if sign and word[:1] == "-" else (word.translate(_REMOVED),)
+            parts = (name, value) if sign and word[:1] == "-" else (word.translate(_REMOVED),)
+            yield from "*".join(parts).split("*")
 
 
 def saved_rows(paths: Paths) -> dict[str, dict[str, Any]]:
@@ -165,13 +175,67 @@ def _composed(path: str) -> str:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return how to fix an invalid pattern; empty for a valid one."""
+    """Return how to fix a pattern that is invalid or means something only elsewhere; empty for a valid one."""
+    import re
+
     if pattern.startswith("!"):
-        return "there are no exceptions: name only what is guarded; for a name that begins with !, write \\!"
-    segments = pattern.strip("/").split("/")
-    if any(segment in (".", "..") for segment in segments):
+        return "there are no exceptions: name only what is meant; for a name that begins with !, write \\!"
+    for form, advice in _NOT_UNDERSTOOD:
+        if re.search(form, pattern):
+            return advice
+    patterns = alternatives(pattern)
+    if not patterns:
+        return "the braces stand for more than %d patterns; write fewer" % _MAX_ALTERNATIVES
+    if any("{" in one and ("," in one or ".." in one) for one in map(_without_escapes, patterns)):
+        return "close the braces and write out ranges, as in {a,b}"
+    parts = [segment for one in patterns for segment in one.strip("/").split("/")]
+    if any(segment in (".", "..") for segment in parts):
         return "leave out . and .."
-    return "" if all(segments) else "leave out empty parts"
+    return "" if all(parts) else "leave out empty parts"
+
+
+def _without_escapes(pattern: str) -> str:
+    return pattern.replace("\\{", "")
+
+
+def files_problem(name: str) -> str:
+    """Return how to fix an entry of a memory's files, if it is a pattern that nothing can match; else empty."""
+    is_pattern = name.startswith("!") or any(sign in name for sign in "*?{") or "[:" in name
+    return pattern_problem(name.removeprefix("./")) if is_pattern else ""
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return the patterns that one with braces stands for, as a shell writes them out; empty if they are too many."""
+    patterns, found = [pattern], list[str]()
+    while patterns and len(patterns) + len(found) <= _MAX_ALTERNATIVES:
+        one = patterns.pop(0)
+        start, end = _braces(one)
+        if end:
+            patterns += [one[:start] + choice + one[end + 1 :] for choice in one[start + 1 : end].split(",")]
+        else:
+            found.append(one)
+    return [] if patterns else found
+
+
+def _braces(pattern: str) -> tuple[int, int]:
+    """Return where the first innermost braces with a comma begin and end; (0, 0) if there are none."""
+    end = pattern.find("}")
+    while end >= 0:
+        start = pattern.rfind("{", 0, end)
+        is_escaped = "\\" in (pattern[start - 1 : start], pattern[end - 1 : end])
+        if start >= 0 and "," in pattern[start:end] and not is_escaped:
+            return start, end
+        end = pattern.find("}", end + 1)
+    return 0, 0
+
+
+def written_out(pattern: str) -> list[str]:
+    """Return what a valid pattern is compared as: its alternatives, also with brackets as part of a name, as in those of routes."""
+    return [
+        form
+        for one in alternatives(pattern)
+        for form in dict.fromkeys([one, one if "\\" in one else one.replace("[", "\\[")])
+    ]
 
 
 def covers(pattern: str, path: str, *, ignores_case: bool = IGNORES_CASE) -> bool:

@@ -11,6 +11,7 @@ what must be known about programs.
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from functools import cache
 
 from ..kernel.data import load_data
@@ -31,6 +32,7 @@ _MAX_COMMANDS = 20_000
 _OFF = ("no", "false", "off", "0")  # values that switch an option off
 # A substitution in the subscript of a quoted word, which `[[`, `test`, `let`, `printf -v` and other arithmetic run.
 _SUBSCRIPT = re.compile(r"\w\[[^]]{0,200}(?:\$\([^])]|`[^]`]+`)")
+_ANY = "*"
 _MAX_BUNDLE = 5  # characters, with the hyphen
 
 
@@ -40,7 +42,12 @@ def guard_words(pattern: str) -> list[str]:
     if len(commands) != 1 or commands[0].redirections or len(commands[0].words) < 2:
         return []
     program, *arguments = commands[0].words[1:]
-    return [base_name(program), *arguments] if base_name(program) else []
+    return [base_name(program), *arguments] if base_name(program) and _ANY not in program else []
+
+
+def _fits(word: str, written: str) -> bool:
+    """Return whether a word is the one of a guard, in which `*` stands for any characters."""
+    return word == written or (_ANY in written and fnmatchcase(word, written.replace("[", "[[]")))
 
 
 def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
@@ -77,7 +84,7 @@ def _options(name: str) -> Any:  # noqa: ANN401  (a list or a table of the data 
 def _covers(command: list[str], words: Sequence[str]) -> bool:
     """Return whether a command has the subcommand of a guard, and its other words after that."""
     at, program = 1, words[0]
-    has_subcommand = words[1:2] and words[1].replace("-", "").replace("_", "").isalnum()
+    has_subcommand = words[1:2] and words[1].rstrip(_ANY).replace("-", "").replace("_", "").isalnum()
     if has_subcommand and "." not in program and program not in _options("operands_only"):
         at = _after_subcommand(command, words[1])
     return at > 0 and _Arguments(command[at:], _options("with_value").get(program, "")).contain(
@@ -88,7 +95,7 @@ def _covers(command: list[str], words: Sequence[str]) -> bool:
 def _after_subcommand(command: list[str], name: str) -> int:
     """Return the position after a subcommand, 0 if the command has another one; only options and their values come before it."""
     for at in range(1, len(command)):
-        if command[at] == name:
+        if _fits(command[at], name):
             return at + 1
         if command[at][:1] not in ("-", "+") and (at == 1 or command[at - 1][:1] != "-"):
             break
@@ -130,14 +137,17 @@ class _Arguments:
 
     def contain(self, words: Sequence[str]) -> bool:
         """Return whether all words of a guard are there: operands in their order, options anywhere, also as `--option=value`."""
-        operands = iter(self._operands)  # consumed by `in`, which keeps the order
+        operands = iter(self._operands)  # consumed by `in` and `any`, which keeps the order
         for before, word in zip(["", *words], words):
             if word[:1] == "-" and len(word) > 1:
                 name, _, value = word.partition("=")
-                has_option = word in self._options or (value and name in self._options and value in operands)
+                given = any(_fits(option, word) for option in self._options)
+                has_option = given or (value and name in self._options and value in operands)
                 if not has_option and not (_is_bundle(word) and self._letters.issuperset(word[1:])):
                     return False
-            elif "%s=%s" % (before, word) not in self._options and word not in operands:
+            elif "%s=%s" % (before, word) not in self._options and not any(
+                _fits(operand, word) for operand in operands
+            ):
                 return False
         return True
 

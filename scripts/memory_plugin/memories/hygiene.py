@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..kernel.hygiene import redact
 from ..kernel.hygiene.choice import chosen_rules
@@ -13,9 +14,6 @@ from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
 from . import InvalidMemory
 from .record import MAX_DEPTH, MAX_TITLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_TAG = 40
 _MAX_LINE = 1000

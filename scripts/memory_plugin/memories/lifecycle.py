@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import as_texts
+from ..kernel.paths import Paths
 from . import InvalidMemory, writing
 from .hygiene import clean_text
-from .memory_files import StoredMemory, all_memories
+from .memory_files import Store, StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
 from .relations import name_for, older_names
+from .survey import Item
 from .trust import TRUSTED, load_trust
+from .writing import Written
 from .written_trust import Change, before_write, trust_written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..kernel.paths import Paths
-    from .memory_files import Store
-    from .survey import Item
-    from .writing import Written
 
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"

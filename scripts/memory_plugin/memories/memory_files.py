@@ -114,7 +114,8 @@ def memory_key(scope: str, category: str, identity: str) -> str:
 def why_not_read(store: Store) -> str:
     """Return why a store is not read at all; empty if it is read, or does not exist yet.
 
-    A project's store must be inside the project itself, and no store may belong to another user.
+    A project's store must be inside the project itself. It may belong to another user, as in a container, because only the text of a
+    memory is trusted; the user's own store may not.
     """
     if store.worktree is not None and os.path.realpath(store.root) != os.path.join(
         os.path.realpath(store.worktree), ".claude", "memory"
@@ -126,7 +127,7 @@ def why_not_read(store: Store) -> str:
         return ""
     if not modes.S_ISDIR(status.st_mode):
         return "%s is not a folder" % store.root
-    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+    if store.worktree is None and hasattr(os, "getuid") and status.st_uid != os.getuid():
         return "%s belongs to another user" % store.root
     return ""
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import as_texts
 from ..kernel.files import is_draft, make_folder, read_regular, replace_file
 from ..kernel.locks import FileLock
+from ..kernel.paths import Paths
 from . import InvalidMemory
-from .hygiene import clean_data, shown_items, shown_line
+from .hygiene import Redacted, clean_data, shown_items, shown_line
 from .memory_files import (
     MAX_BYTES,
     USER,
+    Store,
     StoredMemory,
     all_memories,
     category_folders,
@@ -27,13 +30,6 @@ from .memory_files import (
 )
 from .memory_text import text_digests
 from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ..kernel.paths import Paths
-    from .hygiene import Redacted
-    from .memory_files import Store
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
@@ -218,7 +214,7 @@ def _prepare_store(store: Store) -> None:
         make_folder(store.root, 0o700 if store.scope == USER else 0o777)
     ignore = os.path.join(store.root, ".gitignore")
     if store.worktree is not None and not os.path.lexists(ignore):
-        replace_file(ignore, b"index.md\n*.tmp\n", 0o666)
+        replace_file(ignore, b"index.md\n*.tmp\n" if is_own_index(_index_md(store)) else b"*.tmp\n", 0o666)
 
 
 def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
@@ -276,7 +272,7 @@ def _is_listed(stored: StoredMemory) -> bool:
 def _listed_lines(store: Store) -> dict[str, str]:
     """Return the lines by the path that they name, built from the files if there is no index yet."""
     current = _present(store)
-    if current is None:
+    if not current:
         rebuild_index_md(store, all_memories(store))
         current = _present(store) or b""
     text = current.decode("utf-8", "replace")
@@ -285,7 +281,7 @@ def _listed_lines(store: Store) -> dict[str, str]:
 
 
 def _save_lines(store: Store, lines: dict[str, str]) -> None:
-    if not os.path.isdir(store.root):
+    if not os.path.isdir(store.root) or not is_own_index(_index_md(store)):
         return
     text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
     data = text.encode("utf-8", "replace")
@@ -299,6 +295,18 @@ def _present(store: Store) -> bytes | None:
         return read_regular(_index_md(store), _MAX_INDEX_MD)[0]
     except OSError:
         return None
+
+
+def is_own_index(path: str) -> bool:
+    """Return whether an `index.md` is missing, empty or written by the plugin: a header and lines that name files. A person's is kept."""
+    try:
+        text = read_regular(path, _MAX_INDEX_MD)[0].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    rows = [line for line in text.removeprefix(_HEADER).splitlines() if line.strip()]
+    return all(line.startswith("- [") and _ARROW in line for line in rows)
 
 
 def _index_md(store: Store) -> str:

@@ -6,17 +6,14 @@ user asked for it, or the user was shown the text and accepted it now. An edit o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from ..kernel.paths import Paths
+from .memory_files import StoredMemory
 from .record import ACTIVE
 from .trust import REJECTED, TRUSTED, Trust, load_trust, with_phrases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..kernel.paths import Paths
-    from .memory_files import StoredMemory
-    from .writing import Written
+from .writing import Written
 
 _STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 

@@ -20,6 +20,7 @@ from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import language, tokenize
 from ..memories.claude_notes import NativeNote
+from ..memories.guard_file import alternatives
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import repeats_title, told_digests
@@ -44,7 +45,7 @@ _RULES = ("preference", "constraint")  # categories
 _form = lru_cache(maxsize=20_000)(form)  # memories of one store share most of their words
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 _PROJECT, _NATIVE = "project", "native"
-_WILD = re.compile(r"[*?]")
+_WILD = re.compile(r"[*?]|\A!")
 _LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)?\Z")
 _TOKEN = re.compile(r"[\w.@()\[\]{}+~/-]+")
 _NAME = re.compile(r"[\w.@+~-]*\w\.[a-z][a-z0-9]{0,5}\Z", re.IGNORECASE)
@@ -273,11 +274,13 @@ def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
     entry = _LINE_NUMBER.sub("", entry.strip()).replace("\\", "/")
     start = root.replace(os.sep, "/").rstrip("/") + "/"
     entry = entry.removeprefix(start)
-    if _WILD.search(entry):
-        pattern = entry.removeprefix("./")
-        return [(pattern, PATTERN)] if len(pattern.strip("*?/.")) > 1 else []
-    path = _relative(entry)
-    return [(path, FILE)] if path else []
+    found = []
+    for name in alternatives(entry):
+        is_pattern = bool(_WILD.search(name))
+        path = name.removeprefix("./") if is_pattern else _relative(name)
+        if len(path.strip("*?/.")) > 1 if is_pattern else path:
+            found.append((path, PATTERN if is_pattern else FILE))
+    return found
 
 
 def named_in_text(text: str) -> set[str]:

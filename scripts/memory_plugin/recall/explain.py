@@ -29,7 +29,6 @@ REASONS = {
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
     "below_threshold": "the best match was not good enough",
-    "below_floor": "the best match was not good enough",  # its name in ledgers of 0.1.0
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
     "already_injected": "Claude already has it from this session",
@@ -63,7 +62,8 @@ _REMEDIES = {
     "no_match": "memory search WORDS",
     "fault": "memory doctor",
 }
-_PROMPT, _GUARD = "prompt", "guard"
+_PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
+_PAST_VERBS = {"showed": "Claude was shown", "hinted": "Claude was pointed to"}
 _GUARDED = {
     "reminded": "a guard blocked a call once and showed Claude its memory",
     "asked": "a guard made Claude Code ask you about a call",
@@ -77,6 +77,7 @@ PLACE_TEXTS = {
     "tool": "at a tool call",
     "failure": "after a failed command",
     _GUARD: "at a guarded call",
+    _PAST: "about past sessions",
 }
 STARTS = ("catalog", "subagent")  # where Claude gets rules and titles, whatever the prompt
 _WAYS = {
@@ -143,6 +144,12 @@ def sentence(row: dict[str, Any]) -> str:
         outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
         reason = reason_text(row.get("reason", ""))
         return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
+    if place == _PAST:
+        sessions = ", ".join(row.get("sessions", ())) or "nothing"
+        return "%s what was done in earlier sessions, because the prompt asked: %s" % (
+            _PAST_VERBS.get(row.get("outcome", ""), "of"),
+            sessions,
+        )
     return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
 
 

@@ -30,6 +30,11 @@ _TAIL_LINES = 400
 _WORD_MARKS = "'-"
 _MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
 _MAX_CLAUSE = 60  # characters
+_MAX_ASK, _MAX_SHORT = (
+    600,
+    7,
+)  # characters of a prompt that may ask about the past, and words of a question without a verb
+_MARKS = str.maketrans(dict.fromkeys(",.;:?!()\"'\u00bf\u00a1\u2019", " "))
 _loaded: list[Gate] = []
 
 
@@ -65,7 +70,7 @@ def load_gate() -> Gate:
 class Gate:
     """The word lists of the gate."""
 
-    __slots__ = ("_filler", "_followup", "_followup_starts", "_not_typed", "_opt_out_hints")
+    __slots__ = ("_filler", "_followup", "_followup_starts", "_not_typed", "_opt_out_hints", "_past")
 
     def __init__(self, table: dict[str, Any]) -> None:
         self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
@@ -73,6 +78,7 @@ class Gate:
         self._followup_starts = tuple(table["followup"]["starts"])
         self._not_typed = tuple(table["not_typed"]["starts"])
         self._opt_out_hints = table["opt_out"]["hints"].split()
+        self._past = table["past"]
 
     def refusal(self, prompt: str) -> str:
         """Return why this prompt gets no memories; empty if it may get some.
@@ -102,6 +108,17 @@ class Gate:
         if len(text) > max_length or effective_length(text) > max_length:
             return False
         return text.startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(text)))
+
+    def may_ask_about_past(self, text: str) -> bool:
+        """Return whether a prompt could ask about past sessions; for most prompts this is all that the question costs."""
+        if len(text) > _MAX_ASK or text.startswith("/"):
+            return False
+        words = set(text.lower().translate(_MARKS).split())
+        if not words.isdisjoint(self._past["words"].split()) or ("?" in text and len(words) <= _MAX_SHORT):
+            return True
+        endings = tuple(self._past["endings"])
+        has_ending = any(word.endswith(endings) for word in words)
+        return has_ending and not words.isdisjoint(self._past["subjects"].split())
 
     def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""

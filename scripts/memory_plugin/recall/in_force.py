@@ -16,7 +16,7 @@ from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
-from ..memories.guard_file import saved_rows, write_guard_file
+from ..memories.guard_file import saved_rows, write_guard_file, written_out
 from ..memories.guarded_commands import guard_words
 from ..memories.memory_files import PROJECT, USER, StoredMemory
 from ..memories.record import ACTIVE, Memory, categories, parse_memory
@@ -195,7 +195,7 @@ def _row(stored: StoredMemory, version: Memory) -> dict[str, Any]:
         "action": guard.action,
         "until": version.expires_at,
         "commands": [words for words in map(guard_words, guard.commands) if words],
-        "files": list(guard.files),
+        "files": [form for pattern in guard.files for form in written_out(pattern)],
     }
     guard_digest = digest(dumps([row, document.inject]).encode("ascii"), 8)
     body = " ".join(document.body.split())

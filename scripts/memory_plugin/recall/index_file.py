@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA = 13
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x22BF3B
+RULES_DIGEST = 0x2B227D
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -87,7 +87,7 @@ def index_path(paths: Paths) -> str:
 
 def refresh_lock(path: str, wait: float) -> FileLock:
     """Return the lock that every process takes before it changes the index at `path`; it waits up to `wait` seconds."""
-    return FileLock(path + ".heal", wait)  # the name in 0.1.0, which may run beside this version
+    return FileLock(path + ".lock", wait)
 
 
 def set_redaction(rules_checksum: int) -> None:

@@ -16,17 +16,14 @@ inject threshold: titles, categories and tags in random order. `path` names the 
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..kernel.context import Context
 from ..kernel.fastjson import digest
+from ..kernel.judge.question import Question, Verdict
+from ..kernel.settings.values import Settings
 from .decision import UNASKED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ..kernel.context import Context
-    from ..kernel.judge.question import Question, Verdict
-    from ..kernel.settings.values import Settings
-    from .ranking import Hit
+from .ranking import Hit
 
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."

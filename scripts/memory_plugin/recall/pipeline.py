@@ -7,7 +7,6 @@ to it. The judges, if switched on, decide about the matches in between.
 from __future__ import annotations
 
 from ..kernel.files import os_error_text
-from ..kernel.quick_import import import_ahead
 from ..kernel.settings.values import USER
 from .gate import MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
 from .history import RecallHistory
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 
 # A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere", "index_outdated")
-# The modules that a lookup imports, each after its own imports: see `import_ahead`.
-PRELOADED_MODULES = (
-    "kernel.sqlite kernel.text.tokens recall.index_file recall.model kernel.text.stem recall.query recall.signals recall.confidence "
-    "recall.scoring recall.ranking recall.lookup"
-)
 _NEAR_MISSES = 5
 _RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges
 
@@ -71,7 +65,6 @@ def _fill_in(
     ask_judges: bool,
 ) -> None:
     """Look up a prompt, fill in the answer, and add the injected memories to `history`, without saving it."""
-    import_ahead(PRELOADED_MODULES)
     from .lookup import Lookup  # loads SQLite, which a skipped prompt does without
 
     settings = context.settings

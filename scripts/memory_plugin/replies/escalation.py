@@ -6,19 +6,16 @@ The first matching row of the escalation gate wins, and its name goes to the led
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest
+from ..kernel.settings.values import Settings
 from .phrases import AMBIGUOUS, QUERY_TYPES
+from .reply_signals import ReplySignals
 from .reply_state import ReplyState
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from ..kernel.context import Context
-    from ..kernel.settings.values import Settings
-    from .reply_signals import ReplySignals
 
 THRESHOLD = "scoring.escalation.thresholds.%s"
 PREAMBLE = "scoring.escalation.thresholds.preamble"
@@ -41,12 +38,13 @@ class EscalationThresholds:
         self.clear_margin = thousandths(load_data("replies", "gate")["clear_margin"])
         self.thresholds = {kind: thousandths(settings.number(THRESHOLD % kind)) for kind in QUERY_TYPES}
 
-    def with_values(self, thresholds: dict[str, int], preamble_min: int) -> EscalationThresholds:
-        """Return a copy with the given thresholds, in thousandths, and `preamble_min`."""
+    def with_values(self, **values: object) -> EscalationThresholds:
+        """Return a copy with some attributes changed."""
         from copy import copy  # used by `memory replies tune` alone
 
         changed = copy(self)
-        changed.thresholds, changed.preamble_min = thresholds, preamble_min
+        for name, value in values.items():
+            setattr(changed, name, value)
         return changed
 
     def threshold(self, query_type: str) -> int:
@@ -124,15 +122,19 @@ class Drift:
 def find_drift(
     signals: ReplySignals, query_type: str, bounds: EscalationThresholds, table: Mapping[str, Any]
 ) -> Drift:
-    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band."""
+    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band.
+
+    Density needs enough words of the reply's own, and stays below the band if code, paths and quotes count as content: with them masked,
+    a short factual reply consists of function words.
+    """
     if signals.density is None:
         return Drift([], "", {})
     categories, weight = [], 0
     if signals.padding >= table["padding"]["drift"]:
         categories.append("padding")
         weight = 2 if signals.padding >= table["padding"]["high"] else 1
-    gap = bounds.threshold(query_type) - thousandths(signals.density)
-    if gap > bounds.margin:
+    gap = bounds.threshold(query_type) - thousandths(signals.density_with_masked)
+    if gap > bounds.margin and signals.words >= table["density"]["least_words"]:
         categories.append("density")
         steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
         weight = max(weight, sum(gap > step for step in steps))

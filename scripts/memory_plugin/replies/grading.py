@@ -236,25 +236,21 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
 
 
 def _agrees(request: GradeRequest, values: Values) -> bool | None:
-    """Return whether the judge agrees with the rules; None if the rules found phrases and it gave a verdict on none.
-
-    It agrees if it confirms all phrases that it decided on, or, where the rules found none, if it found no padding either: no passages
-    quoted as missed, no severe level of a padding dimension.
-    """
-    if request.padding:
-        return all(filler for _, filler in values["phrases"]) if values["phrases"] else None
-    return not (values["missed"] or severe_dimensions(values["levels"]) & PADDING_DIMENSIONS)
+    """Return whether the judge agrees with the rules: there is no override. None if it gave no verdict on the phrases of the rules."""
+    if _override(request, values):
+        return False
+    return None if request.padding and not values["phrases"] else True
 
 
-def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
-    """Record for `memory replies tune` where the judge differs from the rules: phrases cleared, padding missed."""
+def _override(request: GradeRequest, values: Values) -> dict[str, object]:
+    """Return where the judge differs from the rules: phrases cleared, padding missed, severe dimensions. Empty if it does not."""
     cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
     severe = severe_dimensions(values["levels"])
     # Where rules found padding, a severe level of a padding dimension agrees with them.
     added = severe if request.padding == 0 else severe - PADDING_DIMENSIONS
     if not cleared and not added and not values["missed"]:
-        return
-    record: dict[str, object] = {
+        return {}
+    return {
         "kind": "override",
         "id": request.id,
         "why": request.why,
@@ -263,7 +259,13 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
         "levels": values["levels"],
         "missed": values["missed"],
     }
-    context.append("judge-overrides", record)
+
+
+def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
+    """Record an override for `memory replies tune`."""
+    override = _override(request, values)
+    if override:
+        context.append("judge-overrides", override)
 
 
 def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) -> None:

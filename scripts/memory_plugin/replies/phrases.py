@@ -9,17 +9,15 @@ A match is within one sentence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from .prose import BREAK, CROSS_SIGN, INSIDE, LINE, POSITIONS, SENTENCE, Prose
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    Slot = tuple[frozenset[str], bool, int]
+Slot = tuple[frozenset[str], bool, int]
 
 _MAX_GAP = 8
 AMBIGUOUS = "ambiguous"
@@ -175,7 +173,8 @@ class FillerRules:
         patterns: list[str] = []
         self.rule_of: list[FillerRule] = []
         for entry in entries:
-            rule = FillerRule(entry, exempt=isinstance(exempt, dict) and entry["id"] in exempt)
+            is_exempt = isinstance(exempt, dict) and entry["id"] in exempt
+            rule = FillerRule(entry, exempt=is_exempt or entry.get("exempt") is True)
             patterns += entry["patterns"]
             self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = PhraseIndex(patterns, classes)
@@ -289,13 +288,31 @@ def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) 
 
 
 def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
-    """Return whether an offer names an alternative ("if you'd rather gate `tab` out"), by code or a word for one, and no vague word."""
+    """Return whether an offer names an alternative ("if you'd rather gate `tab` out"), by code or a word for one, and no vague word.
+
+    A question before a list names what is in the list.
+    """
     end = match.first_word + 1
     while end < len(prose) and prose.boundary(end) < SENTENCE:
         end += 1
     words = prose.words[match.first_word : end]
-    is_named = BREAK in words or not rules.alternative.isdisjoint(words)
+    is_named = BREAK in words or not rules.alternative.isdisjoint(words) or _begins_list(prose, end)
     return is_named and rules.vague.isdisjoint(words)
+
+
+def _begins_list(prose: Prose, at: int) -> bool:
+    """Return whether word `at` begins the first item of a list."""
+    if at >= len(prose):
+        return False
+    line = prose.masked.rfind("\n", 0, prose.starts[at]) + 1
+    return prose.words[at] == "1" or prose.masked[line : prose.starts[at]].strip() in (
+        "-",
+        "*",
+        "+",
+        "\u2022",
+        "**",
+        "- **",
+    )
 
 
 def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:

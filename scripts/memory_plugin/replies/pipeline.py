@@ -7,23 +7,17 @@ and a judge may grade them (see `grading.py`). Without one, the score by rules i
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, digest
+from ..kernel.settings.values import Settings
 from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
-from .phrases import AMBIGUOUS, QueryClassifier, load_filler_rules
-from .reply_signals import WordLists, measure_reply
+from .phrases import AMBIGUOUS, QueryClassifier, RulePackError, load_filler_rules
+from .reply_signals import ReplySignals, WordLists, measure_reply
 from .reply_state import ReplyState, run_steps
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ..kernel.context import Context
-    from ..kernel.settings.values import Settings
-    from .phrases import RulePackError
-    from .reply_signals import ReplySignals
 
 _TAIL_BYTES = 1 << 20  # of a transcript
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..kernel.data import load_data
-from .phrases import PhraseIndex, find_filler, word_classes
+from .phrases import FillerMatch, FillerRules, PhraseIndex, find_filler, word_classes
 from .prose import BREAK, CROSS_SIGN, SENTENCE, Prose
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .phrases import FillerMatch, FillerRules
 
 _MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
@@ -37,16 +33,17 @@ class WordLists:
 class ReplySignals:
     """The measures of one reply.
 
-    `words` counts the words of the prose, and `preamble` those before the answer. `density` is content words over words, or None if the
+    `words` counts the words of the prose, `symbols` its single letters that are no words, as in formulas, `masked` the passages that are
+    no prose, and `preamble` the words before the answer. `density` is content words over words, or None if the
     reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`.
     """
 
-    __slots__ = ("density", "matches", "preamble", "unscored", "words")
+    __slots__ = ("density", "masked", "matches", "preamble", "symbols", "unscored", "words")
 
     def __init__(self) -> None:
         self.matches: list[FillerMatch] = []
         self.preamble = 0
-        self.words = 0
+        self.words = self.symbols = self.masked = 0
         self.density: float | None = None
         self.unscored = ""
 
@@ -54,6 +51,12 @@ class ReplySignals:
     def padding(self) -> int:
         """Return the number of filler phrases."""
         return len(self.matches)
+
+    @property
+    def density_with_masked(self) -> float:
+        """Return the density if each symbol and each masked passage counts as a content word."""
+        content = (self.density or 0.0) * self.words + self.symbols + self.masked
+        return content / max(1, self.words + self.masked)
 
 
 def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: bool = False) -> ReplySignals:
@@ -67,6 +70,8 @@ def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: boo
     signals.matches = find_filler(prose, rules)
     if drafting:
         signals.matches = _around_draft(prose, signals.matches)
+    signals.masked = prose.words.count(BREAK)
+    signals.symbols = sum(len(word) == 1 and word.isalnum() for word in prose.words if word not in "ai")
     signals.words, other_script, content = _count_words(prose, lists.function_words)
     signals.unscored = _unscored(text, prose, signals.words, other_script, content, lists)
     if signals.unscored not in ("empty", "code_only", "other_script"):

@@ -14,17 +14,18 @@ from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
 from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes
 from .prose import BREAK, Prose
-from .score_history import PastScore, missed_by_rules, reread_replies
+from .score_history import (
+    PADDING_DIMENSIONS,
+    PastScore,
+    missed_by_rules,
+    reread_replies,
+    severe_dimensions,
+)
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20
-# By the gate's row: the setting under `scoring.escalation` that lets fewer replies escalate, and the one for more.
-_GATE_SETTINGS = {
-    "padding_range": ("padding_range [1,1]", "padding_range [1,3]"),
-    "borderline_density": ("density_margin 0.02", "density_margin 0.05"),
-    "mixed_signal": ("thresholds.preamble 30", "thresholds.preamble 15"),
-}
+_ROWS = ("padding_range", "borderline_density", "mixed_signal")  # of the gate, that escalate
 _MIN_VERDICTS = 5
 _MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
@@ -77,9 +78,9 @@ def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy
     """Study the judged replies among some scores."""
     judged = [(score, score.judged) for score in scores if score.judged is not None]
     decided = [
-        (score, row.get("agrees") is True)
+        (score, row.get("agrees") is True and not _other_severe(row))
         for score, row in judged
-        if score.escalated and (row.get("phrases") or not score.padding)
+        if score.escalated and (row.get("phrases") or not score.padding or _other_severe(row))
     ]
     texts = dict(reread_replies(score.row for score, _ in judged))
     return TuningStudy(
@@ -91,6 +92,11 @@ def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy
         _clearances(row for _, row in judged),
         _candidates(judged, texts, rules),
     )
+
+
+def _other_severe(row: dict[str, Any]) -> set[str]:
+    """Return the severe dimensions that rules cannot see; rows of older versions call that an agreement."""
+    return severe_dimensions(row.get("levels", {})) - PADDING_DIMENSIONS
 
 
 def _clearances(judged: Iterable[dict[str, Any]]) -> list[RuleClearance]:
@@ -137,19 +143,56 @@ def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bo
             yield " ".join(words), not before or before[-1] in _SENTENCE_ENDS
 
 
-def gate_advice(study: TuningStudy) -> str:
-    """Return a sentence of advice on the escalation gate, which names the setting that made most of the replies escalate."""
+def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> str:
+    """Return a sentence of advice on the escalation gate.
+
+    It names a value with which fewer or more of the `replies` escalate: of the setting that made most of the judged ones escalate, if
+    that has one.
+    """
     agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
         return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _MIN_JUDGED)
     agree, change = "", "the gate is about right"
-    settings = _GATE_SETTINGS.get(next(iter(study.rows)), _GATE_SETTINGS["borderline_density"])
-    command = "%s the gate, for instance with `memory config set scoring.escalation.%s`"
-    if agreement.value > _MAX_AGREEMENT:
-        change = command % ("narrow", settings[0])
-    elif agreement.value < _MIN_AGREEMENT:
-        agree, change = "only ", command % ("widen", settings[1])
+    if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
+        is_narrower = agreement.value > _MAX_AGREEMENT
+        agree, change = ("", "narrow the gate") if is_narrower else ("only ", "widen the gate")
+        setting = next(_effective_settings(study, replies, bounds, is_narrower), "")
+        change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
     return "judge and rules agree on %s%s of the escalated replies: %s" % (agree, agreement, change)
+
+
+def _effective_settings(
+    study: TuningStudy, replies: Sequence[MeasuredReply], bounds: EscalationThresholds, is_narrower: bool
+) -> Iterator[str]:
+    """Yield settings with values that change how many replies escalate, those of the most frequent row first."""
+    before = escalated_share(replies, bounds).k
+    for row in dict.fromkeys([*study.rows, *_ROWS]):
+        counts = {
+            setting: escalated_share(replies, trial).k for setting, trial in _trials(row, bounds, is_narrower)
+        }
+        for setting in sorted(counts, key=counts.__getitem__, reverse=not is_narrower):
+            if (counts[setting] < before) if is_narrower else (counts[setting] > before):
+                yield setting
+
+
+def _trials(
+    row: str, bounds: EscalationThresholds, is_narrower: bool
+) -> Iterator[tuple[str, EscalationThresholds]]:
+    """Yield settings that let fewer or more replies escalate by a row of the gate, with the thresholds under them."""
+    low, high = bounds.min_padding, bounds.max_padding
+    if row == "padding_range":
+        ranges = [(low + 1, high), (low, high - 1)] if is_narrower else [(low, high + 1), (low - 1, high)]
+        for first, last in ranges:
+            if 1 <= first <= last:
+                trial = bounds.with_values(min_padding=first, max_padding=last)
+                yield "padding_range [%d,%d]" % (first, last), trial
+    elif row == "borderline_density":
+        margin = max(0, bounds.margin - 10 if is_narrower else bounds.margin + 20)
+        yield "density_margin %g" % (margin / 1000), bounds.with_values(margin=margin)
+    elif row == "mixed_signal":
+        other = [words for words in _PREAMBLES if (words > bounds.preamble_min) is is_narrower]
+        for words in other if is_narrower else reversed(other):
+            yield "thresholds.preamble %d" % words, bounds.with_values(preamble_min=words)
 
 
 def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -233,7 +276,11 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
     if not _is_in_range(before):
         preambles = sorted({*_PREAMBLES, bounds.preamble_min})
         moved = [_at_quantile(replies, quantile, bounds) for quantile in _QUANTILES]
-        trials = [bounds.with_values(thresholds, preamble) for thresholds in moved for preamble in preambles]
+        trials = [
+            bounds.with_values(thresholds=thresholds, preamble_min=preamble)
+            for thresholds in moved
+            for preamble in preambles
+        ]
         best = min([bounds, *trials], key=loss)
     return ThresholdFit(best, before, escalated_share(replies, best))
 

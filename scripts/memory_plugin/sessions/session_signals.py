@@ -197,7 +197,8 @@ def _is_commit(head: Head) -> bool:
 def _tests_outcome(call: Call, heads: list[Head], output: str, version: str) -> str:
     """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
 
-    A hidden exit code (by a pipe, `|| true`, the background) never means passed. A summary of failures always means failed.
+    A summary of failures always means failed. A hidden exit code (by a pipe, `|| true`) means passed only with a summary of tests that
+    passed. A run that skipped all tests is unknown, and so is one in the background.
     """
     runs = [head for head in heads if runs_tests(head)]
     if not runs or failure_cause(call, version) not in ("", "own"):
@@ -207,8 +208,13 @@ def _tests_outcome(call: Call, heads: list[Head], output: str, version: str) -> 
     in_background = call.input.get("run_in_background") is True or (
         isinstance(call.details, dict) and call.details.get("backgroundTaskId")
     )
+    if call.result is None or in_background:
+        return "unknown"
     is_hidden = any(head.hidden for head in runs)
-    return "unknown" if call.result is None or is_hidden or in_background else "passed"
+    if pattern("tests_passed").search(output):
+        is_filtered = is_hidden and pattern("tests_filtered").search(call.text("command"))
+        return "unknown" if is_filtered else "passed"
+    return "unknown" if is_hidden or pattern("tests_empty").search(output) else "passed"
 
 
 class PlanningDetector(Detector):

@@ -7,6 +7,7 @@ from time import sleep
 from typing import Any, NamedTuple
 
 from ..capture.pipeline import capture_session, capture_turn
+from ..capture.statement_judge import Ask
 from ..capture.statement_model import may_hold_statement
 from ..host.events import PROBLEM, error_location, id_field, log_event, path_field
 from ..kernel.context import Context
@@ -17,8 +18,10 @@ from ..recall.feedback import USED, find_uses, injected_in_session, record_feedb
 from ..replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
 from ..replies.pipeline import CompletedReply, may_request_grade, read_last_reply, score_reply
 from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
+from .past_sessions import update_index
 
 _PROPOSE_SECONDS = 120.0
+_JUDGE_SECONDS = 30.0
 _NOTE_DAYS = 1.0
 _LAGS, _LAG = 20, 0.1  # how often, and for how many seconds, to wait for the transcript's row of a long reply
 
@@ -125,23 +128,40 @@ def _record_uses(work: _Work) -> None:
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
 
 
+def _capture_judge(work: _Work) -> Ask | None:
+    """Return how to ask the judge about statements; None if it is off. When a session ends, only its earlier answers count."""
+    if not work.context.settings.is_judge_enabled("capture"):
+        return None
+    timed = work.context.within(_JUDGE_SECONDS)
+    judge = Judge("capture", timed, off=work.why_off)
+    if work.ended.event != "Stop" or work.ended.judges_off:
+        return judge.cached
+    return lambda question: judge.ask(question, timed.deadline, retry=True).values
+
+
 def _propose(work: _Work) -> None:
     """Keep what the turn, or the whole session, says that may be worth remembering."""
     context, transcript = work.context.within(_PROPOSE_SECONDS), work.ended.transcript
     if context.settings.text("capture.mode") == "off":
         return
+    ask = _capture_judge(work)
     if work.ended.event == "Stop":
-        if not may_hold_statement(work.reply.prompt or read_last_reply(transcript).prompt):
-            return
-        capture_turn(transcript, may_use, check_for(context), context)
+        if ask or may_hold_statement(work.reply.prompt or read_last_reply(transcript).prompt):
+            capture_turn(transcript, may_use, check_for(context), context, ask)
         return
-    capture_session(transcript, may_use, check_for(context), context, section_watch(context))
+    capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
     keep_other_candidates(context, _NOTE_DAYS)
+
+
+def _index_past(work: _Work) -> None:
+    """Index what the session adds to the past sessions of this project."""
+    for problem in update_index(work.context):
+        work.log(problem)
 
 
 # Event -> what follows it, in this order.
 STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
-    "Stop": (_score, _record_uses, _grade, _propose),
+    "Stop": (_score, _record_uses, _grade, _propose, _index_past),
     "PreCompact": (_propose,),
-    "SessionEnd": (_propose,),
+    "SessionEnd": (_propose, _index_past),
 }

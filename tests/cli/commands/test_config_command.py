@@ -60,7 +60,7 @@ def test_json(project: Project) -> None:
         [],
     )
     checked = project.cli("config", "check", "--json").json
-    assert checked == {"files": {"user": project.settings_path}, "problems": [], "unread": [], "changed": []}
+    assert checked == {"files": {"user": project.settings_path}, "problems": [], "changed": []}
     assert project.cli("config", "unset", KEY, "--json").json["changed"]
 
 
@@ -243,20 +243,3 @@ def test_every_documented_command_works(project: Project, line: str) -> None:
     program, *words = shlex.split(line)
     run = project.cli(*words)
     assert (program, run.returncode, run.stderr) == ("memory", 0, "")
-
-
-@pytest.mark.parametrize(
-    ("name", "successor"),
-    [("high_floor", "retrieval.inject_threshold"), ("low_floor", "retrieval.pointer_threshold")],
-)
-def test_a_renamed_key_names_its_successor(project: Project, name: str, successor: str) -> None:
-    with open(project.settings_path, "w", encoding="utf-8") as file:
-        json.dump({"memory": {"retrieval": {name: 0.3}}}, file)
-    run = project.cli("config", "check")
-    assert run.returncode == 1
-    assert "retrieval.%s: " % name in run.stdout
-    assert "no longer used; set instead: " + successor in run.stdout
-    assert successor in project.cli("doctor").stdout
-    refused = project.cli("config", "set", "retrieval." + name, "0.3")
-    assert refused.returncode == 2
-    assert "no longer used; set instead: " + successor in refused.stderr

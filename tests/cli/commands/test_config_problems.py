@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.cli.commands.config_command import (
+from memory_plugin.kernel.settings.problems import (
     problem_record,
     problem_sentence,
     readable,
@@ -120,23 +120,6 @@ def test_names_are_cut_and_paths_are_not() -> None:
     assert (len(readable("x" * 500)), len(terminal_safe("x" * 500))) == (83, 500)
 
 
-@pytest.mark.parametrize(
-    ("old", "value", "successor"),
-    [
-        ("trust.pulls", "accept", "trust.accept_from"),
-        ("scoring.judge.enabled", True, "scoring.mode, or run: memory judge on scoring"),
-        ("sessions.automatic.enabled", True, "sessions.judge.when ended"),
-    ],
-)
-def test_the_hint_for_an_old_key_names_its_successor(
-    box: Box, old: str, value: object, successor: str
-) -> None:
-    path = box.write(USER, block(old, value))
-    (problem,) = box.load().problems
-    assert problem_sentence(problem).startswith(path)
-    assert problem_record(problem)["hint"] == "no longer used; set instead: " + successor
-
-
 def test_a_problem_as_a_record(box: Box) -> None:
     path = box.write(USER, block("interview.max_turns", "x"))
     assert problem_record(box.load().problems[0]) == {
@@ -148,8 +131,3 @@ def test_a_problem_as_a_record(box: Box) -> None:
         "got": '"x"',
         "hint": "until it is fixed, the value of another layer or the default counts",
     }
-
-
-def test_a_setting_that_nothing_replaces_says_why(box: Box) -> None:
-    box.write(USER, block("retrieval.min_prompt_length", 3))
-    assert problem_record(box.load().problems[0])["hint"] == "no longer used; it is always 10"

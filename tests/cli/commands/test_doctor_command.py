@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.commands.doctor_command import CHECKS, FINDING_CHECKS, STATE_CHECKS
+from memory_plugin.work.doctor import CHECKS, FINDING_CHECKS, STATE_CHECKS
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -41,7 +41,7 @@ def ledger(project: Project, name: str, *lines: object) -> None:
 def test_a_new_project_passes_every_check(project: Project) -> None:
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
-    assert len(found) == len(CHECKS) + len(STATE_CHECKS) + len(FINDING_CHECKS) + 4
+    assert len(found) == len(CHECKS) + len(STATE_CHECKS) + len(FINDING_CHECKS) + 5
 
 
 def test_a_project_in_use_passes_every_check(project: Project) -> None:
@@ -266,8 +266,8 @@ def test_without_a_home_it_still_answers(project: Project) -> None:
 
 @AS_ROOT
 def test_a_store_of_another_user_is_reported(project: Project) -> None:
-    put(project, "a.json")
-    os.chown(os.path.join(project.root, ".claude", "memory"), 12345, 12345)
+    os.makedirs(os.path.join(project.config, "memory"))
+    os.chown(os.path.join(project.config, "memory"), 12345, 12345)
     assert "belongs to another user" in checks(project)["stores"]["text"]
 
 

@@ -78,6 +78,16 @@ def test_judges_are_not_asked_after_a_hard_fail_unless_wanted(project: Project) 
     assert (entry["jury"]["asked"], entry["overall"], entry["verdict"]) == (True, 0.0, "fail")
 
 
+def test_a_jury_that_sees_an_unanswered_crisis_fails(project: Project) -> None:
+    crisis = {"score": "unanswered", "turn": 1, "evidence": "x"}
+    text = json.dumps({"crisis": crisis, "scores": SCORES})
+    with_jury(project, {"rubric": "evaluate-honesty", "text": text})
+    run = project.cli("evaluate", talk(project, GOOD), "--json")
+    entry = run.json["results"][0]
+    assert (run.returncode, entry["overall"]) == (1, 0.0)
+    assert entry["reason"] == "the jury sees a crisis that no reply answers: turn 1"
+
+
 def test_a_failed_jury_is_not_a_zero(project: Project) -> None:
     with_jury(project, {"failure": "overloaded"})
     run = project.cli("evaluate", talk(project, GOOD), "--json")
@@ -177,11 +187,11 @@ def test_what_was_not_read_is_not_passed(project: Project) -> None:
 
 
 def test_rules_are_listed_and_checked(project: Project) -> None:
-    assert "caregiving-ny" in project.cli("rules", "list").stdout
-    assert project.cli("rules", "check", "honesty", "--json").json["faults"] == []
+    assert "caregiving-ny" in project.cli("evaluate", "rules", "list").stdout
+    assert project.cli("evaluate", "rules", "check", "honesty", "--json").json["faults"] == []
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
         "gate": "compliance", "reason": "R.", "patterns": ["bad"], "hit": ["good"], "miss": ["b"]}}})  # fmt: skip
-    run = project.cli("rules", "check", path)
+    run = project.cli("evaluate", "rules", "check", path)
     assert (run.returncode, "r: not found: good" in run.stdout) == (1, True)
 
 
@@ -194,7 +204,7 @@ def test_a_pack_with_errors_is_not_used(project: Project) -> None:
 
 def test_hygiene_on_lines(project: Project) -> None:
     lines = [{"id": 7, "text": "mail ada@firma-nord.de, key " + KEY}, {"id": 8, "text": "nothing"}]
-    run = project.cli("hygiene", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
+    run = project.cli("check", "text", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
     first, second = map(json.loads, run.stdout.splitlines())
     assert [(found["kind"], found["action"]) for found in first["findings"]] == [
         ("email", "allow"),
@@ -202,7 +212,7 @@ def test_hygiene_on_lines(project: Project) -> None:
     ]
     assert (second, run.returncode, KEY in run.stdout) == ({"id": 8, "findings": []}, 0, False)
     run = project.cli(
-        "hygiene", "--jsonl", "--place", "judge", stdin=json.dumps(lines[0]) + "\nnonsense\n[1]\n"
+        "check", "text", "--jsonl", "--place", "judge", stdin=json.dumps(lines[0]) + "\nnonsense\n[1]\n"
     )
     assert run.returncode == 1
     assert {found["action"] for found in json.loads(run.stdout)["findings"]} == {"redact"}
@@ -212,11 +222,11 @@ def test_the_user_allows_rules_and_chooses_packs(project: Project) -> None:
     lines = json.dumps({"id": 1, "text": "ada@firma-nord.de BSN 111222333"})
     kinds = [
         [found["kind"], found["action"]]
-        for found in project.cli("hygiene", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
+        for found in project.cli("check", "text", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
     ]
     assert kinds == [["email", "redact"]]
     project.write_settings(hygiene={"allow": ["email"], "packs": ["national-ids"]})
-    found = project.cli("hygiene", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
+    found = project.cli("check", "text", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
     assert [[entry["kind"], entry["action"]] for entry in found] == [
         ["email", "allow"],
         ["national_id", "redact"],

@@ -18,10 +18,10 @@ def stored(project: Project) -> Project:
 
 
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
-    run = stored.cli("wrong", ID)
+    run = stored.cli("feedback", "wrong", ID)
     assert run.returncode == 0, run.stderr
     assert "shown in full at 65% or more, by title at 65% or more (other memories: 50% and 50%)" in run.stdout
-    (found,) = stored.cli("useful", ID, "--json").json["memories"]
+    (found,) = stored.cli("feedback", "useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 
 
@@ -29,7 +29,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
     assert "<memory " in stored.prompt(ASK, session_id="first-session").context
     sure = last(stored)["candidates"][0]["confidence"]
     for _ in range(4):
-        stored.cli("wrong", ID)
+        stored.cli("feedback", "wrong", ID)
     silent = stored.prompt(ASK, session_id="second-session").context
     assert ("<memory " in silent) == (sure >= 0.95)
     assert last(stored)["candidates"][0]["shift"] == 0.45
@@ -41,7 +41,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
 
 def test_feedback_lists_what_was_said(stored: Project) -> None:
     assert stored.cli("feedback").stdout.startswith("No memory has been rated")
-    stored.cli("useful", ID)
+    stored.cli("feedback", "useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown
     assert "shown in full at 40% or more" in shown
@@ -53,8 +53,8 @@ def test_feedback_lists_what_was_said(stored: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["useful", "nothing-like-it"], 1, "nothing-like-it"),
-        (["useful"], 2, "ID"),
+        (["feedback", "useful", "nothing-like-it"], 1, "nothing-like-it"),
+        (["feedback", "useful"], 2, "ID"),
         (["feedback", "reset"], 2, "name the memories, or use --all"),
         (["feedback", "reset", ID, "--all"], 2, "name the memories, or use --all"),
         (["feedback", "show", ID], 2, "only `memory feedback reset`"),
@@ -65,7 +65,9 @@ def test_errors_of_use(stored: Project, arguments: list[str], code: int, says: s
     assert (run.returncode, says in run.stderr) == (code, True), run.stderr
 
 
-@pytest.mark.parametrize("command", [["useful", ID], ["wrong", ID], ["feedback", "reset", "--all"]])
+@pytest.mark.parametrize(
+    "command", [["feedback", "useful", ID], ["feedback", "wrong", ID], ["feedback", "reset", "--all"]]
+)
 def test_inside_the_client_it_needs_the_users_word(stored: Project, command: list[str]) -> None:
     run = stored.cli(*command, inside=True)
     assert (run.returncode, "the user must approve this" in run.stderr) == (1, True)

@@ -133,7 +133,7 @@ def test_a_request_to_remember_does_not_confirm_a_guard_and_the_users_command_do
         3,
         [
             ["forget", IDENTITY],
-            ["archive", IDENTITY],
+            ["forget", "--keep", IDENTITY],
             ["edit", IDENTITY, "--guard-command", "none"],
             ["edit", IDENTITY, "--guard-action", "ask"],
             ["edit", IDENTITY, "--superseded-by", "plain"],

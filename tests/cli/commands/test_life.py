@@ -84,10 +84,7 @@ def test_forget_prints_the_memory_and_the_deletion_date(project: Project, saved:
     assert "memory restore " + saved in lines[2]
 
 
-@pytest.mark.parametrize("command", ["forget", "archive"])
-def test_the_advised_restore_works_if_two_memories_share_an_id(
-    project: Project, saved: str, command: str
-) -> None:
+def test_the_advised_restore_works_if_two_memories_share_an_id(project: Project, saved: str) -> None:
     record = {
         **memory("Use Postgres for the billing database", category="runbook"),
         "content": {"steps": ["One."]},
@@ -95,7 +92,7 @@ def test_the_advised_restore_works_if_two_memories_share_an_id(
     # Written as by a git pull, since `memory save` refuses a duplicate title.
     put(project, saved, record, "runbooks")
     assert project.cli("accept", "runbook/" + saved).returncode == 0
-    output = project.cli(command, "decision/" + saved).stdout
+    output = project.cli("forget", "decision/" + saved).stdout
     (advised,) = re.findall(r"memory (restore [\w/-]+)", output)
     assert project.cli(*advised.split()).returncode == 0
     assert recalled(project, "back")
@@ -115,7 +112,7 @@ def test_a_second_forget_changes_nothing(project: Project, saved: str) -> None:
 
 
 def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: str) -> None:
-    assert project.cli("archive", saved, "--reason", "old", "--json").json["status"] == "archived"
+    assert project.cli("forget", "--keep", saved, "--reason", "old", "--json").json["status"] == "archived"
     assert not recalled(project, "archived")
     assert project.cli("restore", saved).returncode == 0
     assert project.cli("restore", saved).stderr == "memory: %s is active already\n" % saved
@@ -179,7 +176,7 @@ def test_a_linked_store_cannot_be_accepted(project: Project) -> None:
     assert run.json["accepted"] == []
 
 
-@pytest.mark.parametrize("word", ["forget", "archive", "restore", "show", "accept"])
+@pytest.mark.parametrize("word", ["forget", "restore", "show", "accept"])
 def test_an_id_in_two_categories_is_ambiguous(project: Project, word: str) -> None:
     for folder in ("decisions", "runbooks"):
         project.write(

@@ -177,16 +177,18 @@ def test_label_and_calibrate(project: Project) -> None:
     for identity in IDS[:3]:
         path = transcript(project, identity)
         assert project.cli("session", "score", path).returncode == 0
-        run = project.cli("label", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7")
+        run = project.cli(
+            "session", "label", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7"
+        )
         assert run.returncode == 0, run.stderr
-    found = project.cli("calibrate", "--json").json
+    found = project.cli("session", "calibrate", "--json").json
     by_name = {row["dimension"]: row for row in found["dimensions"]}
     assert (
         found["sessions"],
         by_name["goal_achievement"]["exact"]["value"],
         by_name["tool_efficiency"]["mae"]["value"],
     ) == (3, 1.0, pytest.approx(0.1))
-    assert "too few to draw conclusions" in project.cli("calibrate").stdout
+    assert "too few to draw conclusions" in project.cli("session", "calibrate").stdout
     assert len(project.ledger("sessions")) == 6
 
 
@@ -194,14 +196,16 @@ def test_labels_entered_one_at_a_time_add_up(project: Project) -> None:
     script_session_judge(project)
     path = transcript(project, IDS[0])
     for given in ("goal_achievement=complete", "tool_efficiency=0.8", "tool_efficiency=0.7"):
-        assert project.cli("label", path, "--set", given).returncode == 0
+        assert project.cli("session", "label", path, "--set", given).returncode == 0
     assert project.cli("session", "score", path).returncode == 0
-    figures = project.cli("calibrate", "--report", "--json").json["dimensions"]
+    figures = project.cli("session", "calibrate", "--report", "--json").json["dimensions"]
     assert [row["dimension"] for row in figures if row["n"]] == ["goal_achievement", "tool_efficiency"]
 
 
 def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
-    run = project.cli("label", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n")
+    run = project.cli(
+        "session", "label", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n"
+    )
     assert run.returncode == 0, run.stderr
     assert "claims of completion" in run.stdout
     (row,) = project.ledger("sessions")
@@ -214,12 +218,14 @@ def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
     ("arguments", "code"), [(("--set", "charm=1"), 2), (("--set", "tool_efficiency=7"), 2), ((), 1)]
 )
 def test_invalid_label_files_are_refused(project: Project, arguments: tuple[str, ...], code: int) -> None:
-    assert project.cli("label", transcript(project, IDS[0]), *arguments).returncode == code
+    assert project.cli("session", "label", transcript(project, IDS[0]), *arguments).returncode == code
     assert project.ledger("sessions") == []
 
 
 def test_labeling_inside_the_client_needs_approval(project: Project) -> None:
-    run = project.cli("label", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True)
+    run = project.cli(
+        "session", "label", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True
+    )
     assert run.returncode == 1
     assert project.ledger("sessions") == []
 
@@ -230,20 +236,20 @@ def test_a_renamed_transcript_is_the_same_session_for_scores_and_labels(project:
     copy = os.path.join(project.root, "kept.jsonl")
     os.rename(path, copy)
     assert project.cli("session", "score", copy).returncode == 0
-    assert project.cli("label", copy, "--set", "goal_achievement=3").returncode == 0
-    assert project.cli("calibrate", "--json").json["sessions"] == 1
+    assert project.cli("session", "label", copy, "--set", "goal_achievement=3").returncode == 0
+    assert project.cli("session", "calibrate", "--json").json["sessions"] == 1
 
 
 def test_an_unreachable_langfuse_names_its_own_settings(project: Project) -> None:
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
-    run = project.cli("langfuse", "check", **env, LANGFUSE_HOST="http://127.0.0.1:9")
+    run = project.cli("session", "langfuse", "check", **env, LANGFUSE_HOST="http://127.0.0.1:9")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     assert "LANGFUSE_HOST" in run.stderr
     assert "judge" not in run.stderr
 
 
 def test_calibrate_without_pairs_is_an_error(project: Project) -> None:
-    run = project.cli("calibrate")
+    run = project.cli("session", "calibrate")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
 
 
@@ -257,15 +263,15 @@ def test_langfuse_from_check_to_push(project: Project, langfuse: Langfuse) -> No
     script_session_judge(project, langfuse={"host": langfuse.url})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
-    assert len(project.cli("langfuse", "check", "--json", **env).json["missing_configs"]) == 7
-    assert len(project.cli("langfuse", "setup", "--json", **env).json["created"]) == 7
-    assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
-    run = project.cli("langfuse", "push", **env)
+    assert len(project.cli("session", "langfuse", "check", "--json", **env).json["missing_configs"]) == 7
+    assert len(project.cli("session", "langfuse", "setup", "--json", **env).json["created"]) == 7
+    assert project.cli("session", "langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
+    run = project.cli("session", "langfuse", "push", **env)
     assert (run.returncode, run.stdout) == (0, "7 arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
-    assert project.cli("langfuse", "push", **env).stdout == "nothing to send\n"
-    assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
-    inside = project.cli("langfuse", "push", inside=True, **env)
+    assert project.cli("session", "langfuse", "push", **env).stdout == "nothing to send\n"
+    assert project.cli("session", "langfuse", "pull", "no-such", **env).returncode == 1
+    inside = project.cli("session", "langfuse", "push", inside=True, **env)
     assert (inside.returncode, inside.stdout) == (1, "")
 
 
@@ -278,11 +284,11 @@ def doctor(project: Project, **env: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("action", [["check"], ["push"], ["pull", "x"]], ids=" ".join)
 def test_langfuse_without_keys_prints_json(project: Project, action: list[str]) -> None:
-    run = project.cli("langfuse", *action, "--json")
+    run = project.cli("session", "langfuse", *action, "--json")
     assert (run.returncode, run.stderr) == (1, "")
     assert (run.json["ok"], run.json["failure"]) == (False, "no_key")
     assert "LANGFUSE_PUBLIC_KEY is not set" in run.json["detail"]
-    assert "is not set" in project.cli("langfuse", *action).stderr
+    assert "is not set" in project.cli("session", "langfuse", *action).stderr
 
 
 def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
@@ -298,8 +304,8 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     assert (found["status"], found["fix"]) == ("note", "memory session langfuse push")
     assert "0 scores sent, 7 to send" in found["text"]
     assert langfuse.seen == []
-    project.cli("langfuse", "setup", **env)
-    project.cli("langfuse", "push", **env)
+    project.cli("session", "langfuse", "setup", **env)
+    project.cli("session", "langfuse", "push", **env)
     found = doctor(project, **env)
     assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, 0 to send")
     assert not {key for key in KEYS if key in found["text"]}
@@ -308,13 +314,13 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
 def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
     for action in ("check", "push"):
-        run = project.cli("langfuse", action)
+        run = project.cli("session", "langfuse", action)
         assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     project.write(
         ".claude/settings.json",
         {"env": {"LANGFUSE_HOST": "https://theirs.example"}},
     )
-    run = project.cli("langfuse", "push", LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
+    run = project.cli("session", "langfuse", "push", LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
     assert run.returncode == 1
     assert "LANGFUSE" in run.stderr
     assert langfuse.seen == []

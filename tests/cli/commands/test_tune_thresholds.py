@@ -39,27 +39,27 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_the_proposal_is_shown_and_applied(scored: Project) -> None:
     assert (
         "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
-        in scored.cli("scores").stdout
+        in scored.cli("replies", "history").stdout
     )
-    shown = scored.cli("tune", "--thresholds")
+    shown = scored.cli("replies", "tune", "--thresholds")
     assert shown.returncode == 0, shown.stderr
     assert KEY in shown.stdout
     assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
-    applied = scored.cli("tune", "--thresholds", "--apply", "--json").json
+    applied = scored.cli("replies", "tune", "--thresholds", "--apply", "--json").json
     assert applied["applied"] is True
     assert 0.2 <= applied["after"]["value"] <= 0.3
     assert scored.cli("config", "get", KEY, "--json").json["value"] == applied["thresholds"]["code"] > 0.44
 
 
 def test_apply_inside_the_client_needs_approval(scored: Project) -> None:
-    run = scored.cli("tune", "--thresholds", "--apply", inside=True)
+    run = scored.cli("replies", "tune", "--thresholds", "--apply", inside=True)
     assert (run.returncode, "the user must approve this" in run.stderr) == (1, True)
-    assert scored.cli("tune", "--thresholds", inside=True).returncode == 0
+    assert scored.cli("replies", "tune", "--thresholds", inside=True).returncode == 0
 
 
 def test_too_few_replies_are_an_error(project: Project) -> None:
     ledger(project, 30)
-    run = project.cli("tune", "--thresholds")
+    run = project.cli("replies", "tune", "--thresholds")
     assert (run.returncode, "takes 200 replies" in run.stderr, "has 30" in run.stderr) == (1, True, True)
 
 

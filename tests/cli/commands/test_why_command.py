@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_plugin.cli.commands import status_command
+from memory_plugin.cli.commands import why_command
 from memory_plugin.cli.console import Console
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
@@ -145,7 +145,7 @@ def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPat
         context = SimpleNamespace(console=Console(screen), paths=paths, overview=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "problem": "index_locked"}
         candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
-        status_command._explain({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
+        why_command._explain({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
     lines = screen.getvalue().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 70

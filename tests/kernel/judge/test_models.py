@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.judge.models import (
-    PARTS,
     RequestOptions,
     family_of,
     model_table,
@@ -138,9 +137,9 @@ QUESTION = Question(load_rubric("relevance"), "x", lambda value: value)
 def test_what_was_refused_is_not_sent_any_more(entry: dict[str, Any]) -> None:
     family = family_of(entry["hit"][0], entry["backend"])
     everything = RequestOptions(family)
-    for part in PARTS:
+    for part in ("thinking", "effort", "schema", "tokens"):
         assert RequestOptions(family, frozenset([part])).sent() == everything.sent() - {part}
-    bare = RequestOptions(family, frozenset(PARTS))
+    bare = RequestOptions(family, frozenset(("thinking", "effort", "schema", "tokens")))
     assert (bare.thinking, bare.effort, bare.structured) == (None, None, False)
     assert bare.max_tokens(QUESTION) >= everything.max_tokens(QUESTION)
 

@@ -116,27 +116,6 @@ def test_own_number_ignores_the_projects_files(box: Box) -> None:
     assert varied.user_number("retrieval.inject_threshold") == 0.7
 
 
-OLD_SWITCHES = {
-    "scoring.enabled": ("scoring.mode", "off"),
-    "capture.enabled": ("capture.mode", "off"),
-    "retrieval.catalog.enabled": ("retrieval.catalog.max_tokens", 0),
-    "retrieval.tool.enabled": ("retrieval.tool.max_per_session", 0),
-}
-
-
-@pytest.mark.parametrize("layer", [USER, PROJECT])
-@pytest.mark.parametrize("switch", OLD_SWITCHES)
-def test_what_an_old_switch_turned_off_stays_off(box: Box, layer: str, switch: str) -> None:
-    key, off = OLD_SWITCHES[switch]
-    box.write(layer, block(switch, value=False))
-    settings = box.load()
-    (problem,) = settings.problems
-    assert (settings.get(key), settings.origin(key)) == (off, layer)
-    assert (problem.kind, problem.key) == ("unknown", switch)
-    box.write(layer, block(switch, value=True))
-    assert box.load().origin(key) == "default"
-
-
 def test_an_object_names_only_what_differs(box: Box) -> None:
     both = {"memory": {"scoring": {"escalation": {"thresholds": {"code": 0.5}}}}}
     box.write(USER, {**both, "scoring": {"escalation": {"thresholds": {"code": 0.1, "meta": 0.9}}}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -141,18 +140,3 @@ def test_a_change_is_named_shown_and_used(project: Project) -> None:
     assert project.cli("config", "get", PROMPT + ".closing", "--json").json["value"][0].startswith("Grade")
     project.cli("config", "unset", key)
     assert project.cli("config", "get", key).stdout == "true\n"
-
-
-def test_files_of_overrides_are_reported_with_their_settings(project: Project) -> None:
-    folder = os.path.join(project.config, "memory", "overrides")
-    os.makedirs(folder)
-    for name in ("interview.json", "sessions.json", "replies.json"):
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write("{}")
-    for command in ("config", "check"), ("doctor",):
-        run = project.cli(*command)
-        text = " ".join(run.stdout.split())
-        assert run.returncode == 1
-        assert "interview.json is no longer read; set instead: interview.scoring" in text
-        assert "sessions.json is no longer read; set instead: sessions.weights and sessions.prompt" in text
-        assert "replies.json is no longer read; nothing replaces it" in text

@@ -1,4 +1,4 @@
-"""`memory accept` and `memory reject`: decide about pending memories and candidates, by id or as a group of `memory review`."""
+"""`memory accept`: approve pending memories and candidates, by id or as a group of `memory review`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
-from types import SimpleNamespace
 
 from ...capture.candidate import is_candidate_id
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory, all_memories, stores
 from ...memories.record import ACTIVE
 from ...memories.survey import choose, shortest_names
-from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
+from ...memories.trust import PENDING, Trust, load_trust
 from ...work.candidate_check import find_candidate
+from ...work.memory_facts import holds_guard
+from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
-from ..console import counted
-from ..memory_view import guard_lines, holds_guard
+from ..memory_view import guard_lines
 from ..options import add_flag
-from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry, apply, candidate_entries, find_group
 
-_ACCEPT_EXAMPLES = """\
+HELP = "approve pending memories, so that they are recalled; store candidates"
+EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
   memory accept c-0123456789              stores a candidate of memory review
@@ -31,20 +32,14 @@ _ACCEPT_EXAMPLES = """\
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
 """
-_REJECT_EXAMPLES = """\
-  memory reject use-mysql retry-policy
-  memory reject c-0123456789              rejects a candidate of memory review
-  memory reject --group g1f2e3d4c         a whole group of memory review
-  memory list --status rejected
-  memory accept use-mysql                 undoes a rejection
-"""
+
 _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
-_UNDO = "  To undo this: memory accept ID. The files stay where they are."
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
+def configure_ids(parser: argparse.ArgumentParser) -> None:
+    """Declare the ids and the group, which both commands take."""
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
     )
@@ -52,13 +47,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(all=False, guards=False)
 
 
-def _configure_accept(parser: argparse.ArgumentParser) -> None:
-    _configure(parser)
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    configure_ids(parser)
     add_flag(parser, "--all", "accept all pending memories, except those with a guard")
     add_flag(parser, "--guards", "with --all: include memories with a guard")
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def require_one_way(arguments: argparse.Namespace) -> None:
     """Raise UsageError unless the arguments select memories in one way."""
     if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
         text = "name the memories to %s, or use %s--group with a group listed by memory review"
@@ -67,18 +63,17 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
 
 
-def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
     """Return the texts to decide about. Raises CommandError for all guards at once."""
-    _check(arguments)
+    require_one_way(arguments)
     if arguments.guards:
         raise CommandError(_GUARDS_INSIDE)
-    entries = _entries(arguments, context)
+    entries = chosen_entries(arguments, context)
     if entries:
         # A group is of one kind, and entries named by their ids are candidates.
         question = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
-        return Approval(
-            "%s %s" % (question, _EFFECTS[arguments.command]), {entry.version for entry in entries}
-        )
+        texts = {entry.version for entry in entries}
+        return Approval("%s %s" % (question, _EFFECTS[arguments.command]), texts)
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
@@ -104,7 +99,7 @@ def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
     return arguments.guards or not holds_guard(stored)
 
 
-def _entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
+def chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
     """Return the entries of the given group, or the candidates with the given ids; none if the ids name memories.
 
     Raises UsageError for ids of both and for a group whose entries are decided one by one, CommandError for an unknown group, and
@@ -129,7 +124,7 @@ def _entries(arguments: argparse.Namespace, context: CommandContext) -> list[Rev
     return [candidates[identity] for identity in dict.fromkeys(arguments.ids)]
 
 
-def _decide(entries: list[ReviewEntry], action: Action, context: CommandContext) -> list[str]:
+def decide(entries: list[ReviewEntry], action: Action, context: CommandContext) -> list[str]:
     """Accept or reject entries and return lines to print. Raises InvalidMemory for a candidate that cannot be stored."""
     for entry in entries:
         if action not in entry.actions:
@@ -138,18 +133,18 @@ def _decide(entries: list[ReviewEntry], action: Action, context: CommandContext)
     return apply(action, entries, context).lines
 
 
-def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
-    _check(arguments)
+    require_one_way(arguments)
     if arguments.all:
         _accept_all(arguments, context)
         return
     with context.console.working("accept"):
-        entries = _entries(arguments, context)
+        entries = chosen_entries(arguments, context)
         if entries:
             accepted = [entry.id for entry in entries]
             lines = ["accepted: %s  %s" % (entry.id, entry.title) for entry in entries]
-            lines += ["  " + line for line in _decide(entries, ACCEPT, context)]
+            lines += ["  " + line for line in decide(entries, ACCEPT, context)]
         else:
             chosen = _named(arguments, context)
             load_trust(context.paths).accept(chosen, "accept")
@@ -223,49 +218,3 @@ def _count_by_category(counts: Counter[str]) -> str:
     """Return the number of memories, in total and by category."""
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
     return "%s (%s)" % (counted(sum(counts.values()), "memory"), parts)
-
-
-def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Reject the named memories, candidates or a group, and print them."""
-    _check(arguments)
-    entries = _entries(arguments, context)
-    if entries:
-        _decide(entries, REJECT, context)
-    rejected = [(entry.id, entry.title) for entry in entries] or _reject_items(arguments.ids, context)
-    lines = ["rejected: %s  %s" % row for row in rejected]
-    if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates
-        refresh_index(context)
-        lines.append(_UNDO)
-    context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
-
-
-def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
-    items = context.survey().items
-    names = shortest_names(items)
-    chosen = [choose(items, name, first=PENDING) for name in dict.fromkeys(ids)]
-    for item in chosen:
-        name = names[item.stored.key]
-        if item.trust == TRUSTED and not item.waits:
-            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
-        if item.trust == REJECTED:
-            raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
-    load_trust(context.paths).reject(*(item.stored for item in chosen))
-    return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
-
-
-PARTS = {
-    "accept": SimpleNamespace(
-        HELP="approve pending memories, so that they are recalled; store candidates",
-        EXAMPLES=_ACCEPT_EXAMPLES,
-        configure=_configure_accept,
-        approval=_approval,
-        run=_accept,
-    ),
-    "reject": SimpleNamespace(
-        HELP="reject pending memories, so that these texts are never recalled or offered again",
-        EXAMPLES=_REJECT_EXAMPLES,
-        configure=_configure,
-        approval=_approval,
-        run=_reject,
-    ),
-}

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from typing import Callable, NamedTuple
-from unicodedata import normalize
 
 from ...kernel.text.clean import plain
-from ...memories.hygiene import shown_line
+from ...kernel.text.counted import counted
 from ...memories.memory_files import (
-    PROJECT,
-    USER,
-    FileProblem,
     Store,
-    StoredMemory,
-    all_memories,
-    memory_key,
-    why_not_read,
 )
-from ...memories.record import (
-    ACTIVE,
-    MAX_ASKED_AS,
-    MAX_LISTED,
-    MAX_SUPERSEDES,
-    MAX_TITLE,
-    body_text,
-    guard_problem,
-    unreadable_expiry,
-)
-from ...memories.relations import Link, named_keys, resolve
+from ...work.check import StoreFinding, check_store, store_around
 from ..command_context import CommandContext, UsageError
-from ..console import counted
 from ..options import require_existing
-from .scan_command import scan_paths
 
 HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\
@@ -45,15 +23,6 @@ EXAMPLES = """\
 
 DONE, FOUND = 0, 1
 _MAX_PATH = 500
-_MAX_REASON = 300
-_INSIDE = os.path.join(".claude", "memory")
-_LISTS = {
-    "tags": MAX_LISTED,
-    "related_files": MAX_LISTED,
-    "asked_as": MAX_ASKED_AS,
-    "supersedes": MAX_SUPERSEDES,
-}
-_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -101,164 +70,3 @@ def _lines(findings: list[StoreFinding], number: int) -> list[str]:
         lines.append("%s: %s: %s" % (place, finding.rule, finding.text))
     found = counted(len(findings), "problem") if findings else "no problems"
     return [*lines, "%s in %s" % (found, counted(number, "memory"))]
-
-
-class StoreFinding(NamedTuple):
-    """A problem: its file, line (0 for the whole file), the rule's id, and how to fix it."""
-
-    path: str
-    line: int
-    rule: str
-    text: str
-
-
-def store_around(path: str) -> Store | None:
-    """Return the store in this folder, or the one that contains the path; None if there is none."""
-    path = os.path.abspath(path)
-    if os.path.isdir(os.path.join(path, _INSIDE)):
-        return Store(PROJECT, os.path.join(path, _INSIDE), path)
-    root, inside, _ = path.partition(os.sep + _INSIDE + os.sep)
-    root = root if inside else path.removesuffix(os.sep + _INSIDE)
-    return Store(PROJECT, os.path.join(root, _INSIDE), root) if root != path else None
-
-
-def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
-    """Return the number of memories in a store, and the problems, sorted by path."""
-    reason = why_not_read(store)
-    if reason:
-        return 0, [StoreFinding(store.root, 0, "store", reason)]
-    problems: list[FileProblem] = []
-    memories = list(all_memories(store, problems))
-    return len(memories), sorted([*file_findings(problems), *check_memories(memories, [store.root])])
-
-
-def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
-    """Return a finding for each file that is not a memory."""
-    return [StoreFinding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
-
-
-def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[StoreFinding]:
-    """Return the problems of memories, and the secrets in the folders of their stores."""
-    found = [
-        StoreFinding(stored.path, 0, rule, text)
-        for stored in memories
-        for rule, check in _CHECKS.items()
-        for text in check(stored)
-    ]
-    return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
-
-
-def _misnamed(stored: StoredMemory) -> Iterator[str]:
-    """Yield where the memory's data and its path disagree about the id or the category."""
-    memory = stored.memory
-    for name, place in (("id", memory.id), ("category", memory.category)):
-        stated = memory.data.get(name)
-        if stated is not None and stated != place:
-            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(stated)[:80]))
-
-
-def _fields(stored: StoredMemory) -> Iterator[str]:
-    data = stored.memory.data
-    if len(stored.memory.title) > MAX_TITLE:
-        yield "title: expected at most %d characters, got %d" % (MAX_TITLE, len(stored.memory.title))
-    if "\n" in stored.memory.title:
-        yield "title: expected one line"
-    for name, max_items in _LISTS.items():
-        value = data.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            yield "%s: expected a list of texts" % name
-        elif len(value) > max_items:
-            yield "%s: expected at most %d, got %d" % (name, max_items, len(value))
-    for name in _TEXTS:
-        if not isinstance(data.get(name, ""), (str, type(None))):
-            yield "%s: expected a text" % name
-    if not body_text(stored.memory):
-        yield "content: expected a text, got nothing"
-
-
-def _hidden(stored: StoredMemory) -> Iterator[str]:
-    title = stored.memory.title
-    try:
-        visible = " ".join(normalize("NFC", title).split())
-        visible.encode("utf-8")
-        is_hidden = plain(title, len(visible) + 1) != visible
-    except UnicodeEncodeError:
-        is_hidden = True
-    if is_hidden:
-        yield "the title contains hidden characters, which are never displayed"
-
-
-def _expiry(stored: StoredMemory) -> Iterator[str]:
-    expiry = unreadable_expiry(stored.memory)
-    if expiry:
-        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(expiry[:80])
-
-
-def _guard(stored: StoredMemory) -> Iterator[str]:
-    problem = guard_problem(stored.memory)
-    if problem:
-        yield shown_line(problem)
-
-
-_CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
-    "name": _misnamed,
-    "format": _fields,
-    "hidden": _hidden,
-    "expiry": _expiry,
-    "guard": _guard,
-}
-
-
-def _secrets(roots: list[str]) -> Iterator[StoreFinding]:
-    scan = scan_paths(roots)
-    for place in scan.places:
-        text = "a secret; remove it from the file, and replace it wherever it is used"
-        yield StoreFinding(place.path, place.line, "secret", "%s: %s" % (place.rule, text))
-    for reason in scan.unread:
-        yield StoreFinding(roots[0], 0, "file", plain(reason, _MAX_REASON))
-
-
-def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    """Report each active memory that has the title or the text of an earlier one."""
-    seen: dict[tuple[str, str], StoredMemory] = {}
-    for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
-        memory = stored.memory
-        if memory.status != ACTIVE or memory.superseded_by:
-            continue
-        same = {
-            "title": " ".join(memory.title.casefold().split()),
-            "text": " ".join(body_text(memory).split()),
-        }
-        for field, value in same.items():
-            first = seen.setdefault((field, value), stored)
-            if value and first is not stored:
-                name = "%s/%s" % (first.memory.category, first.memory.id)
-                text = "it has the same %s as %s; keep one of them" % (field, name)
-                yield StoreFinding(stored.path, 0, "duplicate", text)
-                break
-
-
-def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    keys = {stored.key for stored in memories}
-    for stored in memories:
-        links = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
-        for field, names in links.items():
-            for name in names:
-                if not name or name.startswith(USER + ":"):  # the user's own store is not in the repository
-                    continue
-                if not keys.intersection(named_keys(name, stored.key)):
-                    text = "%s: no memory is called %s; remove the name, or bring the memory back"
-                    yield StoreFinding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
-
-
-def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    links = {
-        stored.key: Link(stored.key, True, stored.memory.superseded_by, stored.memory.supersedes)
-        for stored in memories
-        if stored.memory.status == ACTIVE
-    }
-    circular = set(resolve(links, links.get).circular)
-    for stored in memories:
-        if memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
-            text = "it supersedes a memory that supersedes it; remove one of the names"
-            yield StoreFinding(stored.path, 0, "circular", text)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import Any
 
-from ...kernel.files import read_regular
 from ...kernel.settings.load import load
+from ...kernel.settings.problems import problem_record, problem_sentence, readable, unknown_key_hint
 from ...kernel.settings.schema import expected
 from ...kernel.settings.user_file import (
     EditError,
@@ -23,8 +21,6 @@ from ...kernel.settings.user_file import (
     find_key,
     is_block,
     keys,
-    line_of,
-    nearest_choice,
     parsed,
     set_value,
     table_value,
@@ -32,25 +28,15 @@ from ...kernel.settings.user_file import (
 )
 from ...kernel.settings.values import (
     JUDGE_SWITCHES,
-    MAX_BYTES,
     USER,
-    Problem,
     Settings,
-    SettingsFileError,
     merged,
-    schema,
 )
 from ...kernel.text.clean import plain, terminal_safe
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
-_SETTINGS_OF = {  # the files of overrides in earlier versions
-    "interview.json": "set instead: interview.scoring, with the content of `scoring`",
-    "sessions.json": "set instead: sessions.weights and sessions.prompt",
-}
-_MAX_NAME = 80
-_UNTIL_FIXED = "until it is fixed, the value of another layer or the default counts"
 
 HELP = "show, change and check the settings"
 EXAMPLES = """\
@@ -284,16 +270,15 @@ def _in_effect(name: str, settings: Settings) -> str:
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
-    unread = unread_overrides(context.paths.config_dir)
     tables = [name for name, key in keys().items() if "x-table" in key.rule or "x-sum" in key.rule]
     changed = [name for name in tables if settings.origin(name) == USER]
-    code = FAILED if settings.problems or unread else DONE
+    code = FAILED if settings.problems else DONE
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        found = {"files": settings.files, "problems": records, "unread": unread, "changed": changed}
+        found = {"files": settings.files, "problems": records, "changed": changed}
         context.console.json(found)
         return code
-    for text in [*map(problem_sentence, settings.problems), *unread]:
+    for text in map(problem_sentence, settings.problems):
         context.console.paragraph(text)
     if changed:
         context.console.paragraph("changed by you: " + ", ".join(changed))
@@ -311,90 +296,8 @@ def _unknown_key(name: str) -> UsageError:
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
-def problem_sentence(problem: Problem) -> str:
-    """Return a problem in one line: file, line, key, expected, got, and the fix."""
-    at = _line(problem)
-    place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
-    key = readable(problem.key) + ": " if problem.path else ""
-    got = terminal_safe(problem.got)
-    return "%s: %sexpected %s, got %s; %s" % (place, key, problem.expected, got, _hint(problem))
-
-
-def problem_record(problem: Problem) -> dict[str, object]:
-    """Return a problem for JSON output."""
-    return {
-        "kind": problem.kind,
-        "file": problem.file,
-        "line": _line(problem),
-        "key": problem.key,
-        "expected": problem.expected,
-        "got": problem.got,
-        "hint": _hint(problem),
-    }
-
-
 def require_valid(settings: Settings, *keys: str) -> None:
     """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
     for problem in settings.problems:
         if problem.kind == "value" and (problem.key + ".").startswith(tuple(key + "." for key in keys)):
             raise CommandError(problem_sentence(problem))
-
-
-def unread_overrides(config_dir: str | None) -> list[str]:
-    """Return a sentence for each file with overrides, as versions before these were settings read them."""
-    folder = os.path.join(config_dir or "", "memory", "overrides")
-    names = sorted(os.listdir(folder)) if config_dir and os.path.isdir(folder) else []
-    text = "%s is no longer read; %s"
-    return [
-        text % (terminal_safe(os.path.join(folder, name)), _SETTINGS_OF.get(name, "nothing replaces it"))
-        for name in names
-    ]
-
-
-def unknown_key_hint(key: str) -> str:
-    """Return what replaced a key of an older version, or which existing key is most similar to an unknown one."""
-    try:
-        replaced, names = schema()["x-replaced"], list(keys())
-    except SettingsFileError:
-        replaced, names = {}, []
-    if key in replaced:
-        return "no longer used; %s" % (
-            replaced[key].partition("nothing: ")[2] or "set instead: " + replaced[key]
-        )
-    names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
-    same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
-    nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]
-    return "".join("nearest key: %s; " % name for name in nearest) + "`memory config show` lists all keys"
-
-
-def readable(name: str) -> str:
-    """Return a name from a file, safe for a terminal and at most 80 characters long."""
-    text = terminal_safe(name)
-    return text if len(text) <= _MAX_NAME else text[:_MAX_NAME] + "..."
-
-
-def _line(problem: Problem) -> int | None:
-    """Return the line of a problem's key, or of the first JSON error; None if it cannot be determined."""
-    try:
-        data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
-        text = data.decode("utf-8", "replace").lstrip("\ufeff")
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return error.lineno if problem.expected == "JSON" else None
-    except (OSError, ValueError, RecursionError):
-        return None
-    return line_of(text, problem.path) if problem.path else None
-
-
-def _hint(problem: Problem) -> str:
-    """Return how to fix a problem."""
-    if problem.kind == "file":
-        return "fix the file; until then it counts as empty"
-    if problem.kind == "refused":
-        how = "remove the key from this file; to set it for yourself, run: memory config set %s VALUE"
-        return how % readable(problem.key)
-    if problem.kind == "unknown":
-        return unknown_key_hint(problem.key)
-    key = find_key(problem.key) or find_key(problem.key.rpartition(".")[0])
-    nearest = nearest_choice(key.rule, problem.item) if key else None
-    return "nearest: %s; %s" % (nearest, _UNTIL_FIXED) if nearest else _UNTIL_FIXED

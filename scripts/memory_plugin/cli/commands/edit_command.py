@@ -25,27 +25,14 @@ from ...memories.survey import (
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
+from ...work.draft import edit_draft
+from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
+from ...work.review import lines_to_decide
+from ...work.titles import TakenTitles
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, about
-from ..memory_input import (
-    NONE,
-    TakenTitles,
-    add_fields,
-    check_fields,
-    content_of,
-    edit_draft,
-    guard_of,
-    project_files,
-)
-from ..memory_view import (
-    approval_lines,
-    as_json,
-    holds_guard,
-    is_guarded,
-    redaction_lines,
-    status_text,
-)
-from ..review_entries import lines_to_decide
+from ..memory_input import NONE, add_fields, check_fields, content_of, guard_of, project_files
+from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
 EXAMPLES = """\

@@ -1,4 +1,4 @@
-"""`memory evaluate`: run gates and a jury over conversations; `memory evaluate rules`: list and validate rule packs.
+"""`memory evaluate`: run gates and a jury over conversations.
 
 Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not be judged.
 """
@@ -8,14 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from types import SimpleNamespace
 from typing import Any
 
 from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import check_pack, load_pack, pack_names
+from ...evaluation.packs import pack_names
 from ...evaluation.pipeline import (
     EvaluationPlan,
     compare_labels,
@@ -30,9 +29,9 @@ from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
-from ..command_context import CommandContext, CommandError, UsageError
-from ..console import counted
-from ..options import add_actions, add_flag, require_existing, require_known, write_output
+from ...work.evaluation_plan import chosen_packs
+from ..command_context import CommandContext, UsageError
+from ..options import add_flag, require_existing, require_known, write_output
 
 HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
 EXAMPLES = """\
@@ -41,15 +40,6 @@ EXAMPLES = """\
   memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
   memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
 """
-_RULES_EXAMPLES = """\
-  memory evaluate rules list
-  memory evaluate rules check caregiving-ny
-  memory evaluate rules check my-pack.json --json
-"""
-_RULES_ACTIONS = {
-    "list": "list the built-in packs",
-    "check": "validate a pack and run its examples",
-}
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
 _MARK = "memory evaluate"  # in the reports that this command writes
@@ -85,7 +75,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.report:
         require_existing(os.path.dirname(arguments.report) or os.curdir)
     try:
-        packs = _packs(arguments.pack or context.settings.texts("evaluation.packs"))
+        packs = chosen_packs(arguments.pack or context.settings.texts("evaluation.packs"))
         if arguments.agreement:
             return _compare_with_labels(arguments, packs, context)
         files = [
@@ -103,19 +93,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except (EvaluationError, TranscriptNotFound, Unreadable, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
     return _report(arguments, context, summarize(results))
-
-
-def _packs(names: list[str]) -> list[RulePack]:
-    """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
-    packs = []
-    for name in names:
-        if name not in pack_names() and check_pack(name).faults:
-            raise EvaluationError("%s has errors; see: memory evaluate rules check %s" % (name, name))
-        packs.append(load_pack(name))
-        if not packs[-1].gates:
-            why = "it is only a base for other packs; see: memory evaluate rules list"
-            raise EvaluationError("%s has no gates: %s" % (name, why))
-    return packs
 
 
 def _plan(arguments: argparse.Namespace, packs: list[RulePack], context: CommandContext) -> EvaluationPlan:
@@ -197,54 +174,3 @@ def _compare_with_labels(
     ]
     context.console.table(["gate", "n", "kappa", "class", *names], rows)
     return 0
-
-
-def _configure_rules(parser: argparse.ArgumentParser) -> None:
-    actions = add_actions(parser, _RULES_ACTIONS)
-    actions["check"].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
-
-
-def _run_rules(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Run one action. The exit code is 1 for a pack with errors."""
-    if arguments.action == "list":
-        return _list_packs(arguments, context)
-    return _check_pack(arguments, context)
-
-
-def _list_packs(arguments: argparse.Namespace, context: CommandContext) -> int:
-    packs = [load_pack(name) for name in pack_names()]
-    if arguments.json:
-        context.console.json(
-            [{"id": pack.id, "gates": list(pack.gates), "rules": len(pack.rules)} for pack in packs]
-        )
-    else:
-        rows = [[pack.id, ", ".join(pack.gates) or "none", str(len(pack.rules))] for pack in packs]
-        context.console.table(["pack", "gates", "rules"], rows)
-    return 0
-
-
-def _check_pack(arguments: argparse.Namespace, context: CommandContext) -> int:
-    require_known(arguments.pack, pack_names())
-    try:
-        report = check_pack(arguments.pack)
-    except EvaluationError as error:
-        raise CommandError(str(error)) from None
-    counts = (
-        counted(report.rules, "rule"),
-        counted(report.examples, "example"),
-        counted(len(report.faults), "error"),
-    )
-    errors = ["error: " + fault for fault in report.faults]
-    summary = "%s: %s" % (report.pack, ", ".join(counts))
-    context.console.result(arguments.json, report._asdict(), *errors, summary)
-    return 1 if report.faults else 0
-
-
-PARTS = {
-    "evaluate rules": SimpleNamespace(
-        HELP="list and validate the rule packs used for evaluation",
-        EXAMPLES=_RULES_EXAMPLES,
-        configure=_configure_rules,
-        run=_run_rules,
-    ),
-}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from ...kernel.text.counted import counted
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall.decision import shifted_threshold
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from ..command_context import Approval, CommandContext, UsageError, titled
-from ..console import counted
 from ..options import add_flag
 
 HELP = "rate memories as useful or wrong, and show or reset the ratings"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple
 
 from ...memories.guard import guard_in_words
-from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
-from ...memories.record import ACTIVE, Memory, guard_problem
-from ...memories.survey import Item, life_cycle_state, shortest_names
-from ...memories.trust import PENDING, TRUSTED, Trust, load_trust
-from ...recall.guarding import GuardedCall
-from ...recall.in_force import guarded_version
+from ...memories.survey import shortest_names
+from ...memories.trust import PENDING
+from ...work.guards import LAST_TRUSTED, guard_rows, match_rows
+from ...work.memory_facts import guard_as_json
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
-from ..memory_view import guard_as_json, holds_guard
 
 HELP = "list the guards, or test what they would do about a command or a file"
 EXAMPLES = """\
@@ -25,18 +21,8 @@ EXAMPLES = """\
 """
 
 _LIST, _TEST = "list", "test"
-IN_FORCE, LAST_TRUSTED, INVALID, OFF = "in force", "last trusted version in force", "invalid", "off"
 _MAX_GUARD = 2000
 _OFF = "guards are switched off: memory config set guards.enabled true"
-
-
-class _GuardRow(NamedTuple):
-    """A memory with a guard: its state, the version in force or pending, and why the guard is invalid (usually empty)."""
-
-    item: Item
-    state: str
-    version: Memory
-    problem: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +48,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.survey().items
-    found = _guard_rows(items, context)
+    found = guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
     names = shortest_names(items)
     rows, lines = [], [] if enabled else [_OFF]
@@ -88,32 +74,10 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)
 
 
-def _guard_rows(items: list[Item], context: CommandContext) -> list[_GuardRow]:
-    if context.paths.state_dir is None:
-        return []
-    trust = load_trust(context.paths, context.accept_from)
-    enabled = context.settings.flag("guards.enabled")
-    rows = [row for item in items if (row := _row(item, trust, enabled=enabled)) is not None]
-    return sorted(rows, key=lambda row: row.item.stored.key)
-
-
-def _row(item: Item, trust: Trust, *, enabled: bool) -> _GuardRow | None:
-    memory = item.stored.memory
-    version = guarded_version(item.stored, trust)
-    replaced = bool(item.superseded_by) and item.trust == TRUSTED
-    if version is not None and not replaced and (item.trust != TRUSTED or life_cycle_state(item) == ACTIVE):
-        state = IN_FORCE if version is memory else LAST_TRUSTED
-        return _GuardRow(item, state if enabled else OFF, version, "")
-    if not holds_guard(item.stored) or life_cycle_state(item) != ACTIVE:
-        return None
-    problem = guard_problem(memory)
-    return _GuardRow(item, INVALID if problem else item.trust, memory, problem)
-
-
 def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what the guards in force would do, using the same file that the hook reads."""
     refresh_index(context)
-    rows = [] if context.paths.state_dir is None else _match_rows(arguments, context)
+    rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)
     enabled = context.settings.flag("guards.enabled")
     lines = []
     for row in rows:
@@ -127,16 +91,3 @@ def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     elif not enabled:
         lines.append(_OFF)
     context.console.result(arguments.json, {"enabled": enabled, "matches": rows}, *lines)
-
-
-def _match_rows(arguments: argparse.Namespace, context: CommandContext) -> list[dict[str, str]]:
-    root, guards = context.paths.project_root, GuardFile(context.paths)
-    if arguments.file is None:
-        tool, tool_input = "Bash", {"command": arguments.tested}
-    else:
-        tool, tool_input = "Edit", {"file_path": arguments.file}
-    call = GuardedCall({"tool_name": tool, "tool_input": tool_input, "cwd": root}, guards, root)
-    return [
-        {"key": guard.key, "title": call.text(guard, "title"), "matched": pattern, "action": guard.action}
-        for guard, pattern in call.matches
-    ]

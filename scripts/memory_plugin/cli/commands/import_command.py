@@ -1,40 +1,43 @@
-"""`memory import`: import notes, rule files, JSON, or another store; `memory import promote`: a note of Claude Code's own memory."""
+"""`memory import`: import notes, rule files, JSON, or another store."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
-from ...kernel.files import Unreadable, read_regular
-from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
-from ...memories.hygiene import Redacted, clean_data
+from ...memories.hygiene import clean_data
 from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
 from ...memories.memory_files import named_store
 from ...memories.record import (
     ACTIVE,
-    ARCHIVED,
-    CONTEXT,
-    DEFAULT_CATEGORY,
-    MAX_TITLE,
     Memory,
     categories,
     parse_memory,
 )
-from ...memories.writing import Written
-from ..after_change import phrase_lines, refresh_index, similar_to
-from ..command_context import Approval, CommandContext, titled
-from ..console import counted
-from ..memory_input import TakenTitles, add_category, add_fields, add_scope
-from ..memory_view import find_note
+from ...work.imports import (
+    LEFT_OUT,
+    SAME_STORED,
+    SKIPPED,
+    WOULD_STORE,
+    archive_replaced,
+    identity_of,
+    loaded_files,
+    outcome_of,
+    shown_source,
+    skipped_outcome,
+    stored_outcome,
+)
+from ...work.similar import similar_to
+from ...work.titles import TakenTitles
+from ..after_change import phrase_lines, refresh_index
+from ..command_context import CommandContext
+from ..memory_input import add_category, add_scope
 from ..options import add_flag, require_existing
-from . import save_command
 
 HELP = "import notes, rule files, JSON, or another store"
 EXAMPLES = """\
@@ -45,18 +48,7 @@ EXAMPLES = """\
 
 DONE, FAILED = 0, 1
 _SOURCE_SHARE = 4  # of the width of the terminal
-SKIPPED, LEFT_OUT = "skipped", "left out"
-WOULD_STORE, SAME_STORED = "would be stored", "same"
-_MAX_REASON = 300
 _OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
-
-LONG = 200  # lines; Claude Code's documentation advises to stay below
-_LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
-_RULES = os.path.join(".claude", "rules")
-_MAX_BYTES = 1 << 20
-_REPLACES = re.compile(r"(?im)^\W*(?:supersedes|supercedes|replaces)\b[^()\n]*\]\(([^()\s#]+)")
-_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -116,85 +108,44 @@ def _gather(
     drafts: list[Draft] = []
     others: list[dict[str, Any]] = []
     readings = [read(path, arguments.category or "", root) for path in arguments.paths]
-    _archive_replaced([draft for reading in readings for draft in reading.drafts])
+    archive_replaced([draft for reading in readings for draft in reading.drafts])
     for reading in readings:
-        others += [_skipped(source, why) for source, why in reading.problems]
+        others += [skipped_outcome(source, why) for source, why in reading.problems]
         for draft in reading.drafts:
             data, reason = draft.data, ""
             if os.path.realpath(draft.path) in loaded and not data["related_files"]:
                 reason = "Claude reads %s in every session anyway" % os.path.basename(draft.path)
-                others.append({**_skipped(draft.source, reason), "outcome": LEFT_OUT})
+                others.append({**skipped_outcome(draft.source, reason), "outcome": LEFT_OUT})
                 continue
             if data["record_status"] == ACTIVE and not data.get("supersedes"):
-                reason = taken.take(data, _shown_source(draft.source, root))
+                reason = taken.take(data, shown_source(draft.source, root))
             if reason:
-                others.append(_skipped(draft.source, reason))
+                others.append(skipped_outcome(draft.source, reason))
             else:
                 drafts.append(draft)
     return drafts, others
-
-
-def _archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that another one says it replaces, whether or not their own status was changed."""
-    by_path = {draft.path: draft.data for draft in drafts}
-    for draft in drafts:
-        for link in _REPLACES.findall(str(draft.data["content"].get("status", ""))):
-            old = by_path.get(os.path.normpath(os.path.join(os.path.dirname(draft.path), link)), {})
-            if old.get("record_status") == ACTIVE:
-                old.update(record_status=ARCHIVED, archived_reason="replaced by " + draft.data["title"])
-
-
-def _skipped(source: str, reason: str) -> dict[str, Any]:
-    """Return the result for something that is not stored."""
-    return {"source": source, "outcome": SKIPPED, "reason": plain(reason, _MAX_REASON)}
-
-
-def loaded_files(root: str) -> set[str]:
-    """Return the real paths that Claude Code reads at the start of a session, except long files, which are worth splitting."""
-    found: dict[str, bool] = {}
-    queue = [os.path.join(root, name) for name in _LOADED]
-    for above, _, names in os.walk(os.path.join(root, _RULES)):
-        queue += [os.path.join(above, name) for name in names if name.endswith(".md")]
-    for path in queue:
-        real = os.path.realpath(path)
-        if real in found:
-            continue
-        try:
-            text = read_regular(real, _MAX_BYTES)[0].decode("utf-8", "replace")
-        except (Unreadable, OSError):
-            continue
-        found[real] = text.count("\n") <= LONG
-        folder = os.path.dirname(path)
-        names = [os.path.expanduser(name.rstrip(".")) for name in _NAMED.findall(_CODE.sub("", text))]
-        queue += [os.path.join(folder, name) for name in names]
-    return {path for path, is_short in found.items() if is_short}
 
 
 def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
     """Return what storing these drafts would do, including near duplicates, without writing anything."""
     results: list[dict[str, Any]] = []
     new: dict[int, tuple[str, Memory]] = {}
-    stored = {_identity(item.stored.memory.data) for item in context.survey().items}
+    stored = {identity_of(item.stored.memory.data) for item in context.survey().items}
     for at, draft in enumerate(drafts):
         try:
             data, redacted = clean_data(draft.data)
             memory = parse_memory(data, "draft", categories()[data["category"]])
         except InvalidMemory as error:
-            results.append(_skipped(draft.source, str(error)))
+            results.append(skipped_outcome(draft.source, str(error)))
             continue
-        identity = _identity(data)
+        identity = identity_of(data)
         if identity not in stored:
             new[at] = ("draft", memory)
         outcome = SAME_STORED if identity in stored else WOULD_STORE
-        results.append(_result(draft, outcome, memory, redacted))
+        results.append(outcome_of(draft, outcome, memory, redacted))
         stored.add(identity)
     with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
         return _with_similar(results, new, context)
-
-
-def _identity(data: dict[str, Any]) -> str:
-    fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
-    return json.dumps(fields, sort_keys=True)
 
 
 def _with_similar(
@@ -204,14 +155,6 @@ def _with_similar(
     for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
         results[at]["similar"] = [memory._asdict() for memory in similar]
     return results
-
-
-def _shown_source(source: str, root: str) -> str:
-    """Return a source path relative to the project, if it is inside it."""
-    for start in (os.path.abspath(root), os.path.realpath(root)):
-        if source.startswith(start + os.sep):
-            return source[len(start) + 1 :]
-    return source
 
 
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
@@ -224,35 +167,13 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
     if approved:
         kept = [result.stored.memory for result in written if not isinstance(result, InvalidMemory)]
         context.report_saves([(memory.id, memory.title) for memory in kept])
-    results = [_stored(draft, result) for draft, result in zip(drafts, written)]
+    results = [stored_outcome(draft, result) for draft, result in zip(drafts, written)]
     new = {
         at: (result.stored.key, result.stored.memory)
         for at, result in enumerate(written)
         if not isinstance(result, InvalidMemory) and result.created
     }
     return _with_similar(results, new, context)
-
-
-def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
-    if isinstance(result, InvalidMemory):
-        return _skipped(draft.source, str(result))
-    outcome = "created" if result.created else SAME_STORED
-    return {**_result(draft, outcome, result.stored.memory, result.redacted), "id": result.stored.memory.id}
-
-
-def _result(draft: Draft, outcome: str, memory: Memory, redacted: list[Redacted]) -> dict[str, Any]:
-    """Return the result for something that is or would be stored."""
-    return {
-        "source": draft.source,
-        "outcome": outcome,
-        "category": memory.category,
-        "title": memory.title,
-        "context": memory.data["content"].get(CONTEXT, ""),
-        "tags": list(memory.tags),
-        "files": list(memory.files),
-        "status": memory.status,
-        "redacted": [redaction._asdict() for redaction in redacted],
-    }
 
 
 def _totals(counts: Counter[str]) -> dict[str, int]:
@@ -266,7 +187,7 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
     rows = []
     for result in results:
         if result["outcome"] not in (SKIPPED, LEFT_OUT):
-            source = _shown_source(result["source"], root)
+            source = shown_source(result["source"], root)
             source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
             is_active = result.get("status", "active") == "active"
             outcome = _OUTCOMES[result["outcome"]] if is_active else "archived"
@@ -301,51 +222,3 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line(
             "They await approval and are not recalled until then: memory accept --all in a terminal, or /memory:review in Claude Code"
         )
-
-
-# The options of `memory save` that this command does not have.
-_UNSET = dict.fromkeys(("supersedes", "candidate", "text"))
-
-
-def _take_note(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `import promote`."""
-    parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
-    add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
-    text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE
-    parser.add_argument("--title", metavar="TEXT", help=text)
-    add_fields(parser)
-    add_scope(parser)
-
-
-def _promotion(arguments: argparse.Namespace, context: CommandContext) -> Approval:
-    """Return the note to store."""
-    return Approval(
-        titled("store", [arguments.title or find_note(arguments.note, context).note.title], "note")
-    )
-
-
-def _promote(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
-    note = find_note(arguments.note, context).note
-    options = {**vars(arguments), **_UNSET, "body": note.body}
-    options["title"] = arguments.title or note.title
-    options["category"] = arguments.category or DEFAULT_CATEGORY
-    save_command.run(argparse.Namespace(**options), context)
-    if not arguments.json:
-        context.console.line("  the note stays in " + note.path)
-
-
-PARTS = {
-    "import promote": SimpleNamespace(
-        HELP="turn a note from Claude Code's own memory into a memory of yours or the team's",
-        EXAMPLES="""\
-  memory list --notes
-  memory import promote MEMORY.md#2
-  memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
-  memory import promote style.md --scope user
-""",
-        configure=_take_note,
-        approval=_promotion,
-        run=_promote,
-    )
-}

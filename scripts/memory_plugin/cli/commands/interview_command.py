@@ -14,9 +14,9 @@ from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from ...kernel.ledger import Ledger
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import counted
 from ..options import add_flag, require_existing
 from .config_command import require_valid
 
@@ -193,7 +193,8 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ..after_change import refresh_index, similar_lines, similar_to
+    from ...work.similar import similar_to
+    from ..after_change import refresh_index, similar_lines
 
     interview = _current(arguments, context, store)
     if interview.status == FINISHED:
@@ -237,7 +238,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
     from ...memories.memory_files import PROJECT
-    from ..memory_input import TakenTitles
+    from ...work.titles import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)
     for memory in chosen:

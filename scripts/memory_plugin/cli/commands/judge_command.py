@@ -25,9 +25,8 @@ from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES, Settings
 from ...kernel.text.clean import terminal_safe
-from ..command_context import Approval, CommandContext, CommandError
-from ..console import counted
-from ..judges import (
+from ...kernel.text.counted import counted
+from ...work.judges import (
     FEATURES,
     KEPT_NOTHING,
     address_notice,
@@ -41,6 +40,7 @@ from ..judges import (
     opinions,
     where,
 )
+from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1

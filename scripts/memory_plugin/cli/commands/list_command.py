@@ -1,23 +1,23 @@
-"""`memory list`: list the stored memories and their status. `memory show`: print one of them in full, without secrets."""
+"""`memory list`: list the stored memories and their status."""
 
 from __future__ import annotations
 
 import argparse
-from types import SimpleNamespace
 
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted
 from ...memories.claude_notes import native_folders, note_files
-from ...memories.hygiene import shown, shown_line
+from ...memories.hygiene import shown_line
 from ...memories.memory_files import PROJECT, USER
-from ...memories.memory_text import TEXT, TITLE, shown_fields
-from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
-from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
-from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...memories.record import ACTIVE, ARCHIVED, RETIRED
+from ...memories.survey import Item, Survey, life_cycle_state
+from ...memories.trust import PENDING, REJECTED, TRUSTED
 from ...recall.documents import is_standing_rule
+from ...work.memory_facts import as_json, named_notes
 from ..command_context import CommandContext, UsageError
-from ..console import columns, counted
+from ..console import columns
 from ..memory_input import add_category
-from ..memory_view import HEADERS, as_json, as_row, guard_as_json, named_notes, shown_name, status_text
+from ..memory_view import HEADERS, as_row
 from ..options import add_flag
 
 HELP = "list the memories"
@@ -32,9 +32,6 @@ EXAMPLES = """\
 
 ALL = "all"
 _MAX_REASON = 300
-_MAX_CHANGES = 10
-_NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
-_NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: memory review):"
 _NO_NOTES = "Claude Code has no notes for this project."
 _UNCONFIRMED = """\
 Claude Code has notes in %s, but no session in that folder names this project, and several projects can share its name. They are read
@@ -150,101 +147,3 @@ def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, con
         context.console.error("%s cannot be read; see: memory doctor" % number)
     for reason in result.left_alone:
         context.console.error(reason)
-
-
-def _configure_show(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    text = "the memory's id, category/id, title, or the first words of the title"
-    parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
-    text = "print the last changes, too, as the file has them; they are not part of what was accepted"
-    add_flag(parser, "--history", text)
-
-
-def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the memory, without secrets and hidden characters."""
-    name = " ".join(arguments.id)
-    item = choose(context.overview(names=[name]).items, name)
-    # The index does not know a file that changed just now.
-    trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
-    item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
-    file = item.stored
-    if item.trust == TRUSTED and trust is not None:
-        item = item._replace(stored=trust.with_accepted_phrases(file))
-    fields = shown_fields(item.stored.memory)
-    new = [shown_line(text) for text in file.memory.asked_as if text not in item.stored.memory.asked_as]
-    new = [] if context.inside_client else new  # nobody accepted them, so Claude does not read them
-    history = _history(item.stored.memory) if arguments.history else []
-    if arguments.json:
-        record = {**as_json(item), "guard": guard_as_json(item.stored.memory)}
-        record.update(body="\n".join(fields.get(TEXT, [])), asked_as=fields.get("asked as", []))
-        record["content"] = _shown_content(item.stored.memory)
-        record["new_phrases"] = new
-        context.console.json({**record, **({"history": history} if arguments.history else {})})
-        return
-    _print_memory(item, fields, context)
-    for line in ["", _NEW_PHRASES, *("  " + text for text in new)] if new else []:
-        context.console.line(line)
-    for line in ["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []:
-        context.console.line(line)
-
-
-def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
-    memory, console = item.stored.memory, context.console
-    console.line(console.style(shown_line(memory.title), "bold"))
-    pending = " (%s)" % item.reason if item.reason else ""
-    console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
-    for name, lines in fields.items():
-        if name not in (TITLE, TEXT):
-            console.line("%s: %s" % (name, "; ".join(lines)))
-    if item.superseded_by and not memory.superseded_by:
-        console.line("superseded by: " + shown_name(item.superseded_by, item.stored.key))
-    for name, text in (("updated", memory.updated_at), ("path", item.stored.path)):
-        if text:
-            console.line("%s: %s" % (name, text))
-    console.line()
-    for line in fields.get(TEXT, []):
-        console.line(line)
-
-
-def _shown_content(memory: Memory) -> dict[str, object]:
-    """Return the content with the names that it is told under; no name hides another one."""
-    shown_content: dict[str, object] = {}
-    for name, value in memory.data["content"].items():
-        is_known = name in categories()[memory.category].fields
-        key = name if is_known else shown_line(quoted_name(name))
-        while key in shown_content:
-            key += "*"
-        shown_content[key] = _shown_value(value)
-    return shown_content
-
-
-def _shown_value(value: object) -> object:
-    if isinstance(value, str):
-        return shown(value)
-    if isinstance(value, list):
-        return [_shown_value(item) for item in value]
-    if isinstance(value, dict):
-        return {shown_line(quoted_name(str(name))): _shown_value(item) for name, item in value.items()}
-    return value
-
-
-def _history(memory: Memory) -> list[tuple[str, str]]:
-    """Return the date and the summary of the last changes, as the file has them."""
-    changes = memory.data.get("changes")
-    rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
-    last = [(row.get("date"), str(row.get("summary", ""))) for row in rows[-_MAX_CHANGES:]]
-    return [(date_text(date)[:10], shown_line(summary)) for date, summary in last]
-
-
-PARTS = {
-    "show": SimpleNamespace(
-        HELP="show one memory",
-        EXAMPLES="""\
-  memory show use-postgres
-  memory show decision/use-postgres --json
-  memory show Use Postgres for billing
-""",
-        configure=_configure_show,
-        run=_show,
-    )
-}

@@ -7,14 +7,14 @@ import os
 import sys
 from subprocess import DEVNULL, Popen
 
-from ...kernel.clock import iso, now
+from ...kernel.clock import days_ago, iso, now
 from ...kernel.records import ledger_names
+from ...work.doctor import examine
+from ...work.report_figures import LedgerFigures
 from ..command_context import CommandContext, CommandError, UsageError
-from ..options import add_days_option, add_flag, days_ago, reports_folder, require_days, write_output
+from ..options import add_days_option, add_flag, reports_folder, require_days, write_output
 from ..report.elements import Page, as_json, print_page
-from ..report.figures import LedgerFigures
 from ..report.sections import Report, lead, memory_rows, sections
-from .doctor_command import examine
 
 HELP = "write a report: what Claude was shown, which memories help, replies, sessions, costs"
 EXAMPLES = """\

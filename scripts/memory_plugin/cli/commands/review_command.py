@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from ...kernel.files import error_text
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
+from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext, UsageError
-from ..console import counted
-from ..review_entries import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
 
 HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\

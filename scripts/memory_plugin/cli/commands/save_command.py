@@ -16,7 +16,10 @@ from ...memories.relations import older_names
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
-from ..after_change import refresh_index, similar_lines, similar_to
+from ...work.memory_facts import as_json, guard_as_json, is_guarded, may_trust, redaction_lines
+from ...work.similar import similar_to
+from ...work.titles import refuse_taken_title
+from ..after_change import refresh_index, similar_lines
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
@@ -26,10 +29,9 @@ from ..memory_input import (
     content_of,
     guard_of,
     project_files,
-    refuse_taken_title,
     text_of,
 )
-from ..memory_view import as_json, guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
+from ..memory_view import guard_lines
 
 HELP = "store a memory"
 EXAMPLES = """\

@@ -11,15 +11,17 @@ from ...kernel.clock import Deadline, now_iso
 from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import inflected
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, search
 from ...recall.ranking import Hit
+from ...work.memory_facts import shown_name
+from ...work.past_sessions import matching_sessions
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console
-from ..memory_view import shown_name
 from ..options import add_flag
 
 HELP = "find memories, including pending and superseded ones"
@@ -75,6 +77,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
     else:
         _show(context.console, rows, judged)
+        _point_to_sessions(query, context)
+
+
+def _point_to_sessions(query: str, context: CommandContext) -> None:
+    """Say in one line that past sessions match too; the usual problems of their index are for `memory session find`."""
+    try:
+        number = matching_sessions(query, context)
+    except SqliteError:
+        return
+    if number:
+        text = "%s too; to see what was done: memory session find WORDS"
+        context.console.line(text % inflected(number, "past session matches", "past sessions match"))
 
 
 def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:

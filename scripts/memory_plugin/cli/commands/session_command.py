@@ -12,23 +12,28 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from ...host.events import PROBLEM, log_event
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
+from ...kernel.text.counted import counted
 from ...sessions import pipeline, session_files
 from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores
-from ...sessions.score_rows import latest_rows, session_id
+from ...sessions.score_rows import session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
+from ...work.judges import session_scorer
+from .. import past_sessions
 from ..command_context import Approval, CommandContext, CommandError, UsageError
-from ..console import Console, counted
+from ..console import Console
 from ..options import add_actions, add_flag, require_existing
 from .config_command import require_valid
 
 DONE, FAILED = 0, 1
-HELP = "show and grade a session: signals, score, prepare, store, list"
+HELP = "find past sessions, and grade them"
 EXAMPLES = """\
+  memory session find flaky billing test    what was done about it, and how to go on
+  memory session find "where did we stop yesterday?"
+  memory session show 0d1ec0de
   memory session signals --current          shows what can be counted without a judge
   memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
@@ -44,14 +49,12 @@ _NO_GRADE = "standard input is not a grade: expected a JSON object with the six 
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
 )
-_WITHOUT_TARGET = ("list", "ended")
 _ACTIONS = {
+    **past_sessions.ACTIONS,
     "signals": "count what happened in a session, by turn",
     "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
-    "list": "list the graded sessions",
-    "ended": "grade the sessions that have ended (started by the SessionEnd hook)",
 }
 
 
@@ -59,8 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name, action in actions.items():
-        if name not in _WITHOUT_TARGET:
+        if name not in past_sessions.ACTIONS:
             add_target(action)
+    past_sessions.configure(actions)
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
     add_flag(actions["store"], "--agent", "read the answer from this session's sub-agent transcript")
@@ -77,7 +81,9 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
-    """Return the highest price of grading with `--yes`; None for other actions."""
+    """Return the highest price of grading with `--yes`, or what is forgotten; None for other actions."""
+    if arguments.action == "forget":
+        return past_sessions.approval(arguments)
     if arguments.action != "score" or not arguments.yes:
         return None
     cap = context.settings.number("judge.caps.request_usd")
@@ -86,8 +92,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    if arguments.action in _WITHOUT_TARGET:
-        return {"list": _list, "ended": _ended}[arguments.action](arguments, context)
+    if arguments.action in past_sessions.ACTIONS:
+        return past_sessions.run(arguments, context)
     require_valid(
         context.settings, "sessions.weights", "sessions.prompt"
     )  # before anything is read or paid for
@@ -109,11 +115,6 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     if not session_files.is_session_id(arguments.target):
         require_existing(arguments.target)
     return session_files.find_transcript(context.paths, arguments.target)
-
-
-def session_scorer(context: CommandContext) -> pipeline.SessionScorer:
-    """Return the scorer for this run."""
-    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -239,33 +240,6 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     prepared = prepare(path, AGENT_TOKENS)
     return _show(pipeline.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
-
-
-def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
-    rows = list(latest_rows(context.paths).values())
-    if arguments.json:
-        context.console.json({"sessions": rows})
-    elif not rows:
-        context.console.line("No session has been graded yet.")
-    else:
-        headers = ["session", "ended", "overall", "by", "root cause"]
-        context.console.table(headers, [_cells(row) for row in rows])
-    return DONE
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    overall, by = row.get(OVERALL), row.get("scorer", {}).get("by")
-    score = "unscored" if overall is None else "%.2f" % overall
-    return [row["session"], str(row.get("ended", ""))[:16], score, str(by), str(row.get("root_cause") or "")]
-
-
-def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
-    def report(session: str, text: str) -> None:
-        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
-
-    graded = pipeline.grade_ended(session_scorer(context), report)
-    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
-    return DONE
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ...kernel.data import load_data
 from ...kernel.paths import Paths
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted, inflected
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
@@ -16,10 +17,9 @@ from ...memories.trust import TRUSTED
 from ...recall.explain import prompt_texts
 from ...replies.score_history import count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
-from ..console import counted, inflected
-from ..installation_checks import Check
+from ...work.installation import Check
+from ...work.report_figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 from .elements import Chart, Figures, Note, Part, Section, Table, day_label
-from .figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 
 _SERIES = (
     ("injected", "told", "shown in full"),
@@ -311,7 +311,8 @@ def _sessions(report: Report) -> Section:
     ledgers, about = report.ledgers, "The latest grade of each session, on six dimensions."
     if not ledgers.sessions:
         nothing = "No sessions were graded in this period. To grade one, type in Claude Code:"
-        return Section("sessions", "Sessions", about, [Note(nothing, "/memory:grade-session", "empty")])
+        empty: list[Part] = [Note(nothing, "/memory:grade-session", "empty")]
+        return Section("sessions", "Sessions", about, [*_past(ledgers), *empty])
     rows = ledgers.sessions.values()
     overall = [row["overall_quality"] for row in rows if row.get("overall_quality") is not None]
     quality = sum(overall) / len(overall) if overall else None
@@ -332,7 +333,13 @@ def _sessions(report: Report) -> Section:
         ),
         Table("scores", "Mean grades", columns, grades),
     ]
-    return Section("sessions", "Sessions", about, parts)
+    return Section("sessions", "Sessions", about, [*_past(ledgers), *parts])
+
+
+def _past(ledgers: LedgerFigures) -> list[Part]:
+    """Return how often Claude was shown past sessions; empty if it never was."""
+    number = ledgers.recalls.past
+    return [Figures(("past", "prompts answered from past sessions", "count", number))] if number else []
 
 
 def _spend(report: Report) -> Section:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
+from collections.abc import Callable, Mapping
 
 from ..fastjson import loads
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _CARD_SCHEMES = (  # first digits and length: ISO/IEC 7812 and the schemes' own tables
     (re.compile(r"4|5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), 16),  # Visa, Mastercard

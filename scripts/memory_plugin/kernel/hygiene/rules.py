@@ -8,16 +8,13 @@ prefilter selects: a cheap pattern shared by many rules.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any, AnyStr
 
 from ..data import load_data
 from .choice import allowed, chosen_packs
 from .filters import assignment_pattern, words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, AnyStr
 
 ACTIONS = ("allow", "redact", "block")
 KINDS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from functools import cache
 
 from .checks import CHECKS
@@ -11,11 +12,7 @@ from .disguises import folded, joined
 from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
 from .rules import Anchors, Rule, action, compiled, count_formed, places, rules, starts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    Span = tuple[int, int, int]  # start, end, and the rank of the rule
+Span = tuple[int, int, int]  # start, end, and the rank of the rule
 
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # replaces each finding before the next round

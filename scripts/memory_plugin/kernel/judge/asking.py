@@ -9,25 +9,19 @@ The network is imported only when a question is really sent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
-from ..clock import iso, now
+from ..clock import Deadline, iso, now
+from ..context import Context
 from ..ledger import Ledger
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener
-from .credentials import UserEnvironment, address_source, resolve_access
+from .credentials import AddressSource, ServerAccess, UserEnvironment, address_source, resolve_access
 from .models import Billing, RequestOptions, family_of
-from .question import JudgeError, Verdict, read_reply
+from .question import JudgeError, Question, Verdict, read_reply
 from .vendors import HOST, endpoint_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..clock import Deadline
-    from ..context import Context
-    from .credentials import AddressSource, ServerAccess
-    from .question import Question
 
 FOLDER = "judge"  # in the state folder
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
@@ -97,6 +91,10 @@ class Judge:
     ) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
         return self.ask_all([question], deadline, retry=retry, fresh=fresh)[0]
+
+    def cached(self, question: Question) -> dict[str, Any] | None:
+        """Return the values of an earlier verdict; None if there is none. Nothing is sent."""
+        return VerdictCache(self._paths.state(FOLDER)).read().get(question.key(self.backend, self.model))
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, retry: bool = False, fresh: bool = False

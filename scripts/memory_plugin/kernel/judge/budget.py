@@ -8,24 +8,19 @@ long a server is paused (a circuit breaker) and how many entries are kept.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ..clock import iso, now
+from ..clock import Deadline, iso, now
 from ..data import load_data, read_state, write_state
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
-from .question import JudgeError
+from .question import JudgeError, Values
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..clock import Deadline
-    from .question import Values
-
-    Book = dict[str, Any]
+Book = dict[str, Any]
 
 _MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact

@@ -8,19 +8,15 @@ model without a known price is unknown, not 0.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..data import load_data
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .question import Question, Verdict
+from .question import Question, Verdict
 
 _MAX_VERSION_DIGITS = 2  # a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
-PARTS = (THINKING, EFFORT, SCHEMA, TOKENS)
 _THINKING_ROOM = 4000  # tokens, if the option that limits thinking was rejected
 _PROSE_ROOM = 500  # tokens, if the schema was rejected: the answer may contain prose
 _MILLION = 1_000_000

@@ -7,9 +7,10 @@ are tests. To add a question, add such a file and one line in a test.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from json import JSONDecoder
 from json import dumps as json_dumps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..data import load_data
 from ..fastjson import digest, dumps
@@ -17,11 +18,8 @@ from ..hygiene import redact
 from ..text.clean import block, plain
 from ..text.tags import cut_after, cut_before, without_private
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Values = dict[str, Any]
-    Reader = Callable[[Values], "Values | None"]
+Values = dict[str, Any]
+Reader = Callable[[Values], "Values | None"]
 
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred

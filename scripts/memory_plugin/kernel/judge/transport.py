@@ -11,21 +11,17 @@ import os
 import socket
 import ssl
 from contextlib import suppress
-from http.client import HTTPException, LineTooLong
-from typing import TYPE_CHECKING, NamedTuple
+from http.client import HTTPException, HTTPResponse, LineTooLong
+from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
+from ..clock import Deadline
+from .credentials import Address, ServerAccess
 from .question import JudgeError
 
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
-
-    from ..clock import Deadline
-    from .credentials import Address, ServerAccess
-
-    Headers = tuple[tuple[str, str], ...]
+Headers = tuple[tuple[str, str], ...]
 
 MAX_BODY = 1 << 20
 _HEADERS = (

@@ -6,20 +6,16 @@ To add one, add it to `VENDORS`, a family with an empty prefix to `config/judges
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..fastjson import as_integer
 from .credentials import Endpoint
-from .question import JudgeError, value_at
+from .models import RequestOptions
+from .question import JudgeError, Question, value_at
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .models import RequestOptions
-    from .question import Question
-
-    Body = dict[str, Any]
+Body = dict[str, Any]
 
 HOST, SCRIPTED = "host", "scripted"
 _KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"

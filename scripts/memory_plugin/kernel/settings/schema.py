@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..data import load_data
 from ..fastjson import dumps
 from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Block = dict[str, Any]
+Block = dict[str, Any]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -204,14 +202,13 @@ class _Reading:
     `off` are unknown keys that are false.
     """
 
-    __slots__ = ("blocks", "file", "invalid", "leaves", "off", "problems")
+    __slots__ = ("blocks", "file", "invalid", "leaves", "problems")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
         self.blocks: set[str] = set()
         self.invalid: set[str] = set()
-        self.off: list[str] = []
         self.problems: list[Problem] = []
 
     def report(self, kind: str, path: tuple[str, ...], expected: str, got: str, item: object = None) -> None:
@@ -240,7 +237,6 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
             _check(reading, schema["properties"][name], content[name], (name,), name)
     if _BLOCK in content:
         _check(reading, schema, content[_BLOCK], (_BLOCK,), "")
-    _keep_off(reading, schema)
     return reading
 
 
@@ -253,14 +249,6 @@ def _add_options(reading: _Reading, schema: Block, content: Block) -> None:
         key = schema["x-options"].get(name)
         if key and key not in reading.leaves:
             _check(reading, _rule_of(schema, key), value, (_OPTIONS, _PLUGIN, "options", name), key)
-
-
-def _keep_off(reading: _Reading, schema: Block) -> None:
-    """Let the switches of older versions that were off switch off what they did, so that an update turns nothing on."""
-    for switch in reading.off:
-        if switch in schema["x-off"]:
-            key, value = schema["x-off"][switch]
-            reading.leaves[key] = (value, _rule_of(schema, key), (_BLOCK, *switch.split(".")))
 
 
 def _rule_of(schema: Block, key: str) -> Block:
@@ -290,8 +278,6 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
                 _check(reading, rule["properties"][name], child, (*path, name), dotted)
             else:
                 reading.report("unknown", (*path, name), "a known key", "one that does not exist")
-                if child is False:
-                    reading.off.append(key + "." + name)
 
 
 def _apply_user(settings: Settings, reading: _Reading) -> None:

@@ -27,6 +27,7 @@ JUDGE_SWITCHES: dict[str, tuple[str, tuple[object, ...], object]] = {
     "scoring": ("scoring.mode", ("hybrid",), "deterministic"),
     "sessions": ("sessions.judge.when", ("asked", "ended"), "never"),
     "interview": ("interview.judge.enabled", (True,), False),
+    "capture": ("capture.judge.enabled", (True,), False),
     "evaluation": ("evaluation.judge.enabled", (True,), False),
 }
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+from collections.abc import Iterator
+from typing import IO, Any
 
 from ..fastjson import as_integer
 from ..files import Unreadable
@@ -41,14 +43,14 @@ from .turn import (
     words,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO, Any
-
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 _STRAY = b" \t\r\n\0"
+_TITLES = {
+    "ai-title": "aiTitle",
+    "custom-title": "customTitle",
+    "summary": "summary",
+}  # kind of row -> its field
 
 
 def open_transcript(path: str) -> IO[bytes]:
@@ -94,14 +96,17 @@ class Lines:
     NUL bytes after a crash are tolerated. `bad` counts the lines without an object, also the pieces of a line above MAX_LINE bytes.
     """
 
-    __slots__ = ("_file", "bad")
+    __slots__ = ("_file", "bad", "offset")
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.bad = 0
+        self.offset = 0  # of the current line, from where reading began
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        end = 0
         while line := self._file.readline(MAX_LINE):
+            self.offset, end = end, end + len(line)
             line = line.strip(_STRAY)
             record = parse_row(line) if line else {}
             if record is None:
@@ -143,6 +148,8 @@ class Reader:
                 prompt = inserted_prompt(record.get("attachment"))
                 if prompt is not None and self._is_main(record):
                     self._add_user_text(words(prompt), record)
+            elif kind in _TITLES and isinstance(record.get(_TITLES[kind]), str):
+                self.totals.title = record[_TITLES[kind]]
         yield from self._end()
 
     def _is_main(self, record: dict[str, Any]) -> bool:
@@ -167,6 +174,11 @@ class Reader:
         if not isinstance(message, dict):
             return
         blocks = blocks_of(message.get("content"))
+        if record.get("isVirtual") is True:  # a call of a script that the model wrote (Code Mode)
+            for block in blocks:
+                if isinstance(block, dict) and block.get("type") == "tool_use":
+                    self._call(self._turn, block)
+            return
         if message.get("model") == SYNTHETIC or record.get("isApiErrorMessage") is True:
             self.totals.api_errors += record.get("isApiErrorMessage") is True
             return
@@ -261,11 +273,13 @@ class Reader:
         self.totals.summaries += kind == "summary"
         text = user_text(kind, text)
         time = record.get("timestamp")
-        if isinstance(time, str) and _seen(self._rows, (time, text)):  # copied under a new id
+        time = time[:50] if isinstance(time, str) else ""
+        if time and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
         suggested = str(record.get("promptSource")).startswith("suggest")
-        self._user_texts.append(UserText(kind, text, suggested=suggested))
+        entry = UserText(kind, text, time, self._lines.offset, suggested=suggested)
+        self._user_texts.append(entry)
 
     def _result(self, block: dict[str, Any], details: object) -> None:
         identity = str(block.get("tool_use_id") or "")[:200]

@@ -5,9 +5,7 @@ Tokens are estimated, because the provider's tokenizer is not public.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -45,14 +43,19 @@ class Call:
 class UserText:
     """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice.
 
-    `suggested` says that Claude wrote a prompt and the user accepted it.
+    `time` is the row's, and `offset` is where its line begins in what was read, in bytes. `suggested` says that Claude wrote a prompt and
+    the user accepted it.
     """
 
-    __slots__ = ("kind", "suggested", "text")
+    __slots__ = ("kind", "offset", "suggested", "text", "time")
 
-    def __init__(self, kind: str, text: str, *, suggested: bool = False) -> None:
+    def __init__(
+        self, kind: str, text: str, time: str = "", offset: int = 0, *, suggested: bool = False
+    ) -> None:
         self.kind = kind
         self.text = text
+        self.time = time
+        self.offset = offset
         self.suggested = suggested
 
 
@@ -103,8 +106,8 @@ class Totals:
     """
 
     __slots__ = (
-        "api_errors", "bad", "boundaries", "chain", "context", "ended", "estimated", "folder", "models",
-        "records", "repeated", "session", "side", "started", "summaries", "turns", "unresolved", "usage", "versions",
+        "api_errors", "bad", "boundaries", "branch", "chain", "context", "ended", "estimated", "folder", "models", "records",
+        "repeated", "session", "side", "started", "summaries", "title", "turns", "unresolved", "usage", "versions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -115,7 +118,7 @@ class Totals:
         self.usage = dict.fromkeys(USAGE, 0)
         self.models: dict[str, int] = {}
         self.versions: list[str] = []
-        self.session = self.folder = self.started = self.ended = ""
+        self.session = self.folder = self.started = self.ended = self.title = self.branch = ""
         self.chain: bool | None = None
 
     @property
@@ -128,6 +131,7 @@ class Totals:
         if record.get("sessionId") != self.session:
             self.session = _field(record, "sessionId") or self.session
         self.folder = self.folder or _field(record, "cwd")
+        self.branch = _field(record, "gitBranch") or self.branch
         time = _field(record, "timestamp")
         if time:
             self.started = self.started or time

@@ -1,0 +1,192 @@
+"""`memory replies tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply them."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+from contextlib import suppress
+from typing import Any
+
+from ...kernel.clock import days_ago
+from ...kernel.files import read_regular, replace_file
+from ...kernel.settings.user_file import change_values
+from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
+from ...replies.phrases import USER_PACK, FillerRules, load_filler_rules
+from ...replies.reply_signals import WordLists, measure_reply
+from ...replies.reply_state import reset_tuning_reminder
+from ...replies.score_history import PastScore, read_scores, reread_replies
+from ...replies.tuning import (
+    MIN_REPLIES,
+    MeasuredReply,
+    TuningStudy,
+    fit_thresholds,
+    gate_advice,
+    measured_replies,
+    propose_pack,
+    study_scores,
+)
+from ..command_context import Approval, CommandContext, CommandError
+from ..options import add_days_option, add_flag, require_days
+
+HELP = "improve the reply rules, based on a judge's verdicts"
+EXAMPLES = """\
+  memory replies tune                shows agreement, cleared patterns, new phrases and proposals
+  memory replies tune --apply        writes the proposals into your own rule pack, with a backup
+  memory replies tune --days 90 --json
+  memory replies tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
+  memory replies tune --thresholds --apply      writes them into your settings, with a backup
+"""
+_DAYS = 60
+_SHOWN = 12
+_MAX_RESCORED = 500
+_MAX_BYTES = 1 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_days_option(parser, _DAYS)
+    add_flag(
+        parser, "--apply", "write the proposals: rules into your own pack, thresholds into your settings"
+    )
+    add_flag(
+        parser,
+        "--thresholds",
+        "fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
+    )
+
+
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return what to change; None for an analysis."""
+    what = "change the thresholds?" if arguments.thresholds else "change the filler rules?"
+    return Approval(what) if arguments.apply else None
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
+    require_days(arguments.days)
+    scores, _ = read_scores(context.paths, days_ago(arguments.days))
+    if arguments.thresholds:
+        _tune_thresholds(measured_replies(scores), arguments, context)
+    else:
+        _tune_rules(scores, arguments, context)
+
+
+def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
+    state = context.paths.state()
+    study = study_scores(scores, load_filler_rules(state))
+    advice = gate_advice(study, measured_replies(scores), EscalationThresholds(context.settings))
+    before, after = propose_pack(study, state)
+    diff = _diff(before, after)
+    effect = _rescored(scores, before, after) if diff else {}
+    applies = arguments.apply and bool(diff)
+    if arguments.json:
+        record = {**study._asdict(), "agreement": study.agreement._asdict(), "missed": study.missed._asdict()}
+        record["cleared"] = [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared]
+        record["candidates"] = [candidate._asdict() for candidate in study.candidates]
+        record.update(advice=advice, diff=diff, rescored=effect, applied=applies)
+        context.console.json(record)
+    else:
+        _show_study(study, advice, context)
+        _show_change(diff, effect, context)
+    reset_tuning_reminder(context.paths)
+    if applies:
+        _write_pack(after, arguments, context)
+
+
+def _show_study(study: TuningStudy, advice: str, context: CommandContext) -> None:
+    console = context.console
+    console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
+    console.line(advice)
+    if study.missed.n:
+        console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
+    cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
+    phrases = [[row.phrase, str(row.replies), "promote" if row.promote else ""] for row in study.candidates]
+    for head, rows in (
+        (["pattern", "cleared by the judge", "proposal"], cleared),
+        (["new phrase", "replies", "proposal"], phrases),
+    ):
+        if rows:
+            console.line()
+            console.table(head, rows[:_SHOWN])
+
+
+def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> None:
+    console = context.console
+    console.line()
+    if not diff:
+        console.line("No change to the rules is proposed.")
+        return
+    for line in [*diff.splitlines(), ""]:
+        console.line(line)
+    console.line(
+        "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
+        " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
+    )
+
+
+def _diff(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Return the change to the pack as a unified diff; empty when there is none."""
+    if {"exempt": {}, "rules": [], **before} == after:
+        return ""
+    old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
+
+
+def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
+    """Return the number of replies with filler, and of filler phrases, under both packs."""
+    lists = WordLists()
+    texts = [text for _, text in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
+    totals = {"replies": len(texts)}
+    for name, rules in (("before", FillerRules(before)), ("after", FillerRules(after))):
+        counts = [measure_reply(text, rules, lists).padding for text in texts]
+        totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
+    return totals
+
+
+def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Write the pack, after a backup of the present one. Raises OSError."""
+    path = context.paths.state(USER_PACK)
+    kept = ""
+    with suppress(FileNotFoundError):  # there was no pack before
+        replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
+        kept = " The previous version: %s.backup." % path
+    replace_file(path, (json.dumps(after, indent=2) + "\n").encode("ascii"))
+    if not arguments.json:
+        context.console.line("Written: %s.%s" % (path, kept))
+
+
+def _tune_thresholds(
+    replies: list[MeasuredReply], arguments: argparse.Namespace, context: CommandContext
+) -> None:
+    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
+    if len(replies) < MIN_REPLIES:
+        raise CommandError(
+            "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
+            % (MIN_REPLIES, len(replies), arguments.days)
+        )
+    fit = fit_thresholds(replies, EscalationThresholds(context.settings))
+    thresholds = {kind: value / 1000 for kind, value in fit.bounds.thresholds.items()}
+    values: dict[str, float] = {THRESHOLD % kind: value for kind, value in thresholds.items()}
+    values[PREAMBLE] = fit.bounds.preamble_min
+    changes = {name: value for name, value in values.items() if value != context.settings.get(name)}
+    applies = arguments.apply and bool(changes)
+    backup = change_values(context.paths.config_dir, changes).backup if applies else None
+    console, settings = context.console, context.settings
+    if arguments.json:
+        shares = {"before": fit.before._asdict(), "after": fit.after._asdict()}
+        fitted = {"thresholds": thresholds, "preamble_min": fit.bounds.preamble_min, "changes": changes}
+        console.json({"replies": len(replies), **shares, **fitted, "applied": applies})
+        return
+    console.line("now:      %s escalate" % (fit.before,))
+    if not changes:
+        console.line("No change is proposed.")
+        return
+    console.line("proposed: %s escalate" % (fit.after,))
+    console.line()
+    rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
+    console.table(["setting", "now", "proposed"], rows)
+    if applies:
+        kept = " The previous version: %s." % backup if backup else ""
+        console.line("Written to your settings.%s" % kept)

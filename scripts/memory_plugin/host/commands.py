@@ -1,0 +1,97 @@
+"""The commands of `memory`, one row each: the help, completions, the hook that asks for approval and the heartbeat read this table.
+
+To add a command: a row here and a module `cli/commands/NAME_command.py`, with underscores for spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+DAILY, MORE = "every day", "more"  # the tiers of the help
+
+
+class Command(NamedTuple):
+    """A command of one or two words.
+
+    `group` is its tier in the help; empty for one that is listed with its first word, or that only hooks start. `asks` says whether its
+    module has a function `approval`, which decides for the arguments, and `prompts` whether it may ask in a terminal or shows progress
+    of its own, so that no heartbeat is shown around it. Commands that hooks start run in the `background`: they find, propose and grade,
+    and approve nothing.
+    """
+
+    name: str
+    group: str = ""
+    asks: bool = False
+    prompts: bool = False
+    background: bool = False
+
+    @property
+    def noun(self) -> str:
+        """Return the first word of the name."""
+        return self.name.split()[0]
+
+    @property
+    def second(self) -> str:
+        """Return the second word of the name; empty if there is none."""
+        return self.name.partition(" ")[2]
+
+
+TABLE = (
+    Command("save", DAILY, prompts=True),
+    Command("search", DAILY),
+    Command("show", DAILY),
+    Command("list", DAILY),
+    Command("edit", DAILY, asks=True, prompts=True),
+    Command("forget", DAILY, asks=True, prompts=True),
+    Command("review", DAILY, prompts=True),
+    Command("accept", DAILY, asks=True, prompts=True),
+    Command("status", DAILY),
+    Command("why", DAILY),
+    Command("feedback", DAILY, asks=True),
+    Command("doctor", DAILY),
+    Command("restore", MORE, asks=True, prompts=True),
+    Command("reject", MORE, asks=True, prompts=True),
+    Command("guards", MORE),
+    Command("import", MORE, prompts=True),
+    Command("import promote", asks=True, prompts=True),
+    Command("capture", MORE, asks=True, prompts=True),
+    Command("check", MORE),
+    Command("check text", prompts=True),
+    Command("check secrets"),
+    Command("check phrases", asks=True, prompts=True),
+    Command("demo", MORE),
+    Command("report", MORE, prompts=True),
+    Command("report replay"),
+    Command("replies", MORE),
+    Command("replies score", prompts=True),
+    Command("replies history"),
+    Command("replies tune", asks=True),
+    Command("session", MORE, asks=True, prompts=True),
+    Command("session calibrate", asks=True, prompts=True),
+    Command("session label", asks=True, prompts=True),
+    Command("session langfuse", asks=True),
+    Command("interview", MORE, prompts=True),
+    Command("evaluate", MORE, prompts=True),
+    Command("evaluate rules", prompts=True),
+    Command("judge", MORE, asks=True, prompts=True),
+    Command("config", MORE, asks=True, prompts=True),
+    Command("config statusline", asks=True, prompts=True),
+    Command("config completions", prompts=True),
+    Command("session ended", prompts=True, background=True),
+    Command("refresh", background=True),
+    Command("background", prompts=True, background=True),
+    Command("settle", prompts=True, background=True),
+    Command("describe", prompts=True),
+)
+COMMANDS = {command.name: command for command in TABLE}
+
+
+def command_of(words: Sequence[str]) -> Command | None:
+    """Return the command that words begin with; None for no command."""
+    return COMMANDS.get(" ".join(words[:2])) or COMMANDS.get(" ".join(words[:1]))
+
+
+def second_words(noun: str) -> list[str]:
+    """Return the second words of the commands that begin with a noun, without those that only hooks start."""
+    return [row.second for row in TABLE if row.noun == noun and row.second and not row.background]

@@ -1,0 +1,354 @@
+"""Tell from a prompt's form whether it asks about past work, what about, and when, without `re`, because a prompt waits.
+
+A question or request that has a past tense about us ("did we"), or a time in the past, asks plainly. Weaker signs need a past session that
+matches. Words are data in `config/sessions/past.json`.
+"""
+
+from __future__ import annotations
+
+from time import localtime, mktime
+
+from ..kernel.data import load_data
+from ..kernel.text.tokens import fold, tokenize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NO, CUE, LIKELY, PLAIN = range(4)
+ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"
+_MAX_TEXT = 600  # characters: a longer prompt is work that is described, not a question about the past
+_CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"', "\n"))
+_MAX_BETWEEN = 6  # words between an auxiliary and its participle
+_SHORT = 7  # words of a question without a verb
+_PHRASES = ("we_past_phrases", "times", "last_time", "recall", "stop", "continue", "open_signs")
+_DAY = 86400.0
+_NEAR = 2  # days
+_AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
+_EARLY, _LATE = 12, 18  # days of a month
+_DID = {"did", "didnt"}
+_ENGLISH_AFTER_WAS = (["it"], ["that"], ["this"], ["the"], ["there"], ["i"], ["we"])
+_loaded: list[dict[str, Any]] = []
+
+
+class Ask:
+    """How plainly a prompt asks (`level`), what kind of answer it wants, its subject, and a time as (since, until) or None."""
+
+    __slots__ = ("kind", "level", "subject", "window")
+
+    def __init__(self, level: int, kind: str, subject: list[str], window: tuple[float, float] | None) -> None:
+        self.level = level
+        self.kind = kind
+        self.subject = subject
+        self.window = window
+
+
+def words_data() -> dict[str, Any]:
+    """Return `config/sessions/past.json` with lists of words as sets and phrases between spaces, loaded once."""
+    if not _loaded:
+        data = load_data("sessions", "past")
+        table: dict[str, Any] = {
+            name: set(text.split()) for name, text in data.items() if isinstance(text, str)
+        }
+        for name in _PHRASES:
+            table[name] = tuple(" %s " % phrase for phrase in data[name])
+        table["open_words"] = table.pop("open")
+        table["opt_out"] = tuple(load_data("recall", "opt_out")["tags"])
+        dates = table["dates"] = data["dates"]
+        for name in ("weekdays", "months"):
+            dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
+        for name in ("last", "ago", "early", "late"):
+            dates[name] = set(dates[name].split())
+        table["phrase_words"] = {
+            word for name in _PHRASES[1:-1] for phrase in table[name] for word in phrase.split()
+        }
+        stopwords = load_data("recall", "stopwords")["entries"].values()
+        table["stopwords"] = {word for entry in stopwords for word in entry["value"].split()}
+        _loaded.append(table)
+    return _loaded[0]
+
+
+def ask_of(text: str, now: float) -> Ask:
+    """Return how a prompt asks about the past; `now` is the present time in seconds since 1970."""
+    data = words_data()
+    if len(text) > _MAX_TEXT:
+        return Ask(NO, ABOUT, [], None)
+    form = _Form(text, data)
+    window = window_of(form.words, now)
+    subject = subject_of(text)
+    kind = form.kind(subject)
+    return Ask(form.level(window is not None, kind), kind, subject, window)
+
+
+def _without_quotes(text: str) -> str:
+    """Return a text without what stands in double quotes or backticks, because the user does not say that."""
+    for mark in ('"', "`"):
+        parts = text.split(mark)
+        text = " ".join(parts[::2]) if len(parts) % 2 else text
+    return text
+
+
+def subject_of(text: str) -> list[str]:
+    """Return the words that say what a prompt is about: without those that every such prompt has."""
+    data = words_data()
+    names = (
+        "stopwords",
+        "phrase_words",
+        "noise",
+        "past",
+        "perfect",
+        "questions",
+        "subjects",
+        "ours",
+        "command",
+        "open_words",
+    )
+    common = set().union(*(data[name] for name in names))
+    dates = data["dates"]
+    found = []
+    for word in dict.fromkeys(tokenize(text)):
+        is_date = word in dates["weekdays"] or word in dates["months"] or word in dates["days"]
+        if word.isalnum() and len(word) > 1 and word not in common and not is_date:
+            found.append(word)
+    return found
+
+
+class _Form:
+    """A prompt's words and clauses, and the signs in them."""
+
+    __slots__ = ("clauses", "data", "is_marked", "joined", "words")
+
+    def __init__(self, text: str, data: dict[str, Any]) -> None:
+        plain = fold(_without_quotes(text)).lower().replace("'", "").replace("\u2019", "")
+        self.data = data
+        self.is_marked = "?" in text
+        self.clauses = [
+            words
+            for words in map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n"))
+            if words
+        ]
+        self.words = [word for clause in self.clauses for word in clause]
+        self.joined = " %s " % " ".join(self.words)
+
+    def _clause(self, text: str) -> list[str]:
+        words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
+        while words and words[0] in self.data["lead_ins"]:
+            del words[0]
+        return words
+
+    def has(self, name: str) -> bool:
+        """Return whether a phrase of this list is in the prompt."""
+        return any(phrase in self.joined for phrase in self.data[name])
+
+    def level(self, has_date: bool, kind: str) -> int:
+        """Return how plainly the prompt asks."""
+        data = self.data
+        words = set(self.words)
+        if not words or not words.isdisjoint(data["veto"]):
+            return NO
+        asks = [self._asks(clause) for clause in self.clauses]
+        is_question = self.is_marked or any(asks)
+        is_ours = self._has_we_past()
+        is_order = self.clauses[0][0] in data["imperatives"]
+        in_past = (has_date and bool(words & data["past"] or self._has_past_verb())) or self.has("times")
+        recalls = self.has("recall") or kind == STOP
+        if self.has("last_time") or (recalls and (is_question or is_ours)):
+            return PLAIN
+        if kind == CONTINUE and words.isdisjoint(data["should"]):
+            return LIKELY
+        if not words.isdisjoint(data["should"]) and not is_ours and not self.is_marked:
+            return NO
+        if is_question and (not is_order or any(asks[1:]) or is_ours):
+            return self._question_level(is_ours, in_past, any(asks), words)
+        return self._cue_level(is_ours or in_past, words)
+
+    def _cue_level(self, has_cue: bool, words: set[str]) -> int:
+        """Return the level of a prompt that is no question."""
+        data = self.data
+        if any(clause[0] in data["imperatives"] for clause in self.clauses) or not words.isdisjoint(
+            data["you"]
+        ):
+            return NO
+        return CUE if has_cue or not words.isdisjoint(data["demonstratives"] | data["soft_times"]) else NO
+
+    def _question_level(self, is_ours: bool, in_past: bool, has_verb: bool, words: set[str]) -> int:
+        """Return the level of a question."""
+        data = self.data
+        if self.clauses[0][0] == "was" and self.clauses[0][1:2] not in _ENGLISH_AFTER_WAS:
+            words = words - {"was"}
+        has_past = not words.isdisjoint(data["past"]) or self._has_past_verb()
+        if is_ours or (has_past and not words.isdisjoint(data["ours"] | {"us", "uns"})):
+            return PLAIN
+        if not words.isdisjoint(data["you"]) and not in_past:
+            return NO
+        if in_past and has_past:
+            return PLAIN
+        has_past = not (words - _DID).isdisjoint(data["past"]) or self._has_past_verb()
+        in_past = in_past or not words.isdisjoint(data["soft_times"])
+        if has_past or in_past or not words.isdisjoint(data["open_words"]):
+            return LIKELY
+        is_bare = not has_verb and len(self.words) <= _SHORT and words.isdisjoint(data["present"])
+        return CUE if is_bare or not words.isdisjoint(_DID | data["demonstratives"]) else NO
+
+    def _asks(self, clause: list[str]) -> bool:
+        """Return whether a clause is a question by its first words."""
+        data = self.data
+        if clause[0] in data["conditions"]:
+            return False
+        second = clause[1] if len(clause) > 1 else ""
+        if clause[0] not in data["imperatives"] and second in data["questions"]:  # "for what", "mit welchem"
+            return True
+        is_inverted = clause[0] in data["inversions"] and bool(second) and not self._is_past_verb(second)
+        return clause[0] in data["questions"] or is_inverted
+
+    def _has_we_past(self) -> bool:
+        """Return whether we are the subject of a past tense."""
+        data, words = self.data, self.words
+        if self.has("we_past_phrases") or not data["we_past"].isdisjoint(words):
+            return True
+        for at, word in enumerate(words):
+            if word not in data["subjects"]:
+                continue
+            for near in (*words[max(0, at - 1) : at], *words[at + 1 : at + 3]):
+                is_perfect = near in data["perfect"] and not near.startswith("hatte")
+                if is_perfect and any(map(self._is_past_verb, words[at + 1 : at + 2 + 2 * _MAX_BETWEEN])):
+                    return True
+                if not is_perfect and (near in data["past"] or self._is_past_verb(near)):
+                    return True
+        return any(word.endswith(("amos", "imos")) and len(word) > 6 for word in words)
+
+    def _has_past_verb(self) -> bool:
+        """Return whether a verb of the prompt is in the past tense or passive."""
+        words = self.words
+        for at, word in enumerate(words):
+            if self._is_past_verb(word) and (at == 0 or words[at - 1] not in ("the", "a", "to")):
+                before = words[max(0, at - _MAX_BETWEEN) : at]
+                if not before or before[-1] not in (
+                    "is",
+                    "are",
+                    "be",
+                    "being",
+                    "ist",
+                    "sind",
+                    "wird",
+                    "werden",
+                ):
+                    return True
+        return False
+
+    def _is_past_verb(self, word: str) -> bool:
+        if word in self.data["past"]:
+            return word not in ("put", "set", "cut", "did", "was", "had", "hatte", "hatten", "war", "waren")
+        if len(word) < 5 or word in self.data["not_past"]:
+            return False
+        if word.endswith("ed"):
+            return True
+        if not word.endswith(("t", "en")) or len(word) < 6:
+            return False
+        return (
+            word.startswith("ge")
+            or (word.startswith(("ver", "ent", "be", "er", "zer")) and len(word) > 7)
+            or "ge" in word[2:6]
+        )
+
+    def kind(self, subject: list[str]) -> str:
+        """Return what kind of answer the prompt wants."""
+        data, words = self.data, set(self.words)
+        if self.has("stop") or (not subject and self._has_we_past()):
+            return STOP
+        head = " %s " % " ".join(self.words[:5])
+        if any(phrase in head for phrase in data["continue"]):
+            return CONTINUE
+        if not words.isdisjoint(data["command"]):
+            return COMMAND
+        return OPEN if not words.isdisjoint(data["open_words"]) and not self._has_we_past() else ABOUT
+
+
+def window_of(words: list[str], now: float) -> tuple[float, float] | None:
+    """Return the time in the past that a prompt names, as (since, until) in seconds since 1970; None without one."""
+    dates = words_data()["dates"]
+    spans = [_span(words, at, dates, now) for at, word in enumerate(words) if word in dates["units"]]
+    if any(spans):
+        return next(filter(None, spans))
+    weekdays = [
+        _weekday(words[max(0, at - 1) : at], word, dates, now)
+        for at, word in enumerate(words)
+        if word in dates["weekdays"]
+    ]
+    if weekdays:
+        return (weekdays[0], max(weekdays) + _DAY)
+    for at, word in enumerate(words):
+        if dates["days"].get(word):
+            return _days(now, dates["days"][word], 1)
+        before, after = words[max(0, at - 2) : at], words[at + 1 : at + 3]
+        if word in dates["months"] and (word not in _AMBIGUOUS or before[-1:] in _BEFORE_MONTH):
+            return _month(dates["months"][word], before, after, dates, now)
+        if (
+            len(word) == 4
+            and word.startswith("20")
+            and len(after) == 2
+            and all(map(str.isdigit, (word, *after)))
+        ):
+            start = mktime((int(word), int(after[0]), int(after[1]), 0, 0, 0, 0, 0, -1))
+            return (start, start + _DAY)
+    return None
+
+
+def _weekday(before: list[str], word: str, dates: dict[str, Any], now: float) -> float:
+    """Return when the named weekday began; with "last" not one of the last two days, which people call otherwise."""
+    back = (localtime(now).tm_wday - dates["weekdays"][word]) % 7 or 7
+    if back <= _NEAR and not dates["last"].isdisjoint(before):
+        back += 7
+    return _days(now, back, 1)[0]
+
+
+def _span(words: list[str], at: int, dates: dict[str, Any], now: float) -> tuple[float, float] | None:
+    """Return the time of "last week" or "two weeks ago", with a weekday beside it that day."""
+    size = dates["units"][words[at]]
+    near = words[max(0, at - 3) : at + 3]
+    number = next(
+        (
+            dates["numbers"].get(word, int(word) if word.isdigit() and len(word) < 4 else 0)
+            for word in words[max(0, at - 1) : at]
+        ),
+        0,
+    )
+    weekday = next((dates["weekdays"][word] for word in words if word in dates["weekdays"]), None)
+    today = localtime(now).tm_wday
+    if number and not dates["ago"].isdisjoint(near):
+        if weekday is not None and size == 7:
+            return _days(now, today - weekday + 7 * number, 1)
+        slack = 0 if size == 1 else size // 2
+        return _days(now, number * size + slack, 1 + 2 * slack)
+    if dates["last"].isdisjoint(near):
+        return None
+    if size == 7:
+        return _days(now, today + 7, 7) if weekday is None else _days(now, today - weekday + 7, 1)
+    if size == 30:
+        moment = localtime(now)
+        start = mktime((moment.tm_year, moment.tm_mon - 1, 1, 0, 0, 0, 0, 0, -1))
+        return (start, mktime((moment.tm_year, moment.tm_mon, 1, 0, 0, 0, 0, 0, -1)))
+    return None
+
+
+def _days(now: float, back: int, length: int) -> tuple[float, float]:
+    """Return `length` days that begin `back` days before today."""
+    moment = localtime(now)
+    start = mktime((moment.tm_year, moment.tm_mon, moment.tm_mday - back, 0, 0, 0, 0, 0, -1))
+    return (start, start + length * _DAY)
+
+
+def _month(
+    month: int, before: list[str], after: list[str], dates: dict[str, Any], now: float
+) -> tuple[float, float]:
+    """Return the last such month, a day of it, or its beginning or end."""
+    moment = localtime(now)
+    year = moment.tm_year - (month + 1 > moment.tm_mon)
+    number = next((int(word) for word in (*before[-1:], *after) if word.isdigit() and 0 < int(word) < 32), 0)
+    first, length = number or 1, 1 if number else 31
+    if not number and not dates["early"].isdisjoint(before):
+        length = _EARLY
+    elif not number and not dates["late"].isdisjoint(before):
+        first, length = _LATE, 15
+    start = mktime((year, month + 1, first, 0, 0, 0, 0, 0, -1))
+    return (start, start + length * _DAY)

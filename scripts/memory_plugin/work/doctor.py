@@ -1,0 +1,142 @@
+"""The doctor: every check of the installation and of the stores."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Callable
+
+from ..kernel.files import error_text
+from ..kernel.text.counted import counted, inflected
+from ..memories.memory_files import PROJECT, USER, stores, why_not_read
+from ..memories.nearby import unread_nearby
+from ..memories.survey import CHANGED, Survey
+from ..memories.trust import load_trust
+from ..memories.trust_file import TrustUnreadable
+from . import installation
+from .check import StoreFinding, check_memories, file_findings
+from .context import WorkContext
+from .installation import FAIL, NOTE, OK, WARN, Check
+
+# To add a check: a function, a line here, and a test.
+CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
+    *(installation.python, installation.sqlite, installation.state_folder, installation.switch),
+    *(installation.recall, installation.settings, installation.environment),
+)
+STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
+    *(installation.index, installation.ledgers, installation.events),
+    *(installation.judge, installation.models, installation.langfuse),
+)
+_FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
+# Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
+FINDING_CHECKS = (
+    (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
+    (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
+    (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
+    (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
+    (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
+    (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),
+    (("duplicate",), "duplicates", NOTE, "%s: an older memory says the same", "memory edit OLD --superseded-by ID"),
+    (("dangling", "circular"), "superseded", NOTE, "%s: a successor is missing or circular", "memory restore ID"),
+)  # fmt: skip
+_SCOPES = {PROJECT: "in this project", USER: "in your own store"}
+
+
+def examine(context: WorkContext, overview: Survey | None = None) -> list[Check]:
+    """Return the results of all checks; with an `overview` of the stores, without those that read every text."""
+    has_state = context.paths.state_dir is not None
+    checks = [check(context) for check in (*CHECKS, *(STATE_CHECKS if has_state else ()))]
+    try:
+        survey = context.survey() if overview is None else overview
+    except TrustUnreadable as error:
+        fix = "make the file readable; if it cannot be recovered, move it away and accept your memories again"
+        return [*checks, Check("trust", FAIL, error_text(error), fix)]
+    findings = file_findings(survey.problems)
+    if overview is None:
+        roots = (store.root for store in stores(context.paths) if not why_not_read(store))
+        memories = [item.stored for item in survey.items]
+        findings += check_memories(memories, list(filter(os.path.isdir, roots)))
+    checks += [
+        _stores(survey),
+        _nearby(context),
+        _pending(survey),
+        *([_record(context)] if has_state else []),
+        _accept_from(context),
+    ]
+    return checks + _finding_checks(findings)[: 1 if overview else None]
+
+
+def _finding_checks(findings: list[StoreFinding]) -> list[Check]:
+    """Return a check for each row of the table."""
+    checks = []
+    for rules, name, status, text, fix in FINDING_CHECKS:
+        found = [finding for finding in findings if finding.rule in rules]
+        details = tuple(
+            "%s%s: %s" % (one.path, ":%d" % one.line if one.line else "", one.text) for one in found
+        )
+        number = counted(len({one.path for one in found}), "file")
+        checks.append(
+            Check(name, status, text % number, fix, details) if found else Check(name, OK, "no problems")
+        )
+    return checks
+
+
+def _stores(survey: Survey) -> Check:
+    """Report stores that are not read, else how many memories each store holds."""
+    if survey.left_alone:
+        fix = "make it a regular folder that you own"
+        return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
+    scopes = Counter(item.stored.store.scope for item in survey.items)
+    parts = [
+        "%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in sorted(scopes.items())
+    ]
+    return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
+
+
+def _nearby(context: WorkContext) -> Check:
+    """Report stores and notes next to the project's store that are not read."""
+    found = tuple(unread_nearby(context.paths))
+    if found:
+        return Check("nearby", NOTE, "not read: %s" % counted(len(found), "place"), "", found)
+    return Check("nearby", OK, "no other store or notes that are not read")
+
+
+def _pending(survey: Survey) -> Check:
+    """Report memories that await approval."""
+    items = [item for item in survey.items if item.waits]
+    if not items:
+        return Check("pending", OK, "no memory awaits approval")
+    subject = inflected(len(items), "memory awaits", "memories await")
+    text = subject + " approval and will not be recalled until then"
+    changed = sum(item.reason == CHANGED for item in items)
+    if changed:
+        text += "; %d changed since you trusted it" % changed
+    return Check("pending", NOTE, text, "review them: memory review")
+
+
+def _record(context: WorkContext) -> Check:
+    """Report damage in the records of what the user trusted and rejected."""
+    trust = load_trust(context.paths)
+    damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
+    if damaged:
+        text = "damaged lines in the record, which are ignored: %d" % damaged
+        status = NOTE if damaged == 1 else WARN  # a writer that was killed leaves one torn line
+        return Check("trust", status, text, "if a memory of yours is pending, accept it again")
+    return Check("trust", OK, "the record of what you trust is intact")
+
+
+def _accept_from(context: WorkContext) -> Check:
+    """Report whether this project's memories are accepted without review, and entries that can never apply."""
+    name, roots = "accept_from", context.accept_from
+    wrong = tuple(
+        "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
+        for root in roots
+        if not os.path.isabs(root) or os.path.realpath(root) != root
+    )
+    if wrong:
+        fix = "name git roots by their real paths: memory config set trust.accept_from"
+        return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
+    if context.paths.project_root in roots:
+        text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
+        return Check(name, NOTE, text, "memory config unset trust.accept_from")
+    return Check(name, OK, "this project's memories are accepted only by you")

@@ -1,0 +1,334 @@
+"""The checks of the doctor, except those of the stores: what the plugin needs and writes, the environment, settings, judges, Langfuse.
+
+Each is a function that returns a `Check`. No judge is asked and nothing is spent.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from datetime import date
+from typing import NamedTuple
+
+from .. import VERSION
+from ..evaluation import EvaluationError
+from ..host.environment import OFF, is_sensitive, switched_off
+from ..kernel.clock import days_ago, iso, now
+from ..kernel.files import read_regular
+from ..kernel.judge.asking import FOLDER
+from ..kernel.judge.budget import SpendingBudget
+from ..kernel.judge.models import family_of, model_table, price_of
+from ..kernel.judge.question import JudgeError, explain_failure
+from ..kernel.judge.vendors import HOST
+from ..kernel.records import Records, ledger_names
+from ..kernel.settings.problems import problem_sentence
+from ..kernel.settings.user_file import line_of
+from ..kernel.sqlite import SqliteError, connect
+from ..kernel.text.clean import plain
+from ..kernel.text.counted import counted
+from ..recall.index_refresh import index_state
+from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
+from ..sessions.langfuse_scores import Outbox, scores_to_send
+from .context import WorkContext
+from .judges import (
+    FEATURES,
+    KEPT_NOTHING,
+    address_sentences,
+    advice,
+    dollars,
+    host_sentence,
+    judges_of,
+    opinions,
+    session_scorer,
+    where,
+)
+
+OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
+
+
+class Check(NamedTuple):
+    """The result of one check.
+
+    `status` is `ok`, `note` (worth knowing, but nothing is wrong), `warn` or `fail`. `fix` says what to do, `details` lists the cases.
+    """
+
+    name: str
+    status: str
+    text: str
+    fix: str = ""
+    details: tuple[str, ...] = ()
+
+
+_OTHER_USERS = 0o077
+_MAX_SETTINGS = 1 << 20
+_MAX_NAMES = 20  # of variables, in one report
+
+
+def python(_context: WorkContext) -> Check:
+    """Report the version of Python that runs this; hooks run the first `python3` on the PATH."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", OK, "%s at %s; memory %s" % (version, sys.executable, VERSION))
+
+
+def sqlite(_context: WorkContext) -> Check:
+    """Check that SQLite is available, with full-text search."""
+    try:
+        connection = connect(":memory:")
+    except TypeError:  # `connect` is None in a Python built without SQLite
+        text = "this Python has no SQLite, so nothing can be recalled"
+        return Check("sqlite", FAIL, text, "install a Python with sqlite3")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
+    except SqliteError:
+        return Check("sqlite", NOTE, "without FTS5; keyword search is used instead and finds slightly less")
+    finally:
+        connection.close()
+    return Check("sqlite", OK, "with FTS5")
+
+
+def state_folder(context: WorkContext) -> Check:
+    """Check that the folder for ledgers, trust and the index is writable and private."""
+    paths = context.paths
+    if paths.state_dir is None:
+        why, _, advice = paths.why_no_state.partition("; ")
+        fix = _fix_without_home(context) if paths.config_dir is None else advice
+        return Check("state folder", FAIL, "%s; nothing is recalled or stored" % why, fix)
+    folder = _nearest(paths.state_dir)
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
+        fix = "make it a folder that you can write to"
+        return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
+        return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
+    return Check("state folder", OK, paths.state_dir)
+
+
+def _fix_without_home(context: WorkContext) -> str:
+    if context.taint.unread:
+        return "make that file readable, with valid JSON"
+    if context.moved_home:
+        return "remove %s from the env block of that file" % context.moved_home
+    return "set HOME or CLAUDE_CONFIG_DIR to a folder of your own outside the project"
+
+
+def _nearest(path: str) -> str:
+    """Return the path if it exists, else its nearest existing parent."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return path
+
+
+def switch(_context: WorkContext) -> Check:
+    """Check whether the plugin is switched off."""
+    if switched_off():
+        return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
+    return Check("switch", OK, "on; %s=1 switches every hook off" % OFF)
+
+
+def recall(context: WorkContext) -> Check:
+    """Check whether recall is switched off in the settings."""
+    if context.settings.flag("retrieval.enabled"):
+        return Check("recall", OK, "on")
+    origin = context.settings.origin("retrieval.enabled")
+    return Check("recall", NOTE, "switched off by %s" % origin, "memory config set retrieval.enabled true")
+
+
+def environment(context: WorkContext) -> Check:
+    """Report the variables that the project's settings add to the hooks' environment, by file and line."""
+    taint = context.taint
+    risky = sorted(name for name in taint.names if is_sensitive(name))
+    listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MAX_NAMES]
+    details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
+    if len(taint.names) > len(listed):
+        details.append("and %d more names" % (len(taint.names) - len(listed)))
+    details += ["%s cannot be read" % path for path in taint.unread]
+    if not details:
+        return Check("project environment", OK, "the project's settings set no variables for hooks")
+    if not risky and not taint.unread:
+        text = "the project's settings set variables that memory does not use"
+        return Check("project environment", NOTE, text, "", tuple(details))
+    named = ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
+    text = "the project's settings set %s; memory ignores that, and judges stay off" % named
+    if "PATH" in taint.names:
+        text += "; it may replace the python3 that runs the hooks, which no plugin can prevent"
+    fix = "read these lines before you trust the project"
+    return Check("project environment", WARN, text, fix, tuple(details))
+
+
+def _line(path: str, name: str) -> str:
+    try:
+        text = read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig")
+        return str(line_of(text, ("env", name)) or "?")
+    except (OSError, ValueError):
+        return "?"
+
+
+def settings(context: WorkContext) -> Check:
+    """Report invalid and refused settings."""
+    problems = tuple(map(problem_sentence, context.settings.problems))
+    if problems:
+        return Check("settings", WARN, "some settings are not used", "memory config check", problems)
+    return Check("settings", OK, "%s read" % counted(len(context.settings.files), "file"))
+
+
+_DAYS = 7
+_SHOWN = 5
+_MAX_EVENT = 300
+_REFRESH = "memory refresh"
+_LANGFUSE = "langfuse"
+
+
+def index(context: WorkContext) -> Check:
+    """Check that the index is intact and up to date."""
+    try:
+        state = index_state(context.paths)
+    except SqliteError as error:
+        state = {"state": "unusable", "reason": error}
+    status = state["state"]
+    if status == "unusable":
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
+    if status == "missing":
+        return Check("index", NOTE, "not built yet; the next session or save builds it", _REFRESH)
+    size = "%s, %d kB" % (counted(int(str(state["memories"])), "entry"), int(str(state["bytes"])) // 1024)
+    if status == "behind":
+        return Check("index", NOTE, "older than the stores; the next prompt refreshes it; " + size, _REFRESH)
+    return Check("index", OK, size)
+
+
+def ledgers(context: WorkContext) -> Check:
+    """Check that every line of the ledgers can be read."""
+    folder, skipped = context.paths.state(), []
+    for name in ledger_names(folder) if os.path.isdir(folder) else ():
+        rows = Records(folder, name)
+        deque(rows, 0)  # `skipped` is known once all rows were read
+        if rows.skipped:
+            skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
+    if skipped:
+        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
+    return Check("ledgers", OK, "every line can be read")
+
+
+def events(context: WorkContext) -> Check:
+    """Report the problems that hooks recorded in the last seven days."""
+    rows = list(Records(context.paths.state(), "events", days_ago(_DAYS)))
+    if not rows:
+        return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
+    shown = ("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")) for row in rows[-_SHOWN:])
+    details = tuple(plain(text, _MAX_EVENT) for text in shown)
+    serious = any(row.get("kind") == "error" for row in rows)
+    number = counted(len(rows), "problem")
+    text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
+    return Check("events", WARN if serious else NOTE, text, "", details)
+
+
+def langfuse(context: WorkContext) -> Check:
+    """Check whether scores can be sent to a server, and how many are pending."""
+    paths, settings = context.paths, context.settings
+    if not is_configured(paths, settings):
+        return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
+    try:
+        access = find_access(paths, settings, session_scorer(context).off)
+    except JudgeError as failed:
+        fix = "" if failed.name == "disabled" else "memory session langfuse check"
+        return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
+    outbox, push = Outbox(paths, access), "memory session langfuse push"
+    sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
+    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent, %d to send"
+    text %= access.address.authority, counted(sent, "score"), waiting
+    if outbox.refused:
+        why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]
+        text += ", %d refused by the server" % len(outbox.refused)
+        return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
+    address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
+    return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
+
+
+_JUDGE = "judge"
+_MODELS = "models"
+_JUDGE_DAYS = 30
+_TRY = "memory judge check"
+
+
+def judge(context: WorkContext) -> Check:
+    """Check that the enabled judges can be asked; without a key, say what works anyway."""
+    features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
+    if not features:
+        return Check(_JUDGE, NOTE, "off; rules alone decide, without any model", "memory judge on")
+    addresses: list[str] = []
+    for feature in features:
+        try:
+            judges = judges_of(context, feature)
+        except EvaluationError as error:
+            text = "evaluation.judge.judges: %s" % error
+            return Check(_JUDGE, WARN, text, "memory config show evaluation.judge")
+        problems = [None if judge.backend == HOST else judge.unready() for judge in judges]
+        addresses += where(context, judges)
+        if any(judge.backend == HOST for judge in judges):
+            addresses.append(host_sentence(context.settings))
+        if problems and problems[0] and all(problems):
+            failed = problems[0]
+            says, *more = advice(failed.failure, feature)
+            text = "%s: %s: %s. %s" % (feature, failed.failure, failed.detail, says)
+            return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
+    return _accounts(context, features, tuple(dict.fromkeys(addresses)))
+
+
+def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, ...]) -> Check:
+    """Check the costs, failures and votes of earlier calls."""
+    try:
+        figures = SpendingBudget(context.paths.state(FOLDER)).figures(context.session)
+    except JudgeError as failed:
+        return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
+    if figures.off:
+        return Check(_JUDGE, WARN, *explain_failure(figures.off, features[0]))
+    none_kept = opinions(context.paths, _JUDGE_DAYS)["none_kept"]
+    if none_kept >= KEPT_NOTHING:
+        text = "on, but the judges kept no memory in the last %d decisions" % none_kept
+        return Check(_JUDGE, WARN, text, _TRY)
+    text = "on for %s; %s spent today" % (", ".join(features), dollars(figures.day))
+    return Check(_JUDGE, OK, text, "", addresses)
+
+
+def models(context: WorkContext) -> Check:
+    """Check for models that are retired or soon will be, and for unknown prices. A model of a judge that is off is worth a note."""
+    names: dict[tuple[str, str], list[str]] = {}  # the setting keys that name each model
+    used: set[tuple[str, str]] = set()  # the models of judges that are on
+    for feature in FEATURES:
+        try:
+            judges = judges_of(context, feature)
+        except EvaluationError:
+            continue  # reported by `judge`
+        key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
+        for judge in judges:
+            names.setdefault((judge.backend, judge.model), []).append(key)
+            if context.settings.is_judge_enabled(feature):
+                used.add((judge.backend, judge.model))
+    ending = {model: text for model in names for text in [_ending(*model, names[model])] if text}
+    if ending:
+        status = WARN if any(model in used for model in ending) else NOTE
+        fix = "memory config set %s MODEL" % names[next(iter(ending))][0]
+        text = "%d of %s retired or soon to be" % (len(ending), counted(len(names), "configured model"))
+        return Check(_MODELS, status, text, fix, tuple(ending.values()))
+    prices = context.settings.block("judge.prices")
+    unpriced = [model for backend, model in used if not price_of(model, backend, prices).known]
+    if unpriced:
+        fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0]
+        text = "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
+        return Check(_MODELS, NOTE, text % ", ".join(unpriced), fix)
+    days = model_table()["warn_days"]
+    return Check(_MODELS, OK, "%d configured; none will be retired within %d days" % (len(names), days))
+
+
+def _ending(backend: str, model: str, keys: list[str]) -> str:
+    """Return a sentence about a model that was retired or soon will be; empty for any other."""
+    family = family_of(model, backend)
+    if not family.ends:
+        return ""
+    days = (date.fromisoformat(family.ends) - date.fromisoformat(iso(now())[:10])).days
+    if days > model_table()["warn_days"]:
+        return ""
+    when = "was retired on %s" % family.ends
+    if days > 0:
+        when = "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
+    instead = "; requests then go to %s" % family.then if family.then else ""
+    return "%s (%s) %s%s" % (model, ", ".join(dict.fromkeys(keys)), when, instead)

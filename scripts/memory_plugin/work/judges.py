@@ -1,0 +1,182 @@
+"""Describe each feature's judge (what it is sent, its address, its price), and count its calls and votes in the ledgers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import Any
+
+from ..evaluation.jury import judge_at
+from ..kernel.clock import days_ago
+from ..kernel.data import load_data
+from ..kernel.judge.asking import Judge
+from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
+from ..kernel.judge.models import family_of, model_table, price_of
+from ..kernel.judge.question import explain_failure, setup_options
+from ..kernel.judge.vendors import endpoint_of
+from ..kernel.paths import Paths
+from ..kernel.records import Records
+from ..kernel.settings.values import JUDGE_SWITCHES, Settings
+from ..kernel.text.clean import terminal_safe
+from ..sessions import pipeline
+from .context import WorkContext
+
+FEATURES = tuple(JUDGE_SWITCHES)
+_UNKNOWN = (
+    "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
+    " memory config set judge.prices '{\"%s\": [IN, OUT]}'"
+)
+_THROUGH_CLIENT = (
+    "Questions go through Claude Code (2.1.287 or later) with your own login. No key is needed; the calls count against your plan,"
+    " at most %d in a session and %d a day."
+)
+_OF_THIS_MACHINE = (
+    "%s runs on this machine; the caps assume $%g and $%g per million tokens in and out,"
+    " until judge.prices is [0, 0] for it"
+)
+KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
+
+_COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_NOT_SAVED = (
+    "Only your environment sets %s, so commands that Claude runs do not use that address."
+    " To save it: memory config set judge.base_url %s"
+)
+_CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
+
+
+def judged_feature(name: str) -> dict[str, Any]:
+    """Return the entry of `config/judges/features.json` for one of FEATURES: what is sent, in how many calls, and more."""
+    entry: dict[str, Any] = load_data("judges", "features")["features"][name]
+    return entry
+
+
+def judges_of(context: WorkContext, feature: str) -> list[Judge]:
+    """Return the judges of a feature: one, or every juror. Raises EvaluationError for an unknown backend."""
+    off = terminal_safe(context.taint.why_off)
+    settings = context.settings
+    if feature == "evaluation":
+        return [judge_at(context.within(0), name, off) for name in settings.texts("evaluation.judge.judges")]
+    return [Judge(feature, context, off=off)]
+
+
+def where(context: WorkContext, judges: list[Judge]) -> list[str]:
+    """Return sentences that tell each judge's server address, the setting it comes from, and which variables are ignored."""
+    lines: list[str] = []
+    for judge in judges:
+        route, endpoint = judge.address_source(), endpoint_of(judge.backend)
+        if route is not None and endpoint is not None:
+            lines += address_sentences(context, route, (endpoint.base_variable, endpoint.headers_variable))
+    return list(dict.fromkeys(lines))
+
+
+def advice(failure: str, feature: str) -> list[str]:
+    """Return what a failure means and what to do; without a key, what works anyway and the ways to set up a judge."""
+    if failure != "no_key":
+        return list(explain_failure(failure, feature))
+    ways = ["- " + way for way in setup_options(feature)]
+    return [judged_feature(feature)["without"], "The ways to set up a judge:", *ways]
+
+
+def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
+    """Return a sentence with the typical price and the spending caps."""
+    shape = judged_feature(feature)
+    single = feature == "retrieval" and not settings.flag("retrieval.judge.dual_verification")
+    calls = 1 if single else shape["calls"]
+    prices = "; ".join(_price(judge, calls, shape["tokens"], settings) for judge in judges)
+    caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
+    text = "Cost: %s: %s. Caps for all judges together: $%.2f a session, $%.2f a day."
+    return text % (shape["about"], prices, *caps)
+
+
+def host_sentence(settings: Settings) -> str:
+    """Return a sentence about questions that go through Claude Code, with the highest number of calls that the caps allow."""
+    least = model_table()["host"]["least"]
+    calls = [int(settings.number("judge.caps." + cap) / least) for cap in ("session_usd", "day_usd")]
+    return _THROUGH_CLIENT % tuple(calls)
+
+
+def dollars(amount: float) -> str:
+    """Return a dollar amount with four decimals, or six if four would show zero."""
+    return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
+
+
+def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> str:
+    price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
+    if price.known:
+        models = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
+        more = family_of(judge.model, judge.backend).more_tokens
+        cost = price.dollars(*(round(count * more) for count in tokens)) * calls
+        about = "about " + dollars(cost) if cost else "nothing"
+        return "%s (%s, prices of %s)" % (about, models, price.as_of)
+    if judge.needs_no_key():
+        return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
+    return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
+
+
+def calls(paths: Paths, days: int) -> dict[str, Any]:
+    """Return the totals of the calls to models in the last days.
+
+    `outcomes` counts calls by outcome, without cached verdicts. `cost_usd` is the sum of the known costs, `cost_unknown` the number
+    of calls whose cost is unknown. `median_ms` is None if no call was answered.
+    """
+    rows = list(Records(paths.state(), "judge-calls", days_ago(days)))
+    asked = [row for row in rows if row.get("cached") is not True]
+    waits = [row.get("latency_ms") or 0.0 for row in asked if row.get("outcome") == "ok"]
+    return {
+        "outcomes": dict(Counter(row.get("outcome", "") for row in asked)),
+        "cached": len(rows) - len(asked),
+        "tokens_in": sum(row.get("tokens_in") or 0 for row in asked),
+        "tokens_out": sum(row.get("tokens_out") or 0 for row in asked),
+        "cost_usd": sum(row.get("cost_usd") or 0.0 for row in asked),
+        "cost_unknown": sum(row.get("cost_usd") is None for row in asked),
+        "median_ms": median(waits) if waits else None,
+    }
+
+
+def opinions(paths: Paths, days: int) -> dict[str, Any]:
+    """Return how the two recall judges voted in the last days on the candidates about which both voted.
+
+    `none_kept` is the number of latest judged decisions in a row that kept no memory. `agreement` is the share of candidates on which both
+    agreed, in [0, 1]; None without votes.
+    """
+    by_path: Counter[str] = Counter()
+    none_kept = agreed = total = 0
+    for row in Records(paths.state(), "recalls", days_ago(days)):
+        judged = row.get("judge") or {}
+        by_path.update(filter(None, [judged.get("path")]))
+        pairs = [pair for pair in judged.get("verdicts", {}).values() if None not in pair]
+        agreed += sum(relevant == useful for relevant, useful in pairs)
+        total += len(pairs)
+        if pairs:
+            none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
+    agreement = agreed / total if total else None
+    return {"paths": dict(by_path), "none_kept": none_kept, "agreement": agreement}
+
+
+def address_sentences(context: WorkContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
+    """Return the address of a request with its source, then a sentence for each ignored variable, of `names` and the usual ones."""
+    return ["Address: %s." % terminal_safe(str(route)), *ignored_sentences(context, (*names, *_COMMON))]
+
+
+def ignored_sentences(context: WorkContext, names: tuple[str, ...]) -> list[str]:
+    """Return a sentence for each of the named variables that is set but ignored."""
+    lines = []
+    for name in names:
+        path = context.taint.names.get(name)
+        if path is not None:
+            lines.append("%s is ignored: %s sets it." % (name, terminal_safe(path)))
+        elif name in context.caller.ignored:
+            lines.append("%s is ignored: only the environment sets it, and %s." % (name, _CONFIRM))
+    return lines
+
+
+def address_notice(context: WorkContext, route: AddressSource | None) -> list[str]:
+    """Return how to save an address that only the environment sets; empty for any other address."""
+    if route is None or route.source != ENVIRONMENT or context.caller.inside:
+        return []
+    return [_NOT_SAVED % (route.name, terminal_safe(route.url))]
+
+
+def session_scorer(context: WorkContext) -> pipeline.SessionScorer:
+    """Return the scorer for this run."""
+    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))

@@ -1,0 +1,114 @@
+"""Past sessions for hooks and commands: keep the index up to date, and answer what asks about them."""
+
+from __future__ import annotations
+
+from time import time
+
+from ..kernel.files import os_error_text
+from ..kernel.sqlite import SqliteError
+from ..recall.gate import load_gate
+from ..recall.index_file import index_version
+from ..sessions.past import (
+    WEAK,
+    Exchange,
+    Told,
+    answer,
+    exchanges,
+    index_path,
+    open_sessions,
+    recent_lines,
+    search,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from ..kernel.context import Context
+    from ..kernel.sqlite import Connection
+
+_WAIT = 5.0  # seconds that a command waits for a process that fills the index
+
+
+def is_on(context: Context) -> bool:
+    """Return whether the settings keep an index of past sessions."""
+    return context.paths.state_dir is not None and context.settings.flag("sessions.history.enabled")
+
+
+def update_index(context: Context, wait: float = 0.0) -> list[str]:
+    """Index what is new in the project's transcripts; return a line for each problem. `wait` is in seconds, for another process."""
+    if not is_on(context):
+        return []
+    from ..sessions.past_index import refresh
+
+    try:
+        return refresh(
+            context.paths, context.settings.integer("sessions.history.days"), index_version(), wait
+        )
+    except (OSError, SqliteError) as error:
+        return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
+
+
+def answer_prompt(text: str, context: Context, problems: list[str]) -> Told:
+    """Return what Claude is told on a prompt that asks about past sessions; usually nothing."""
+    if not is_on(context) or load_gate().opts_out(text):
+        return Told()
+    try:
+        return answer(text, time(), index_version(), context)
+    except (OSError, SqliteError) as error:
+        problems.append("past sessions could not be searched: %s" % os_error_text(error))
+        return Told()
+
+
+def catalog_lines(context: Context, problems: list[str]) -> str:
+    """Return the last sessions for Claude at a session's start; empty if that is switched off."""
+    if not is_on(context) or not context.settings.flag("sessions.history.catalog"):
+        return ""
+    try:
+        return recent_lines(context, index_version())
+    except (OSError, SqliteError) as error:
+        problems.append("past sessions could not be listed: %s" % os_error_text(error))
+        return ""
+
+
+def _read(context: Context, read: Callable[[Connection], list[Exchange]]) -> list[Exchange]:
+    """Return what a function reads from the index, empty without an index. Raises SqliteError."""
+    connection = (
+        open_sessions(index_path(context.paths), index_version()) if context.paths.state_dir else None
+    )
+    if connection is None:
+        return []
+    try:
+        return read(connection)
+    finally:
+        connection.close()
+
+
+def find_exchanges(text: str, days: int | None, context: Context) -> tuple[list[Exchange], list[str]]:
+    """Return the exchanges that match, the best first, and problems, after indexing what is new. Raises SqliteError."""
+    problems = update_index(context, _WAIT)
+    now = time()
+    since = now - days * 86400.0 if days is not None else 0.0
+    return _read(context, lambda connection: search(connection, text, now, since, context.session)), problems
+
+
+def matching_sessions(text: str, context: Context) -> int:
+    """Return how many indexed sessions match well what a user looks for. Raises SqliteError."""
+    if not is_on(context):
+        return 0
+    found = _read(context, lambda connection: search(connection, text, time(), 0.0, context.session))
+    return len({each.session for each in found if each.share >= WEAK})
+
+
+def session_exchanges(name: str, context: Context) -> tuple[list[Exchange], list[str]]:
+    """Return the exchanges of the sessions whose id begins so, in order, and problems. Raises SqliteError."""
+    problems = update_index(context, _WAIT)
+    return _read(context, lambda connection: exchanges(connection, name)), problems
+
+
+def forget_sessions(name: str, context: Context) -> int:
+    """Delete one session, or all for an empty name, from the index for good; return their number. Raises OSError and SqliteError."""
+    from ..sessions.past_index import forget
+
+    update_index(context, _WAIT)  # what is on disk but not indexed must be forgotten, too
+    return forget(context.paths, name, index_version(), _WAIT)

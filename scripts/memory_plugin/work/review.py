@@ -1,0 +1,383 @@
+"""What awaits the user's decision: pending memories and candidates as entries of a review, in groups that can be decided together.
+
+The commit that added a memory's file, and its author, are shown and never used to decide: anyone can put any name into a commit. Git is
+run once, in a way that cannot start a program the repository chose: no hook, pager, filter, file system monitor, signature check, or
+download.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from functools import partial
+from hashlib import sha1, sha256
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
+from typing import Any, NamedTuple
+
+from ..capture.candidate import HINTS, Candidate, CandidateFile
+from ..kernel.fastjson import digest, dumps
+from ..kernel.files import read_regular
+from ..memories import InvalidMemory
+from ..memories.hygiene import shown_line
+from ..memories.lifecycle import rewrite, save
+from ..memories.memory_files import MAX_BYTES, PROJECT, Store, StoredMemory, named_store
+from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
+from ..memories.record import body_content, categories, new_memory, parse_memory
+from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
+from ..memories.trust import Trust, load_trust
+from .candidate_check import check_for
+from .context import WorkContext, WorkError
+from .draft import edit_draft
+from .memory_facts import as_json, holds_guard, redaction_lines
+
+MEMORY, CANDIDATE = "memory", "candidate"
+_SECONDS = 5.0
+_MAX_COMMITS = "5000"
+_MAX_OUTPUT = 16 << 20
+_MAX_NAME = 80
+_SHORT_ID = 10
+_MARK = "\x01"
+_OFF = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.quotePath": "true",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+}
+_LOG = (
+    "--no-pager", "--no-optional-locks", "log", "-n", _MAX_COMMITS, "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
+    "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
+)  # fmt: skip
+_MAX_FIRST_LINE = 100
+_TITLES = {
+    "repeated": "said in several sessions",
+    "correction": "corrections",
+    "rule": "rules",
+    "decision": "decisions",
+    "fact": "facts",
+    "solved_error": "errors that were solved",
+    "guard": "guards that keep answering",
+    "mistake": "memories you had to repeat",
+    "note": "notes of Claude Code",
+    "section": "sections of CLAUDE.md",
+}
+
+
+class Action(NamedTuple):
+    """An action on an entry: the key that the user presses, and its name in JSON output."""
+
+    key: str
+    name: str
+
+
+ACCEPT, REJECT, EDIT = Action("y", "accept"), Action("n", "reject"), Action("e", "edit")
+
+
+class ReviewEntry(NamedTuple):
+    """A memory or candidate that awaits a decision.
+
+    Commands take its `id`. `first_line` is the beginning of its text, and `version` a digest of exactly what is shown, so that no decision
+    applies to a later text. `note` is shown next to the title in lists. `origin` is the title of the entry's group. An entry that is
+    `alone` is never decided together with others. `lines` are its origin, and its text or what changed; `facts` the same as JSON data.
+    """
+
+    id: str
+    kind: str
+    version: str
+    title: str
+    first_line: str
+    note: str
+    origin: str
+    actions: tuple[Action, ...]
+    alone: bool
+    lines: list[str]
+    facts: dict[str, object]
+    subject: StoredMemory | Candidate
+
+
+class ReviewOutcome(NamedTuple):
+    """The result of an action: whether the entries are now decided, and lines to print."""
+
+    is_decided: bool
+    lines: list[str]
+
+
+def review_entries(context: WorkContext) -> list[ReviewEntry]:
+    """Return everything that awaits a decision."""
+    return [*_pending_entries(context), *candidate_entries(context)]
+
+
+def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
+    items = context.survey().items
+    names = shortest_names(items)
+    pending = [item for item in items if item.waits]
+    if not pending:
+        return []
+    trust = load_trust(context.paths)
+    commits: dict[str, ClaimedCommit] = {}
+    for store in dict.fromkeys(item.stored.store for item in pending):
+        commits.update(
+            claimed_commits(store, (item.stored.path for item in pending if item.stored.store == store))
+        )
+    return [
+        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust) for item in pending
+    ]
+
+
+def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: Trust) -> ReviewEntry:
+    stored, memory = item.stored, item.stored.memory
+    fields = shown_fields(memory)
+    changed = _changes(item, fields, trust)
+    notes = ["changed: " + ", ".join(change.field for change in changed)] if changed else []
+    notes += ["replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
+    origin = "changed" if item.reason in (CHANGED, PHRASES) else "new"
+    if commit:
+        origin += ", said to be by %s" % commit.author
+    else:
+        origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
+    at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
+    lines = ["%s, %s%s: %s" % (memory.category, origin, at, item.reason), ""]
+    return ReviewEntry(
+        id=name,
+        kind=MEMORY,
+        version=text_digests(memory).full,
+        title=shown_line(memory.title),
+        first_line=fields.get(TEXT, [""])[0][:_MAX_FIRST_LINE],
+        note="; ".join(notes),
+        origin=origin,
+        actions=(ACCEPT, REJECT, EDIT),
+        alone=holds_guard(stored),
+        lines=lines + lines_of(changed, fields),
+        facts={
+            "memory": {**as_json(item), "fields": fields},
+            "changes": [change._asdict() for change in changed],
+            "claimed_commit": commit._asdict() if commit else None,
+        },
+        subject=stored,
+    )
+
+
+def lines_to_decide(item: Item, trust: Trust) -> list[str]:
+    """Return what changed in a memory since it was last trusted; for one that never was, all of its text."""
+    fields = shown_fields(item.stored.memory)
+    return lines_of(_changes(item, fields, trust), fields)
+
+
+def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[FieldChange]:
+    """Return what changed since the memory was last trusted; nothing for one that never was."""
+    data = trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None
+    memory = item.stored.memory
+    try:
+        old = None if data is None else parse_memory(data, memory.id, categories()[memory.category])
+    except InvalidMemory:
+        return []
+    return changes(shown_fields(old), fields) if old else []
+
+
+def candidate_entries(context: WorkContext) -> list[ReviewEntry]:
+    """Return the open candidates that no stored memory covers, strongest first."""
+    if context.paths.state_dir is None:
+        return []
+    candidates = CandidateFile(context.paths).load()
+    candidates.settle(check_for(context)(candidates.open).by_candidate)
+    return list(map(_candidate_entry, candidates.open))
+
+
+def _candidate_entry(candidate: Candidate) -> ReviewEntry:
+    turn = ", turn %d" % candidate.origin.turn if candidate.origin.turn else ""
+    seen = ", in %d sessions" % len(candidate.sessions) if len(candidate.sessions) > 1 else ""
+    lines = [
+        "%s, %s%s%s" % (candidate.category, candidate.origin.time[:10], turn, seen),
+        'quote: "%s"' % candidate.quote,
+    ]
+    if candidate.body != candidate.quote:
+        lines += ["", *candidate.body.split("\n")]
+    if candidate.contradicts:
+        lines.append("It contradicts %s: memory show %s" % (candidate.contradicts, candidate.contradicts))
+    shown = [candidate.kind, candidate.title, candidate.body, candidate.contradicts]
+    return ReviewEntry(
+        id=candidate.id,
+        kind=CANDIDATE,
+        version=digest(dumps(shown).encode("ascii"), 16),
+        title=shown_line(candidate.title),
+        first_line=shown_line(candidate.body, _MAX_FIRST_LINE),
+        note="contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else "",
+        origin="%s of your sessions" % _TITLES[candidate.kind],
+        actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
+        alone=bool(candidate.contradicts) or candidate.kind in HINTS,
+        lines=[shown_line(line) for line in lines],
+        facts={"candidate": candidate.to_json(), "source": candidate.source},
+        subject=candidate,
+    )
+
+
+def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> ReviewOutcome:
+    """Accept or reject entries of one kind, exactly as they were listed, or edit the first one."""
+    memories = [entry.subject for entry in entries if isinstance(entry.subject, StoredMemory)]
+    candidates = [entry.subject for entry in entries if isinstance(entry.subject, Candidate)]
+    lines: list[str] = []
+    if action == EDIT:
+        edited = _edit(entries[0].subject, context)
+        if edited is None:
+            return ReviewOutcome(False, ["nothing changed; it is still pending"])
+        lines = edited
+    elif action == ACCEPT:
+        if memories:
+            load_trust(context.paths).accept(memories, "accept")
+        for candidate in candidates:
+            lines += _store(memory_data(candidate), context)
+    elif memories:
+        load_trust(context.paths).reject(*memories)
+    if candidates:
+        ids = [candidate.id for candidate in candidates]
+        CandidateFile(context.paths).change(lambda present: present.close(ids))
+    return ReviewOutcome(True, lines)
+
+
+def _edit(subject: StoredMemory | Candidate, context: WorkContext) -> list[str] | None:
+    """Open what would be stored in the user's editor, and store their edit, which is trusted; None if they changed nothing."""
+    if isinstance(subject, StoredMemory):
+        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", seen=True)
+        return edit_draft(context, subject, lambda data: redaction_lines(rewritten(data)))
+    data = dict(memory_data(subject), id=subject.id)
+    memory = parse_memory(data, subject.id, categories()[subject.category])
+    draft = StoredMemory(memory, named_store(context.paths, PROJECT), "", "", "")
+    return edit_draft(context, draft, lambda edited: _store({**edited, "id": ""}, context))
+
+
+def memory_data(candidate: Candidate) -> dict[str, Any]:
+    """Return the data of the memory that a candidate becomes if it is accepted unchanged."""
+    category = categories()[candidate.category]
+    content = candidate.content or body_content(category, candidate.body)
+    return new_memory(category, "", candidate.title, content, {"source": candidate.source})
+
+
+def _store(data: dict[str, Any], context: WorkContext) -> list[str]:
+    store = named_store(context.paths, PROJECT)
+    written = save(context.paths, store, data, approved=True, how="capture")
+    return ["stored as %s" % written.stored.memory.id, *redaction_lines(written)]
+
+
+class Group(NamedTuple):
+    """Entries with something in common. Its id changes with any text in it."""
+
+    id: str
+    kind: str
+    title: str
+    entries: list[ReviewEntry]
+
+    @property
+    def together(self) -> list[ReviewEntry]:
+        """Return the entries that can be decided with one answer."""
+        return [entry for entry in self.entries if not entry.alone]
+
+
+def grouped(entries: Iterable[ReviewEntry]) -> list[Group]:
+    """Return all entries in groups, the largest first; groups whose entries are decided one by one come last."""
+    members: dict[tuple[bool, str, str], list[ReviewEntry]] = {}
+    for entry in entries:
+        members.setdefault((entry.alone, entry.kind, entry.origin), []).append(entry)
+    groups = [
+        Group(_group_id(entries), kind, title, sorted(entries, key=lambda entry: entry.id))
+        for (_, kind, title), entries in members.items()
+    ]
+    return sorted(
+        groups, key=lambda group: (not group.together, group.kind, -len(group.entries), group.title)
+    )
+
+
+def _group_id(entries: list[ReviewEntry]) -> str:
+    """Return an id that only these texts have."""
+    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
+
+
+def find_group(context: WorkContext, identity: str) -> Group:
+    """Return the group with an id. Raises WorkError if there is none, because an entry in it has changed or was decided."""
+    for group in grouped(review_entries(context)):
+        if group.id == identity:
+            return group
+    raise WorkError(
+        "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
+        % identity
+    )
+
+
+class ClaimedCommit(NamedTuple):
+    """A commit, as its own metadata describes it."""
+
+    commit: str
+    date: str
+    author: str
+
+
+def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
+    """Return the newest commit of each file that is unchanged since that commit; other files are left out, and all of them without git."""
+    if store.worktree is None:
+        return {}
+    newest: dict[str, tuple[ClaimedCommit, str]] = {}
+    for name, commit, blob in _logged(store):
+        newest.setdefault(name, (commit, blob))
+    commits = {}
+    for path in paths:
+        # A path relative to the store's folder, with slashes.
+        name = os.path.relpath(path, store.root).replace(os.sep, "/")
+        if name in newest and _blob_id(path, newest[name][1]) == newest[name][1]:
+            commits[path] = newest[name][0]
+    return commits
+
+
+def _logged(store: Store) -> list[tuple[str, ClaimedCommit, str]]:
+    """Return the files that each commit changed and their blobs as it left them, newest commit first."""
+    changes = []
+    commit = None
+    for line in _output(store).split("\n"):
+        if line.startswith(_MARK):
+            fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
+            commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
+        elif line.startswith(":") and commit is not None:
+            fields_of_file, _, name = line.partition("\t")
+            blob = fields_of_file.split(" ")[3:4]
+            path_in_store = name.rpartition(".claude/memory/")[2]
+            changes.append((path_in_store, commit, "".join(blob)))
+    return changes
+
+
+def _output(store: Store) -> str:
+    """Return git's log of a store; empty if git fails, takes too long, or is not installed."""
+    git = shutil.which("git")
+    # On Windows `which` looks into the current folder first, and a repository may hold a program of this name.
+    if git is None or not os.path.isabs(git) or not os.path.isdir(store.root):
+        return ""
+    settings = [word for name, value in _OFF.items() for word in ("-c", "%s=%s" % (name, value))]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment.update(GIT_NO_LAZY_FETCH="1", GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
+    command = [git, *settings, *_LOG, store.root]
+    try:
+        process = Popen(
+            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=store.worktree, env=environment
+        )
+    except OSError:
+        return ""
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read(_MAX_OUTPUT)  # a repository may have a log of any size
+        process.kill()
+        timer.cancel()
+    return output.decode("utf-8", "replace")
+
+
+def _blob_id(path: str, like: str) -> str:
+    """Return git's blob id for a file's content, using the same hash function as `like`."""
+    try:
+        data = read_regular(path, MAX_BYTES)[0]
+    except OSError:
+        return ""
+    hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
+    hashed.update(b"blob %d\0" % len(data) + data)
+    return hashed.hexdigest()

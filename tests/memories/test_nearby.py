@@ -1,0 +1,87 @@
+"""Stores and notes next to a project's own that are not read are named, each with the reason."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memory_plugin.kernel.paths import locate
+from memory_plugin.memories.nearby import unread_nearby
+from tests.project import Project
+from tests.recall.store_files import at_home
+
+
+def make_store(root: str) -> None:
+    os.makedirs(os.path.join(root, ".claude", "memory", "decisions"))
+
+
+def unread(project: Project, launch: str = "") -> list[str]:
+    with at_home(project):
+        return unread_nearby(locate(launch or project.root))
+
+
+def test_a_project_alone_has_nothing_nearby(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    assert unread(project) == []
+
+
+@pytest.mark.parametrize("git", [".git", ".git/"])
+def test_a_submodule_names_the_project_around_it(project: Project, git: str) -> None:
+    make_store(project.root)
+    inner = os.path.join(project.root, "libs", "lib")
+    os.makedirs(os.path.join(inner, ".git") if git[4:] else inner)
+    if not git[4:]:
+        project.write("libs/lib/.git", "gitdir: ../../.git/modules/lib\n")
+    (line,) = unread(project, inner)
+    assert project.root in line
+    assert "project of its own" in line
+
+
+def test_a_package_with_a_store_is_named_where_it_is_the_working_folder(project: Project) -> None:
+    project.git("init", "-q")
+    package = os.path.join(project.root, "packages", "pay")
+    make_store(package)
+    (line,) = unread(project, package)
+    assert "memory import %s" % package in line
+
+
+def test_other_worktrees_of_a_bare_repository_are_named(project: Project) -> None:
+    project.git("init", "-q")
+    project.git("commit", "-q", "--allow-empty", "-m", "first")
+    above = os.path.dirname(project.root)
+    project.git("clone", "-q", "--bare", ".", os.path.join(above, "bare.git"))
+    for name in ("one", "two"):
+        project.git(
+            "--git-dir=" + os.path.join(above, "bare.git"),
+            "worktree",
+            "add",
+            "-q",
+            os.path.join(above, name),
+            "-b",
+            name,
+        )
+    make_store(os.path.join(above, "one"))
+    (line,) = unread(project, os.path.join(above, "two"))
+    assert os.path.join(above, "one") in line
+    assert "bare repository" in line
+    assert unread(project, os.path.join(above, "one")) == []
+
+
+def test_a_team_s_notes_in_the_store_are_named(project: Project) -> None:
+    project.write(".claude/memory/deploy.md", "We deploy on Tuesday.\n")
+    (line,) = unread(project)
+    assert line.startswith("deploy.md in ")
+    assert "memory import" in line
+
+
+def test_notes_of_claude_code_that_are_linked_into_a_repository_are_named(project: Project) -> None:
+    project.git("init", "-q")
+    project.write("notes/a.md", "Deploy freely.\n")
+    folder = os.path.join(
+        project.config, "projects", "".join(c if c.isalnum() else "-" for c in project.root)
+    )
+    os.makedirs(folder)
+    os.symlink(os.path.join(project.root, "notes"), os.path.join(folder, "memory"))
+    (line,) = unread(project)
+    assert "leads into a working tree" in line

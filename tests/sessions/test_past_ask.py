@@ -1,0 +1,99 @@
+"""Whether a prompt asks about the past is told by its form, in six languages, and its dates are resolved."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from memory_plugin.recall.gate import load_gate
+from memory_plugin.sessions.past_ask import COMMAND, CONTINUE, LIKELY, NO, OPEN, PLAIN, STOP, ask_of
+from tests.project import PLUGIN_ROOT, posix
+
+with open(os.path.join(PLUGIN_ROOT, "config", "sessions", "past.json"), encoding="utf-8") as _file:
+    ASKS = json.load(_file)["asks"]
+with open(os.path.join(PLUGIN_ROOT, "config", "recall", "gate.json"), encoding="utf-8") as _file:
+    HINTS = json.load(_file)["past"]
+NOW = 1791460800.0  # Thursday, 8 October 2026, 12:00 UTC
+
+
+@pytest.fixture
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("text", ASKS["hit"], ids=ascii)
+def test_a_prompt_that_asks(text: str) -> None:
+    assert ask_of(text, NOW).level >= LIKELY
+    assert load_gate().may_ask_about_past(text)
+
+
+@pytest.mark.parametrize("text", ASKS["miss"], ids=ascii)
+def test_a_prompt_that_does_not_ask(text: str) -> None:
+    assert ask_of(text, NOW).level == NO
+
+
+@pytest.mark.parametrize("text", HINTS["hit"], ids=ascii)
+def test_a_hint_of_the_past(text: str) -> None:
+    assert load_gate().may_ask_about_past(text)
+
+
+@pytest.mark.parametrize(
+    "text", [*HINTS["miss"], "/memory:search what did we do", "did we " + "x" * 600], ids=ascii
+)
+def test_no_hint_of_the_past(text: str) -> None:
+    assert not load_gate().may_ask_about_past(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "kind", "subject"),
+    [
+        ("where did we leave off with the crane?", PLAIN, STOP, ["crane"]),
+        ("wo hatten wir gestern aufgehört", PLAIN, STOP, []),
+        ("what was I working on?", PLAIN, STOP, []),
+        ("what is still missing for the crane?", LIKELY, OPEN, ["crane"]),
+        ("continue with the crane", LIKELY, CONTINUE, ["crane"]),
+        ("which command did we run to calibrate the crane", PLAIN, COMMAND, ["run", "calibrate", "crane"]),
+        ("grease the crane like last time", PLAIN, "about", ["grease", "crane"]),
+        ('add a "where did we stop" button', NO, "about", ["add", "button"]),
+        ("should the crane have stopped earlier in the test", NO, "about", None),
+        ("git log says what we did yesterday", NO, "about", None),
+    ],
+)
+def test_level_kind_and_subject(text: str, level: int, kind: str, subject: list[str] | None) -> None:
+    ask = ask_of(text, NOW)
+    assert (ask.level, ask.kind) == (level, kind)
+    assert subject is None or ask.subject == subject
+
+
+@posix("Windows has no tzset")
+@pytest.mark.usefixtures("in_utc")
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("what did we do yesterday", "2026-10-07", "2026-10-08"),
+        ("was haben wir vorgestern gemacht", "2026-10-06", "2026-10-07"),
+        ("what did we do last week", "2026-09-28", "2026-10-05"),
+        ("qué hicimos la semana pasada", "2026-09-28", "2026-10-05"),
+        ("what did we do on monday", "2026-10-05", "2026-10-06"),
+        ("what did we do last wednesday", "2026-09-30", "2026-10-01"),
+        ("am mittwoch vor einer woche haben wir was gemacht", "2026-09-30", "2026-10-01"),
+        ("what did we do three days ago", "2026-10-05", "2026-10-06"),
+        ("what did we do last month", "2026-09-01", "2026-10-01"),
+        ("what did we do in november", "2025-11-01", "2025-12-02"),
+        ("at the end of september we moved it, where", "2026-09-18", "2026-10-03"),
+        ("was war am 3. oktober", "2026-10-03", "2026-10-04"),
+        ("what did we do on 2026-09-14", "2026-09-14", "2026-09-15"),
+    ],
+)
+def test_a_time_is_resolved(text: str, since: str, until: str) -> None:
+    window = ask_of(text, NOW).window
+    assert window is not None
+    assert [time.strftime("%Y-%m-%d", time.gmtime(moment)) for moment in window] == [since, until]
