@@ -22,11 +22,11 @@ from ..memories.record import (
     category_named,
     utc_time,
 )
+from ..work.edit import NONE
 from .command_context import UsageError
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
-NONE = "none"
 _NEVER = "never"
 # Options that can be repeated: name, destination, value, help.
 _REPEATED = (

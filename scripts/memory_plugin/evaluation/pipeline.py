@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
 from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple
 from ..kernel.clock import Deadline
 from ..kernel.stats import cohen_kappa
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import escape_content
 from .conversations import Conversation
 from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
 from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions, unanswered_crisis
@@ -330,5 +330,5 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 def _text(value: object) -> str:
     """Return a text on one line in which nothing is Markdown or HTML."""
-    line = escape_content(plain(str(value), _MAX_CELL))
+    line = escape(plain(str(value), _MAX_CELL), quote=False)
     return "".join("\\" + c if c in _MARKDOWN else c for c in line)

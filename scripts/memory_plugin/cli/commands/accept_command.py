@@ -11,10 +11,10 @@ from ...capture.candidate import is_candidate_id
 from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import StoredMemory, all_memories, stores
-from ...memories.record import ACTIVE
+from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
-from ...memories.trust import PENDING, Trust, load_trust
+from ...memories.trust import PENDING, load_trust
+from ...work.acceptance import pending_memories
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import holds_guard
 from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
@@ -33,8 +33,8 @@ EXAMPLES = """\
   memory accept --all --guards            guards too
 """
 
-_EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
+_EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
 
 
@@ -77,22 +77,14 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
-        chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
-    return about(arguments.command, chosen, _EFFECTS[arguments.command])
+        chosen = [stored for stored in pending_memories(context, trust) if not holds_guard(stored)]
+    return about(arguments.command, list(chosen), _EFFECTS[arguments.command])
 
 
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
     """Return the memories with the given ids."""
     items = context.survey().items if arguments.ids else []
     return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
-
-
-def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
-    """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
-    for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
-        waits = trust.state_of(stored) == PENDING or bool(trust.new_phrases(stored))
-        if waits and stored.memory.status == ACTIVE:
-            yield stored
 
 
 def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
@@ -159,7 +151,9 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         with context.console.working("accept"):
             trust = load_trust(context.paths, context.accept_from)
             pending = Counter(
-                stored.memory.category for stored in _pending(context, trust) if _fits(arguments, stored)
+                stored.memory.category
+                for stored in pending_memories(context, trust)
+                if _fits(arguments, stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing was changed; to read them first: memory review")
@@ -195,7 +189,7 @@ def _accept_batches(
     A batch is recorded before the next is read: a store may be large, and the command may be killed.
     """
     trust = load_trust(context.paths, context.accept_from)
-    found, size = _pending(context, trust), _FIRST_BATCH
+    found, size = pending_memories(context, trust), _FIRST_BATCH
     while batch := list(islice(found, size)):
         size = _BATCH
         chosen = [stored for stored in batch if _fits(arguments, stored)]

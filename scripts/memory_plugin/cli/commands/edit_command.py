@@ -7,31 +7,26 @@ from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
-from ...memories.hygiene import shown_line
-from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
+from ...memories.lifecycle import edit, rewrite
 from ...memories.memory_files import StoredMemory
-from ...memories.record import ACTIVE, MAX_TITLE, categories
-from ...memories.relations import name_for, plain_title
+from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import (
     Item,
     choose,
     item_of,
-    life_cycle_state,
     read_item,
     shortest_names,
-    successors,
-    superseding,
 )
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
 from ...work.draft import edit_draft
+from ...work.edit import NONE, chosen_successor, refuse_title, resupersede
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
-from ...work.titles import TakenTitles
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, about
-from ..memory_input import NONE, add_fields, check_fields, content_of, guard_of, project_files
+from ..memory_input import add_fields, check_fields, content_of, guard_of, project_files
 from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
@@ -49,9 +44,6 @@ _OPTIONS = (
     *_GUARD,
 )
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
-_SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
-_REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
 _NEW_PHRASES = "--asked-as: %s has phrases that await approval; first run: memory review"
 
 
@@ -98,14 +90,14 @@ def _changed_fields(arguments: argparse.Namespace) -> list[str]:
 def _edit_by_options(
     arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item], fields: list[str]
 ) -> None:
-    successor = _successor(arguments.superseded_by, item, items)
+    successor = chosen_successor(arguments.superseded_by, item, items)
     written = Written(item.stored, [], False)
     trust = load_trust(context.paths, context.accept_from)
     if arguments.asked_as and trust.has_new_phrases(item.stored):
         raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
     approved = not context.only_new
     if arguments.title is not None:
-        _refuse_title(context, item, {"title": arguments.title})
+        refuse_title(context, item, {"title": arguments.title})
     if fields:
         change = _change(arguments, context, item.stored)
         summary = "edited: " + ", ".join(fields)
@@ -113,7 +105,7 @@ def _edit_by_options(
     if arguments.superseded_by is not None:
         trust = load_trust(context.paths, context.accept_from)
         item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
-        written = written._replace(stored=_resupersede(context, item, successor, items, approved))
+        written = written._replace(stored=resupersede(context, item, successor, items, approved))
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
@@ -127,22 +119,9 @@ def _has_guard_option(arguments: argparse.Namespace) -> bool:
     return any(getattr(arguments, name) is not None for name in _GUARD)
 
 
-def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) -> None:
-    """Raise InvalidMemory if another active memory of the scope has the new title."""
-    data = {**item.stored.memory.data, **changes}
-    same = plain_title(str(data["title"])) == plain_title(item.stored.memory.title)
-    if same or life_cycle_state(item) != ACTIVE:
-        return
-    title = shown_line(str(data["title"]), MAX_TITLE)
-    items = context.overview(is_current=True, names=[item.stored.key], title=title).items
-    name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
-    if name:
-        raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))
-
-
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
-        _refuse_title(context, item, data)
+        refuse_title(context, item, data)
         return rewrite(context.paths, item.stored, data, "edited by hand")
 
     written = edit_draft(context, item.stored, stored)
@@ -190,33 +169,6 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
     return content
-
-
-def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
-    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
-    if name in (None, NONE):
-        return None
-    chosen = choose(items, str(name))
-    identity = chosen.stored.memory.id
-    if chosen.stored.key == item.stored.key:
-        raise InvalidMemory("--superseded-by: a memory cannot replace itself")
-    if chosen.trust != TRUSTED:
-        raise InvalidMemory(_PENDING % (identity, shortest_names(items)[chosen.stored.key]))
-    if item.stored.key in successors(items, chosen):
-        raise InvalidMemory(_REPLACED % (identity, item.stored.memory.id, identity))
-    return chosen
-
-
-def _resupersede(
-    context: CommandContext, item: Item, successor: Item | None, items: list[Item], approved: bool
-) -> StoredMemory:
-    """Set or remove the memory that replaces this one; return the updated memory."""
-    if successor is None:
-        return unsupersede(context.paths, item.stored, superseding(items, item), approved)
-    if approved:
-        return supersede(context.paths, item, successor)
-    change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:

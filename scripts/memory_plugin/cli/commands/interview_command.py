@@ -18,7 +18,7 @@ from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
-from .config_command import require_valid
+from .config_command import invalid_values
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -73,6 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--more", type=int, metavar="N", default=5, help="resume: additional questions (default: 5)"
     )
+    add_flag(parser, "--all", "explain: every candidate, not only the best ones")
     add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
 
@@ -109,7 +110,8 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
     pack = read_pack(find_pack(arguments.pack, context.paths.state("interview", "packs")))
     settings, most = context.settings, arguments.max_turns
     max_turns = settings.integer("interview.max_turns") if most is None else most
-    require_valid(settings, "interview.scoring")
+    for problem in invalid_values(settings, "interview.scoring"):
+        context.console.error("the shipped interview.scoring is used: " + problem)
     setup = new_setup(topic, pack, max_turns, changes=settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
@@ -298,7 +300,8 @@ def _status(arguments: argparse.Namespace, context: CommandContext, store: Inter
 def _explain(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
     interview = _current(arguments, context, store)
-    decisions = [decision for _, decision in store.events(interview.id)]
+    stored = (decision for _, decision in store.events(interview.id))
+    decisions = pipeline.all_decisions(store, interview) if arguments.all else list(stored)
     if arguments.words:
         turn, last = arguments.words[0], decisions[-1]["turn"]
         decisions = [decision for decision in decisions if str(decision["turn"]) == turn]

@@ -5,21 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.importing import statement_category
-from ...memories.lifecycle import save, supersede
 from ...memories.markdown import title_for
-from ...memories.memory_files import named_store
-from ...memories.record import MAX_TITLE, categories, new_memory
-from ...memories.relations import older_names
-from ...memories.survey import Item, choose, shortest_names
-from ...memories.trust import TRUSTED, load_trust
-from ...memories.writing import Written
-from ...work.memory_facts import as_json, guard_as_json, is_guarded, may_trust, redaction_lines
-from ...work.similar import similar_to
-from ...work.titles import refuse_taken_title
-from ..after_change import refresh_index, similar_lines
+from ...memories.record import MAX_TITLE, categories
+from ...memories.trust import TRUSTED
+from ...work.memory_facts import as_json, guard_as_json, redaction_lines
+from ...work.save import NewMemory, Saved, save
+from ..after_change import print_notice, similar_lines
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
@@ -75,26 +68,27 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    names = [] if arguments.supersedes is None else [arguments.supersedes]
-    items = context.overview(names=names, title=shown_line(arguments.title, MAX_TITLE)).items
-    old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
-    store = named_store(context.paths, arguments.scope)
-    data = _data(arguments, context, old)
-    refuse_taken_title(items, arguments.scope, data, old)
-    guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
-    approved = may_trust(context, guarded=guarded)
-    written = save(context.paths, store, data, approved, only_new=context.only_new)
-    if arguments.candidate and approved:
-        from ...capture.candidate import CandidateFile  # most saves have no candidate
+    content = content_of(arguments, categories()[arguments.category])
+    new = new_memory(arguments, arguments.category, arguments.title, content, context)
+    saved = save(
+        new._replace(supersedes=arguments.supersedes or "", candidate=arguments.candidate or ""), context
+    )
+    print_saved(saved, arguments, context)
 
-        CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
-    replaced = _replace(context, old, written) if approved else ""
-    refresh_index(context)
-    name = _report(arguments, context, written, replaced)
-    if approved:
-        context.report_saves([(name, written.stored.memory.title)])
-    if old is not None and not replaced:
-        context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)
+
+def new_memory(
+    arguments: argparse.Namespace, category: str, title: str, content: dict[str, Any], context: CommandContext
+) -> NewMemory:
+    """Return what to save, with the fields that the common options set."""
+    optional = {
+        "asked_as": arguments.asked_as,
+        "guard": guard_of(arguments, context.paths),
+        "expires_at": arguments.expires,
+    }
+    extra: dict[str, Any] = {name: value for name, value in optional.items() if value}
+    extra["tags"] = arguments.tags or []
+    extra["related_files"] = project_files(arguments.files or [], context.paths)
+    return NewMemory(category, title, content, arguments.scope, extra)
 
 
 def _derive_options(arguments: argparse.Namespace) -> None:
@@ -112,61 +106,29 @@ def _derive_options(arguments: argparse.Namespace) -> None:
     arguments.category = arguments.category or statement_category(text)
 
 
-def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
-    """Let the new memory supersede `old`, if given; return the id of the superseded memory, or ""."""
-    if old is None:
-        return ""
-    new, identity = written.stored, old.stored.memory.id
-    if new.key == old.stored.key:
-        raise InvalidMemory("--supersedes: %s is the same memory, which is already stored" % identity)
-    trust = load_trust(context.paths, context.accept_from).state_of(new)
-    supersede(context.paths, old, Item(new, trust, ""))
-    return identity
-
-
-def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | None) -> dict[str, Any]:
-    category = categories()[arguments.category]
-    optional = {
-        "asked_as": arguments.asked_as,
-        "guard": guard_of(arguments, context.paths),
-        "expires_at": arguments.expires,
-    }
-    extra: dict[str, Any] = {name: value for name, value in optional.items() if value}
-    extra["tags"] = arguments.tags or []
-    extra["related_files"] = project_files(arguments.files or [], context.paths)
-    if arguments.candidate:
-        from ...work.candidate_check import find_candidate
-
-        extra["source"] = find_candidate(context, arguments.candidate).source
-    if old is not None:
-        new = "%s:%s/" % (arguments.scope, category.name)
-        extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)
-    return new_memory(category, "", arguments.title, content_of(arguments, category), extra)
-
-
-def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
-    """Print what was stored; return the memory's shortest unique name."""
-    stored, memory = written.stored, written.stored.memory
-    items = context.overview(is_current=True, names=[stored.key]).items
-    item = choose(items, stored.key)
-    similar = similar_to(context, [(stored.key, memory)])[0]
-    name = shortest_names(items)[stored.key]
+def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print what was stored, and tell the user what Claude saved."""
+    print_notice(saved.refreshed, context)
+    memory, old = saved.written.stored.memory, saved.old
     record = {
-        **as_json(item),
+        **as_json(saved.item),
         "guard": guard_as_json(memory),
-        "redacted": [redaction._asdict() for redaction in written.redacted],
-        "created": written.created,
-        "superseded": superseded,
-        "similar": [row._asdict() for row in similar],
+        "redacted": [redaction._asdict() for redaction in saved.written.redacted],
+        "created": saved.written.created,
+        "superseded": saved.replaced,
+        "similar": [row._asdict() for row in saved.similar],
     }
-    saved, known = "saved as {0}: {1}; to undo: memory forget {2}", "already stored as {2} ({0}): {1}"
-    line = saved if written.created else known
-    lines = [line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name)]
-    if len(arguments.title) > MAX_TITLE:
+    stored, known = "saved as {0}: {1}; to undo: memory forget {2}", "already stored as {2} ({0}): {1}"
+    line = stored if saved.written.created else known
+    lines = [line.format(memory.category, shown_line(memory.title, _LONG_TITLE), saved.name)]
+    if len(arguments.title or "") > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
-    lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
-    lines += ["  %s is no longer recalled" % superseded] if superseded else []
-    lines += similar_lines(similar)
-    lines += [] if item.trust == TRUSTED else [_PENDING % name]
+    lines += ["  " + line for line in redaction_lines(saved.written) + guard_lines(memory)]
+    lines += ["  %s is no longer recalled" % saved.replaced] if saved.replaced else []
+    lines += similar_lines(saved.similar)
+    lines += [] if saved.item.trust == TRUSTED else [_PENDING % saved.name]
     context.console.result(arguments.json, record, *lines)
-    return name
+    if saved.is_approved:
+        context.report_saves([(saved.name, memory.title)])
+    elif old is not None:
+        context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)

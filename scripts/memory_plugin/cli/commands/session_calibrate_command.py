@@ -13,6 +13,7 @@ from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
 from ...sessions.scoring_request import PreparedSession, prepare
 from ...sessions.session_files import project_transcripts
+from ...work.labels import latest, store_label
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import Console
 from ..options import add_flag, require_existing
@@ -52,8 +53,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ask or (asks and context.console.can_prompt()):
         labeled = _label_series(context)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
-    ours = _latest(context, score_rows.SCORE)
-    theirs = score_rows.read_labels(arguments.file) if arguments.file else _latest(context, score_rows.LABEL)
+    ours = latest(context, score_rows.SCORE)
+    theirs = score_rows.read_labels(arguments.file) if arguments.file else latest(context, score_rows.LABEL)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(
@@ -77,12 +78,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         for name, figure in figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
-
-
-def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
-    """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
-    rows = score_rows.latest_rows(context.paths, kind)
-    return {name: score_rows.with_overall(row) for name, row in rows.items()}
 
 
 def _figure(figure: Estimate) -> str:
@@ -119,16 +114,6 @@ def ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, fl
             else:
                 scores[name] = score
     return scores, False
-
-
-def store_label(
-    context: CommandContext, session: PreparedSession, scores: dict[str, float]
-) -> dict[str, Any]:
-    """Append the scores of a session to the ledger and return the row. Raises LedgerError."""
-    project = score_rows.project_of(session.signals.totals.folder, context.paths)
-    row = score_rows.label_row(score_rows.session_id(session), project, scores)
-    score_rows.append_row(context.paths, row)
-    return row
 
 
 def _label_series(context: CommandContext) -> int:

@@ -8,8 +8,9 @@ from ...kernel.text.counted import counted
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
 from ...sessions.scoring_request import prepare
+from ...work.labels import store_label
 from ..command_context import Approval, CommandContext, CommandError, UsageError
-from .session_calibrate_command import ask_scores, store_label
+from .session_calibrate_command import ask_scores
 from .session_command import add_target, named_transcript
 
 HELP = "score one session yourself, for comparison with the scorer"
