@@ -160,7 +160,7 @@ def who_allowed(transcript: str, call: str) -> str:
         ):
             return PROGRAM
         blocks = {
-            block.get("type"): block
+            str(block.get("type")): block
             for block in _blocks(row)
             if call in (block.get("id"), block.get("tool_use_id"))
         }
