@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted
 from ..memories.record import ACTIVE
 from ..memories.survey import Item, life_cycle_state, shortest_names, without_phrases
 from ..work.refresh import Refreshed, refresh
-from ..work.similar import Similar
+from ..work.save import Similar
 from .command_context import CommandContext
 
 

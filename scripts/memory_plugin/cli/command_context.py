@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 _FAILED, _USAGE = 1, 2
 
 MAX_NAMED = 5
-_NOT_APPROVED = (
-    "nothing was changed: the user must approve this: %s"
-    " Run the command by itself so that Claude Code can ask, or run it in a terminal."
-)
-_TOO_MANY = "nothing was changed: to %s more than %d at once, name a group of `memory review`"
+_NOT_APPROVED = "nothing changed: the user must approve this (%s). Run it by itself so that Claude Code can ask, or in a terminal"
+_TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 
 class CommandError(WorkError):
@@ -83,7 +80,7 @@ class Approval(NamedTuple):
 
 def titled(action: str, titles: Sequence[str], noun: str = "memory") -> str:
     """Return a question with the titles, at most five, in quotes that none of them can end: `accept 2 memories: "A", "B"?`."""
-    from ..kernel.text.counted import counted
+    from ..kernel.text.clean import counted
     from ..memories.hygiene import shown_line
 
     named = ", ".join('"%s"' % shown_line(title, 80).replace('"', "'") for title in titles[:MAX_NAMED])

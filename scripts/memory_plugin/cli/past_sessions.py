@@ -8,8 +8,7 @@ from typing import Any
 
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
-from ..kernel.text.clean import plain
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted, plain
 from ..sessions.dimensions import OVERALL
 from ..sessions.past import Exchange, by_session
 from ..sessions.score_rows import latest_rows

@@ -1,14 +1,21 @@
-"""Changes of a memory that concern others: its title, and the memory that replaces it."""
+"""Changes of a memory that concern others: its title, its place, and the memory that replaces it."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import os
+import shlex
+import subprocess
+from typing import Any, Callable, TypeVar
 
+from ..kernel.fastjson import as_texts, loads
+from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
-from ..memories.lifecycle import edit, supersede, unsupersede
-from ..memories.memory_files import StoredMemory
-from ..memories.record import ACTIVE, MAX_TITLE
+from ..memories.lifecycle import edit, move, supersede, unsupersede
+from ..memories.markdown import title_for
+from ..memories.memory_files import MAX_BYTES, StoredMemory, named_store
+from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, parse_memory
 from ..memories.relations import name_for, plain_title
 from ..memories.survey import (
     Item,
@@ -19,13 +26,14 @@ from ..memories.survey import (
     superseding,
 )
 from ..memories.trust import TRUSTED
-from .context import WorkContext
-from .titles import TakenTitles
+from ..memories.writing import Written
+from .context import WorkContext, WorkError
+from .save import TakenTitles
 
 NONE = "none"
 
 _SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
+_PENDING = "--superseded-by: %s is pending and replaces nothing yet; first run: memory accept %s"
 _REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
 
 
@@ -67,3 +75,69 @@ def resupersede(
         return supersede(context.paths, item, successor)
     change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
     return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
+
+
+def renewed_title(memory: Memory, body: str) -> str | None:
+    """Return the title of a new body if the present title was made from the present body; None if somebody chose it."""
+    main = memory.data["content"].get(categories()[memory.category].primary)
+    text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
+    return title_for(body) if plain_title(title_for(text)) == plain_title(memory.title) else None
+
+
+def moved(
+    context: WorkContext, written: Written, category: str | None, scope: str | None, approved: bool
+) -> Written:
+    """Move a memory to another category or scope; None for the present one."""
+    stored = written.stored
+    target = categories()[category or stored.memory.category]
+    store = named_store(context.paths, scope or stored.store.scope)
+    if target.name == stored.memory.category and store == stored.store:
+        return written
+    return move(context.paths, stored, target, store, approved)._replace(redacted=written.redacted)
+
+
+Stored = TypeVar("Stored")
+_FIXED = ("id", "category")
+
+
+def edit_draft(
+    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, Any]], Stored]
+) -> Stored | None:
+    """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
+
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
+    choose the editor, because its variables were dropped.
+    """
+    folder = context.paths.state("drafts")
+    make_folder(folder)
+    path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
+    text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    default = "notepad" if os.name == "nt" else "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
+    words = editor.replace("\\", "\\\\") if os.name == "nt" else editor  # there they separate folders
+    try:
+        code = subprocess.run([*shlex.split(words), path], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
+    try:
+        if code:
+            raise InvalidMemory("the editor ended with exit code %d" % code)
+        data = _parsed(path, stored)
+        result = None if data == stored.memory.data else store(data)
+    except (WorkError, OSError, ValueError) as error:
+        raise InvalidMemory("%s; your draft is %s" % (error_text(error), path)) from None
+    os.unlink(path)
+    return result
+
+
+def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
+    """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
+    memory = stored.memory
+    data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
+    parse_memory(data, memory.id, categories()[memory.category])
+    for name in _FIXED:
+        if data.get(name) != memory.data.get(name):
+            text = "%s: must stay %r; to move a memory, save a new one"
+            raise InvalidMemory(text % (name, memory.data.get(name)))
+    return dict(data)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from typing import Any
 
 from ..kernel.files import Unreadable, read_regular
+from ..kernel.paths import Paths
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted
-from ..memories.importing import Draft
-from ..memories.record import ACTIVE, ARCHIVED, CONTEXT, Memory
+from ..memories.import_records import Draft
+from ..memories.lifecycle import edit
+from ..memories.record import ACTIVE, CONTEXT, Memory, categories
+from ..memories.survey import Item
 from ..memories.writing import Written
 
 WOULD_STORE, SAME_STORED = "would be stored", "same"
@@ -20,28 +24,50 @@ WOULD_STORE, SAME_STORED = "would be stored", "same"
 SKIPPED, LEFT_OUT = "skipped", "left out"
 
 _MAX_REASON = 300
+LOADED_ANYWAY = " in every session anyway"
 LONG = 200  # lines; Claude Code's documentation advises to stay below
 _LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
 _RULES = os.path.join(".claude", "rules")
 _MAX_BYTES = 1 << 20
-_REPLACES = re.compile(r"(?im)^\W*(?:supersedes|supercedes|replaces)\b[^()\n]*\]\(([^()\s#]+)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
-
-
-def archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that another one says it replaces, whether or not their own status was changed."""
-    by_path = {draft.path: draft.data for draft in drafts}
-    for draft in drafts:
-        for link in _REPLACES.findall(str(draft.data["content"].get("status", ""))):
-            old = by_path.get(os.path.normpath(os.path.join(os.path.dirname(draft.path), link)), {})
-            if old.get("record_status") == ACTIVE:
-                old.update(record_status=ARCHIVED, archived_reason="replaced by " + draft.data["title"])
 
 
 def skipped_outcome(source: str, reason: str) -> dict[str, Any]:
     """Return the result for something that is not stored."""
     return {"source": source, "outcome": SKIPPED, "reason": plain(reason, _MAX_REASON)}
+
+
+def left_out_outcome(source: str, reason: str) -> dict[str, Any]:
+    """Return the result for something that is not meant to be stored."""
+    return {**skipped_outcome(source, reason), "outcome": LEFT_OUT}
+
+
+def by_reason(results: list[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
+    """Return the outcome, the reason and the sources of what is not stored; each reason once."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result["outcome"] in (SKIPPED, LEFT_OUT):
+            groups.setdefault((result["outcome"], result["reason"]), []).append(result["source"])
+    return [(*key, sources) for key, sources in groups.items()]
+
+
+def archive_stored(drafts: list[Draft], items: list[Item], paths: Paths, approved: bool) -> None:
+    """Archive the stored memories of records that were replaced or rejected since they were imported."""
+    ended = {(draft.data["category"], draft.data["title"]): draft.data for draft in drafts}
+    for item in items:
+        memory = item.stored.memory
+        new = ended.get((memory.category, memory.title), {})
+        if memory.status != ACTIVE or new.get("record_status", ACTIVE) == ACTIVE:
+            continue
+        primary = categories()[memory.category].primary
+        if memory.data["content"].get(primary) == new["content"].get(primary):
+            fields = {name: new[name] for name in ("content", "record_status", "archived_reason")}
+            edit(paths, item.stored, partial(_given, fields), "imported again", approved, "import")
+
+
+def _given(fields: dict[str, Any], _present: dict[str, Any]) -> dict[str, Any]:
+    return fields
 
 
 def loaded_files(root: str) -> set[str]:

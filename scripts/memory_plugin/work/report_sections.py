@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.paths import Paths
-from ..kernel.text.clean import plain
-from ..kernel.text.counted import counted, inflected
+from ..kernel.text.clean import counted, inflected, plain
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE
 from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names

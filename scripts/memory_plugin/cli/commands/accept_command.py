@@ -8,22 +8,21 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from ...capture.candidate import is_candidate_id
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, load_trust
-from ...work.acceptance import pending_memories
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import holds_guard
-from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
+from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group, pending_memories
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
 from ..memory_view import guard_lines
 from ..options import add_flag
 
-HELP = "approve pending memories, so that they are recalled; store candidates"
+HELP = "accept pending memories, or save suggestions"
 EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
@@ -35,7 +34,7 @@ EXAMPLES = """\
 
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
-_GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
+_GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
 def configure_ids(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +155,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
                 if _fits(arguments, stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
-            context.console.line("nothing was changed; to read them first: memory review")
+            context.console.line("nothing changed. To read them first: memory review")
             return
     accepted: list[str] = []
     left_out: list[str] = []

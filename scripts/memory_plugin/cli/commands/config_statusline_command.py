@@ -10,7 +10,7 @@ from typing import Any
 from ...kernel.data import read_state
 from ...kernel.files import make_folder, replace_file
 from ...kernel.settings.user_file import EditError, change_content
-from ...work.counts import current_counts, prepare_counts
+from ...work.refresh import current_counts, prepare_counts
 from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status_text
 from ...work.status_settings import BACKUP, NAME, back_up, line_command, status_line
 from ..command_context import Approval, CommandContext, CommandError

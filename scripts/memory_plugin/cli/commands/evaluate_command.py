@@ -14,7 +14,7 @@ from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import pack_names
+from ...evaluation.packs import chosen_packs, pack_names
 from ...evaluation.pipeline import (
     EvaluationPlan,
     compare_labels,
@@ -29,7 +29,6 @@ from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
-from ...work.evaluation_plan import chosen_packs
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing, require_known, write_output
 

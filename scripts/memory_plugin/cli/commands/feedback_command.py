@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
-from ...work.ratings import THRESHOLDS, as_json, shifted
+from ...work.state import THRESHOLDS, as_json, shifted
 from ..command_context import Approval, CommandContext, UsageError, titled
 from ..options import add_flag
 

@@ -7,10 +7,11 @@ import os
 from collections import Counter
 from typing import Any
 
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
-from ...memories.importing import Draft, read
+from ...memories.import_records import Draft, archive_replaced
+from ...memories.importing import STDIN, read, read_lines
 from ...memories.lifecycle import save_all
 from ...memories.memory_files import named_store
 from ...memories.record import (
@@ -21,22 +22,24 @@ from ...memories.record import (
 )
 from ...work.imports import (
     LEFT_OUT,
+    LOADED_ANYWAY,
     SAME_STORED,
     SKIPPED,
     WOULD_STORE,
-    archive_replaced,
+    archive_stored,
+    by_reason,
     identity_of,
+    left_out_outcome,
     loaded_files,
     outcome_of,
     shown_source,
     skipped_outcome,
     stored_outcome,
 )
-from ...work.similar import similar_to
-from ...work.titles import TakenTitles
+from ...work.save import TakenTitles, similar_to
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext
-from ..memory_input import add_category, add_scope
+from ..memory_input import add_category, add_scope, text_of
 from ..options import add_flag, require_existing
 
 HELP = "import notes, rule files, JSON, or another store"
@@ -47,6 +50,7 @@ EXAMPLES = """\
 """
 
 DONE, FAILED = 0, 1
+_MAX_NAMED, _MAX_PATH = 3, 200
 _SOURCE_SHARE = 4  # of the width of the terminal
 _OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
 
@@ -57,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
+        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store; - reads JSON Lines from standard input",
     )
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
@@ -71,7 +75,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
     In a terminal, the table is shown first and the user confirms.
     """
-    require_existing(*arguments.paths)
+    require_existing(*(path for path in arguments.paths if path != STDIN))
     with context.console.working("reading"):
         drafts, others = _gather(arguments, context)
     dry = arguments.dry_run
@@ -107,15 +111,20 @@ def _gather(
     taken = TakenTitles(context.survey().items, arguments.scope)
     drafts: list[Draft] = []
     others: list[dict[str, Any]] = []
-    readings = [read(path, arguments.category or "", root) for path in arguments.paths]
+    kind = arguments.category or ""
+    readings = [
+        read_lines(text_of(path, "PATH"), kind) if path == STDIN else read(path, kind, root)
+        for path in arguments.paths
+    ]
     archive_replaced([draft for reading in readings for draft in reading.drafts])
     for reading in readings:
         others += [skipped_outcome(source, why) for source, why in reading.problems]
+        others += [left_out_outcome(source, why) for source, why in reading.left_out]
         for draft in reading.drafts:
             data, reason = draft.data, ""
             if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-                reason = "Claude reads %s in every session anyway" % os.path.basename(draft.path)
-                others.append({**skipped_outcome(draft.source, reason), "outcome": LEFT_OUT})
+                reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
+                others.append(left_out_outcome(draft.source, reason))
                 continue
             if data["record_status"] == ACTIVE and not data.get("supersedes"):
                 reason = taken.take(data, shown_source(draft.source, root))
@@ -162,6 +171,7 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
         return []
     store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
+        archive_stored(drafts, context.survey().items, context.paths, approved)
         written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
         refresh_index(context)
     if approved:
@@ -194,12 +204,9 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             rows.append([outcome, result["category"], source, result["title"]])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    reasons = Counter(result["reason"] for result in results if result["outcome"] == LEFT_OUT)
-    for reason, number in reasons.items():
-        console.paragraph("%s left out: %s; --all imports them too" % (counted(number, "rule"), reason))
+    for outcome, reason, sources in by_reason(results):
+        _print_reason(outcome, reason, sources, context)
     for result in results:
-        if result["outcome"] == SKIPPED:
-            console.error("%s: skipped: %s" % (result["source"], result["reason"]))
         for redaction in result.get("redacted", ()):
             console.line("redacted in %s, %s: %s" % (result["source"], redaction["field"], redaction["rule"]))
         for memory in result.get("similar", ()):
@@ -207,6 +214,20 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
             if memory["command"]:
                 console.line("  if the new one replaces it: " + memory["command"])
+
+
+def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
+    """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
+    if reason.endswith(LOADED_ANYWAY):
+        text = "%s left out: %s; --all imports them too"
+        context.console.paragraph(text % (counted(len(sources), "rule"), reason))
+    elif outcome == SKIPPED:
+        others = " and %d more" % (len(sources) - 1) if sources[1:] else ""
+        context.console.error("%s%s: skipped: %s" % (sources[0], others, reason))
+    else:
+        named = [plain(shown_source(source, context.paths.project_root), _MAX_PATH) for source in sources]
+        more = ", and %d more" % (len(named) - _MAX_NAMED) if named[_MAX_NAMED:] else ""
+        context.console.paragraph("left out: %s%s: %s" % (", ".join(named[:_MAX_NAMED]), more, reason))
 
 
 def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:
@@ -220,5 +241,5 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line(line)
     if counts["created"] + same and not approved:
         console.line(
-            "They await approval and are not recalled until then: memory accept --all in a terminal, or /memory:review in Claude Code"
+            "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
         )

@@ -14,7 +14,7 @@ from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from ...kernel.ledger import Ledger
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
@@ -195,7 +195,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ...work.similar import similar_to
+    from ...work.save import similar_to
     from ..after_change import refresh_index, similar_lines
 
     interview = _current(arguments, context, store)
@@ -225,12 +225,12 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     for (_, record), near in zip(written, found):
         similar = [memory for memory in near if memory.id not in new]
         record["similar"] = [memory._asdict() for memory in similar]
-        lines.append("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
+        lines.append("%s %s" % ("saved" if record["created"] else "already saved as", record["id"]))
         lines += similar_lines(similar)
     records = [record for _, record in written]
     if written and not approved:
         ids = " ".join(record["id"] for record in records)
-        lines.append("They await approval. To have the user asked, or in a terminal: memory accept %s" % ids)
+        lines.append("They are pending. To accept them (Claude Code asks the user): memory accept %s" % ids)
     context.console.result(arguments.json, {"interview": interview.id, "memories": records}, *lines)
     return 0
 
@@ -240,7 +240,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
     from ...memories.memory_files import PROJECT
-    from ...work.titles import TakenTitles
+    from ...work.save import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)
     for memory in chosen:

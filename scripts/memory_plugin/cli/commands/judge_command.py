@@ -21,8 +21,7 @@ from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES
-from ...kernel.text.clean import terminal_safe
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
     FEATURES,
     KEPT_NOTHING,
@@ -46,7 +45,7 @@ from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
 
-HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
+HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then switches it on
   memory judge on --host      through Claude Code, with your own login: no key is needed

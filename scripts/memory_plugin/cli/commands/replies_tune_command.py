@@ -21,10 +21,11 @@ from ...replies.tuning import (
     fit_thresholds,
     gate_advice,
     measured_replies,
+    pack_diff,
     propose_pack,
+    rescored,
     study_scores,
 )
-from ...work.tune import pack_diff, rescored
 from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_days_option, add_flag, require_days
 

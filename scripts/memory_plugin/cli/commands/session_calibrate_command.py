@@ -7,13 +7,12 @@ import sys
 from typing import Any
 
 from ...kernel.stats import Estimate
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
+from ...sessions.score_rows import latest_scores, store_label
 from ...sessions.scoring_request import PreparedSession, prepare
 from ...sessions.session_files import project_transcripts
-from ...work.labels import latest, store_label
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import Console
 from ..options import add_flag, require_existing
@@ -53,8 +52,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ask or (asks and context.console.can_prompt()):
         labeled = _label_series(context)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
-    ours = latest(context, score_rows.SCORE)
-    theirs = score_rows.read_labels(arguments.file) if arguments.file else latest(context, score_rows.LABEL)
+    ours = latest_scores(context.paths, score_rows.SCORE)
+    theirs = (
+        score_rows.read_labels(arguments.file)
+        if arguments.file
+        else latest_scores(context.paths, score_rows.LABEL)
+    )
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(
@@ -137,7 +140,7 @@ def _label_series(context: CommandContext) -> int:
         context.console.line(context.console.style(progress, "bold"))
         scores, has_quit = ask_scores(context.console, session)
         if scores:
-            store_label(context, session, scores)
+            store_label(context.paths, session, scores)
             done.add(name)
         if has_quit:
             break

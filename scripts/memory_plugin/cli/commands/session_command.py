@@ -13,8 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...kernel.judge.question import explain_failure, one_line, read_reply
-from ...kernel.text.clean import terminal_safe
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, terminal_safe
 from ...sessions import pipeline, session_files
 from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores

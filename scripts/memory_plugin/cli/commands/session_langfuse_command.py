@@ -10,7 +10,7 @@ import argparse
 from ...kernel.clock import Deadline
 from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...sessions.langfuse_client import (
     HOSTS,
     SECONDS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ...memories.gone_files import gone_files
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import Memory, categories, date_text, quoted_name
@@ -21,7 +22,7 @@ EXAMPLES = """\
   memory show Use Postgres for billing
 """
 
-_MAX_CHANGES = 10
+_MAX_CHANGES, _MAX_GONE = 10, 500
 _NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: memory review):"
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
@@ -75,6 +76,8 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
     for name, text in (("updated", memory.updated_at), ("path", item.stored.path)):
         if text:
             console.line("%s: %s" % (name, text))
+    for gone in gone_files([item.stored]):
+        console.paragraph(shown_line(str(gone), _MAX_GONE))
     console.line()
     for line in fields.get(TEXT, []):
         console.line(line)

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...host.events import MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
 from ...memories.nearby import unread_nearby
 from ...memories.survey import NEW, Survey
@@ -20,7 +19,7 @@ from ...work.memory_facts import as_json, named_notes
 from ...work.state import catalog, stored_counts, titles_and_names
 from ..command_context import CommandContext
 
-HELP = "show what is stored and pending, and the last decisions of recall"
+HELP = "show what is stored, what is pending, and recent activity"
 EXAMPLES = """\
   memory status
   memory status --last 20 --json

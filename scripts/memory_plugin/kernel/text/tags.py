@@ -36,8 +36,8 @@ _NAME = "private"
 _SPACE = " \t\r\n\f\v"
 # How the names of tags begin that frame text for Claude: ours, and those of the client.
 _FRAMES = (
-    "memory", "system-", "local-command", "command-name", "command-message", "task-notification", "user-prompt", "bash-input", "bash-std",
-    "teammate-message", "agent-notification", "function_", "antml",
+    "memory", "past-", "system-", "local-command", "command-name", "command-message", "task-notification", "user-prompt", "bash-input",
+    "bash-std", "teammate-message", "agent-notification", "function_", "antml",
 )  # fmt: skip
 
 
