@@ -42,11 +42,8 @@ def configure(actions: dict[str, argparse.ArgumentParser]) -> None:
 
 def approval(arguments: argparse.Namespace) -> Approval:
     """Return what forgetting needs the user's decision for."""
-    return Approval(
-        "forget the session " + plain(arguments.session, 40)
-        if arguments.session
-        else "forget all past sessions"
-    )
+    what = "the session " + plain(arguments.session, 40) if arguments.session else "all past sessions"
+    return Approval("forget %s?" % what)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
