@@ -148,7 +148,7 @@ class Reader:
                 prompt = inserted_prompt(record.get("attachment"))
                 if prompt is not None and self._is_main(record):
                     self._add_user_text(words(prompt), record)
-            elif kind in _TITLES and isinstance(record.get(_TITLES[kind]), str):
+            elif isinstance(kind, str) and isinstance(record.get(_TITLES.get(kind, "")), str):
                 self.totals.title = record[_TITLES[kind]]
         yield from self._end()
 
