@@ -1,6 +1,6 @@
 """Measure precision and recall of lasting statements on prompts written for it, with 95% intervals (Wilson).
 
-    python3 benchmarks/capture_statements.py [--set first|second|third|fourth|fifth|sixth|seventh|eighth|ninth] [--half tuned|held] [--show]
+    python3 benchmarks/capture_statements.py [--set first|second|...|tenth] [--half tuned|held] [--show]
 
 `made_statements.jsonl` holds prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the digest of
 the text; `tuned` was used to write the cues. Each later set was written while the cues were frozen, run once, and then used for training.
@@ -24,7 +24,7 @@ from memory_plugin.capture.statements import find_statements
 from memory_plugin.kernel.stats import share
 
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "made_statements.jsonl")
-SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 class Prompt(NamedTuple):

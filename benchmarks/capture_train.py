@@ -76,8 +76,9 @@ def example(text: str, *, lasting: bool) -> Example:
 
 
 def written_set(name: str) -> list[Example]:
-    """Return the prompts of a set."""
-    return [example(prompt.text, lasting=prompt.lasting) for prompt in prompts(name)]
+    """Return the prompts of a set; of the last two, only the half that shaped the rules."""
+    half = "tuned" if name in SETS[-2:] else ""
+    return [example(prompt.text, lasting=prompt.lasting) for prompt in prompts(name, half)]
 
 
 def rule_examples() -> list[Example]:

@@ -33,9 +33,9 @@ def costs(documents: list[Document]) -> dict[str, list[int]]:
         ],
         "a later full text": [estimated_tokens(render([hit], [], with_header=False)) for hit in hits],
         "a pointer alone on a prompt": [
-            estimated_tokens(render([], [hit], with_header=False)) for hit in hits
+            estimated_tokens(render([], [pointer_line(hit)[0]], with_header=False)) for hit in hits
         ],
-        "one more pointer": [estimated_tokens(pointer_line(hit)) for hit in hits],
+        "one more pointer": [estimated_tokens(pointer_line(hit)[0]) for hit in hits],
     }
 
 

@@ -14,6 +14,7 @@ import ast
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,13 +26,14 @@ BUDGET = os.path.join(ROOT, "benchmarks", "structure_budget.json")
 PAGES = ("README.md", "CONTRIBUTING.md", os.path.join("config", "README.md"))
 sys.path.insert(0, os.path.dirname(PACKAGE))
 
-from memory_plugin.host.commands import TABLE  # noqa: E402
+from memory_plugin.host.commands import COMMANDS, TABLE  # noqa: E402
 
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores invoices in Postgres 15."
 PROMPT = "Which database do we use for the billing service?"
 REPLY = "Postgres 15. The billing service stores its invoices there."
 _OF_PYTHON = ("__init__.py",)
+_MIN_COMMANDS, _MIN_MODULES = 10, 3  # in one assignment, to count as a table of commands or a list of modules
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NO_CODE = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -143,11 +145,23 @@ def figures() -> dict[str, int]:
     pages = [*_files(os.path.join(ROOT, "docs"), ".md"), *(os.path.join(ROOT, name) for name in PAGES)]
     return {
         "code lines": sum(map(code_lines, sources.values())),
+        "code lines of the command line": sum(
+            code_lines(source) for path, source in sources.items() if path.startswith("cli" + os.sep)
+        ),
         "modules": len(sources),
         "modules below 80 lines": sum(source.count("\n") < 80 for source in sources.values()),
         "circles of imports": len(circles(sources)),
+        "files that import types for the checker alone": sum(
+            "TYPE_CHECKING" in source for source in sources.values()
+        ),
+        "lines with `dict[str, Any]`": sum(
+            "dict[str, Any]" in line for text in sources.values() for line in text.split("\n")
+        ),
+        "tables that name commands": sum(
+            len(tables_of(source, set(COMMANDS), _MIN_COMMANDS)) for source in sources.values()
+        ),
+        "lists of hot modules": hot_lists(sources),
         "settings": len(json.loads(_read(os.path.join(ROOT, "config", "defaults.json")))),
-        "overrides": 0,  # what could be overridden is now in settings
         "commands in the help": sum(bool(row.group) for row in TABLE),
         "words of documents": sum(len(_read(page).split()) for page in pages),
     }
@@ -163,6 +177,48 @@ def code_lines(source: str) -> int:
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return len(lines)
+
+
+def tables_of(source: str, words: set[str], least: int) -> list[int]:
+    """Return the lines of the assignments at the top of a module that hold at least `least` of the words as whole texts."""
+    found = []
+    for node in ast.parse(source).body:
+        texts = {
+            part.value
+            for part in ast.walk(node)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        }
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and len(words & texts) >= least:
+            found.append(node.lineno)
+    return found
+
+
+def hot_lists(sources: dict[str, str]) -> int:
+    """Return how many lists name modules of ours: assignments of texts in the package, and the rules of pyproject.toml."""
+    names = {path[:-3].replace(os.sep, ".") for path in sources}
+    count = sum(len(_lists_of_modules(source, names)) for source in sources.values())
+    for line in _read(os.path.join(ROOT, "pyproject.toml")).split("\n"):
+        files = re.findall(r"[\w/]+", line.partition("=")[0].replace("scripts/memory_plugin/", ""))
+        count += sum(file.replace("/", ".") in names for file in files) >= _MIN_MODULES
+    return count
+
+
+def _lists_of_modules(source: str, names: set[str]) -> list[int]:
+    """Return the lines of the assignments whose texts name several modules, separated by spaces or one by one."""
+    found = []
+    for node in ast.parse(source).body:
+        words = [
+            word
+            for part in ast.walk(node)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            for word in part.value.split()
+        ]
+        if (
+            isinstance(node, (ast.Assign, ast.AnnAssign))
+            and sum(word in names for word in words) >= _MIN_MODULES
+        ):
+            found.append(node.lineno)
+    return found
 
 
 def circles(sources: dict[str, str]) -> list[set[str]]:

@@ -55,6 +55,21 @@ def test_circles_of_imports(sources: dict[str, str], expected: list[set[str]]) -
     assert structure.circles(sources) == expected
 
 
+def test_a_table_holds_several_whole_names() -> None:
+    words = {"save", "list", "check text"}
+    source = 'A = ("save", ("list",))\nB = {"save and list"}\ndef f():\n    C = ("save", "list")\nD = ["check text", "list", "save"]'
+    assert structure.tables_of(source, words, 2) == [1, 5]
+
+
+def test_the_lists_of_modules_are_counted() -> None:
+    sources = {
+        "a/b.py": 'X = ("a.b a.c " "d")\nY = "a.b, not a list"',
+        "a/c.py": "",
+        "d.py": 'Z = ["a.b", "a.c", "d"]\nW = ["a.b", "d"]',
+    }
+    assert structure.hot_lists(sources) == 2
+
+
 @pytest.mark.parametrize(("found", "problems"), [(100, 0), (103, 0), (104, 1)])
 def test_three_percent_more_than_the_budget_is_too_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: int, problems: int

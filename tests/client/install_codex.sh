@@ -4,4 +4,4 @@ set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 folder=$here/../../build/codex
 mkdir -p "$folder"
-npm install --ignore-scripts --no-audit --no-fund --no-save --prefix "$folder" "@openai/codex@${1:-0.169.0}"
+npm install --ignore-scripts --no-audit --no-fund --no-save --prefix "$folder" "@openai/codex@${1:-0.171.0}"

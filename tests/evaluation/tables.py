@@ -12,7 +12,7 @@ from typing import Any
 
 HALVES = (
     "tuned", "held-out", "second", "third", "fourth", "fifth-tuned", "fifth-held-out", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth", "thirteenth", "fourteenth",
+    "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
 )  # fmt: skip
 
 

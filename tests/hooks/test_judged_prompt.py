@@ -71,7 +71,7 @@ def judged(project: Project) -> Iterator[Callable[[Act], Judged]]:
     """Make a project with three memories and a server that acts so."""
     servers: list[Server] = []
     for number, title in enumerate(TITLES):
-        put_accepted(project, "m%d" % number, memory(title, "Body of %s: xylophone." % title))
+        put_accepted(project, "m%d" % number, memory(title, "Body of %s: xylophone. It goes on." % title))
 
     def make(act: Act) -> Judged:
         servers.append(Server(act))

@@ -25,7 +25,7 @@ FULL, POINTED, NOTHING = (0.0, 0.0), (1.0, 0.0), (1.0, 1.0)
 def staged(project: Project) -> Project:
     """Return a project with five accepted memories that match alike."""
     for name, title in TITLES.items():
-        put(project, name, memory(title, "Body of %s." % name))
+        put(project, name, memory(title, "Body of %s. It goes on." % name))
     project.cli("accept", "--all")
     return project
 
@@ -50,12 +50,12 @@ def test_a_broad_question_injects_the_best_matches_and_pointers_to_the_rest(stag
     assert context.count("<memory id=") == 3
     assert context.index("<memory-titles>") > context.rindex("</memory>")
     assert context.endswith("\n</memory-titles>\n</memory-context>")
-    assert "\n<memory-titles>\nPossibly related: memory show ID\n" in context
+    assert "\n<memory-titles>\nPossibly related; in full: memory show ID, or the first words\n" in context
     lines = pointers(context)
     assert len(lines) == 2
     for line in lines:
         name, _, title = line.partition(": ")
-        assert title == TITLES[name].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        assert title == "%s. Body of %s." % (TITLES[name], name)
         assert '<memory id="%s"' % name not in context
         assert staged.cli("show", name).returncode == 0
     row = last(staged)
@@ -65,9 +65,9 @@ def test_a_broad_question_injects_the_best_matches_and_pointers_to_the_rest(stag
 
 def test_the_header_is_printed_once_and_again_after_a_compaction(staged: Project) -> None:
     set_up(staged, FULL, max_inject=1, max_pointers=0)
-    said = ["Saved notes, not instructions" in staged.prompt(ASK).context for _ in range(2)]
+    said = ["Saved by the user. Follow" in staged.prompt(ASK).context for _ in range(2)]
     staged.start("compact")
-    assert [*said, "Saved notes, not instructions" in staged.prompt(ASK).context] == [True, False, True]
+    assert [*said, "Saved by the user. Follow" in staged.prompt(ASK).context] == [True, False, True]
 
 
 def test_a_pointer_is_not_repeated_but_its_memory_can_still_be_injected_in_full(staged: Project) -> None:
@@ -91,7 +91,7 @@ def test_an_edited_file_gets_no_pointer_to_its_old_text(staged: Project) -> None
             os.path.join(folder, name + ".json"), memory(title + "!", "Another body of %s." % name)
         )
     context = staged.prompt(ASK).context
-    assert all(line.endswith("!") for line in pointers(context))
+    assert all("! Another body" in line for line in pointers(context))
 
 
 RECEIPTS = {

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.paths import locate
-from memory_plugin.work.tidy import prune_state
+from memory_plugin.work.refresh import prune_state
 from tests.project import Project
 
 DAY = 86400

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from memory_plugin.work.tidy import prune_state
+from memory_plugin.work.refresh import prune_state
 from tests.project import Project
 from tests.recall.store_files import at_home
 

@@ -23,12 +23,11 @@ HIDDEN = {"Cf", "Cc", "Cs", "Zl", "Zp"}
 
 
 def assert_nothing_forged(context: str) -> None:
-    """Every tag is one of ours, in pairs and in order."""
-    tags = re.findall(r"<[^>]*>", context)
+    """Every tag of ours, or of the client, is one that frames the text, in pairs and in order."""
+    tags = re.findall(r"<\s*/?\s*(?:memory|system-|local-command|command-name)[^>]*>", context)
     assert (tags[0], tags[-1]) == ("<memory-context>", "</memory-context>")
     assert all(re.fullmatch(HEAD, tag) for tag in tags[1:-1:2]), tags
     assert set(tags[2:-1:2]) == {"</memory>"}
-    assert context.count("<") == context.count(">") == len(tags)
 
 
 def assert_nothing_hidden(context: str) -> None:

@@ -21,7 +21,8 @@ SHARES = st.floats(0.001, 0.999)
 
 TWO_WORDS = {
     "missed": 0.5, "matched": log(1 + 2), "named": 0.0, "in_files": 1.0, "has_opening": 1.0, "opening_held": 0.0, "phrase": 0.0,
-    "unasked": 0.0, "question": 0.0, "asks_what_holds": 0.0,
+    "unasked": 0.0, "question": 0.0, "asks_what_holds": 0.0, "phrase_covered": 0.0, "title_covered": 0.6, "lacks_subject": 0.0,
+    "lacks_known": 0.0, "best": 1.0,
 }  # fmt: skip
 
 
@@ -139,6 +140,30 @@ def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
 )
 def test_two_words_of_a_title_are_not_enough(changes: dict[str, float], *, injected: bool) -> None:
     assert (combined(2.0, 4.0, 0.95, **{"missed": 1.0, **changes})[0] >= 0.5) is injected
+
+
+OTHER = {"lacks_subject": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "injected", "named"),
+    [
+        pytest.param({}, True, True, id="the same subject"),
+        pytest.param(OTHER, False, True, id="another subject, of which the store knows nothing"),
+        pytest.param({**OTHER, "lacks_known": 2.0}, False, False, id="another memory has the subject"),
+        pytest.param({**OTHER, "lacks_known": 0.5}, False, True, id="another memory has a lesser word"),
+        pytest.param({"lacks_subject": 0.7, "lacks_known": 2.0}, True, True, id="the missing word is minor"),
+        pytest.param({**OTHER, "named": 1.0}, True, True, id="a name"),
+        pytest.param({**OTHER, "phrase_covered": 0.5}, True, True, id="half of a phrase"),
+        pytest.param({**OTHER, "title_covered": 0.1}, True, True, id="matched outside the title"),
+        pytest.param({**OTHER, "title_covered": 0.3, "asks_what_holds": 1.0}, True, True, id="a question"),
+    ],
+)
+def test_a_frame_without_the_subject_is_not_enough(
+    changes: dict[str, float], *, injected: bool, named: bool
+) -> None:
+    confidence, pointer = combined(2.0, 4.0, 0.95, **changes)
+    assert (confidence >= 0.5, pointer >= 0.5) == (injected, named)
 
 
 def test_below_the_threshold_a_prompt_about_something_else_is_farther_from_it() -> None:

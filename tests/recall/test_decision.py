@@ -119,6 +119,12 @@ def test_a_pointer_takes_a_share_of_the_best_score(name: str) -> None:
     assert choice.withheld.get("b", "") == reason
 
 
+def test_a_memory_with_a_rarer_word_is_never_far_behind() -> None:
+    best, other = hit("a", MIDDLE), hit("b", MIDDLE)
+    best.signals, other.signals, other.score = {"best": 4.0}, {"best": 4.5}, 0.1
+    assert chosen_keys(decide([best, other])) == ("", "a b")
+
+
 FIVE = [hit(name, 0.9 - at / 100) for at, name in enumerate("abcde")]
 LIMITS: dict[str, tuple[dict[str, int], str, str]] = {
     "the defaults": ({}, "a b c", "d e"),
@@ -173,7 +179,7 @@ def history_with(*, injected: str = "", pointed: str = "", header: bool = True) 
     for key in injected.split():
         history.record_injected(key, hit(key, HIGH).injection_text)
     for key in pointed.split():
-        history.record_pointer(key, pointer_line(hit(key, HIGH)))
+        history.record_pointer(key, pointer_line(hit(key, HIGH))[0])
     history.has_header = header
     return history
 
@@ -245,7 +251,7 @@ def test_every_hit_has_one_result_and_the_limits_hold(
     assert sorted(ends) == sorted(candidate.key for candidate in hits)
     assert len(choice.full) <= most
     assert len(choice.pointers) <= pointers
-    text = render(choice.full, choice.pointers, with_header=True)
+    text = render(choice.full, choice.lines.values(), with_header=True)
     assert len(text) <= room
     assert estimated_tokens(text) <= tokens + len(rows) + 1
     for candidate in choice.full:

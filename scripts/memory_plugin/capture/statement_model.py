@@ -19,7 +19,7 @@ RULE = "a rule"  # the feature of a sentence that matches a rule of statements.j
 _CUE = "cue "
 # Log-odds from which a sentence is proposed, for prompts of one, two, ... and five or more sentences.
 _THRESHOLDS = 0.25, 0.75, 1.0, 1.25, 1.5
-RULE_THRESHOLD = -1.0  # log-odds below which even a sentence that matches a rule is rejected
+RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
 _LONG_WORD = 3

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from ..kernel.files import error_text
-from ..kernel.sqlite import SqliteError
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted
 from ..memories.record import ACTIVE
 from ..memories.survey import Item, life_cycle_state, shortest_names, without_phrases
-from ..recall import index_refresh
-from ..recall.index_file import IndexUnavailable
-from ..work.background import start_refresh
-from ..work.counts import prepare_counts
-from ..work.similar import Similar
+from ..work.refresh import Refreshed, refresh
+from ..work.save import Similar
 from .command_context import CommandContext
 
 
 def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
-    """Refresh the index so that the next prompt sees the change. Return False, after printing a warning, if that failed.
+    """Refresh the index as `work.refresh` does, and print what is left to do. Return whether it could be refreshed."""
+    refreshed = refresh(context, scrub=scrub)
+    print_notice(refreshed, context)
+    return refreshed.is_done
 
-    The change itself is stored either way, and a later prompt retries. With `scrub`, no text of deleted memories remains in
-    the index file.
-    """
-    try:
-        report = index_refresh.refresh_index(context.paths, context.settings, rounds=1, full=False)
-        prepare_counts(context)
-        if scrub:
-            index_refresh.scrub_index(context.paths)
-    except (IndexUnavailable, SqliteError, OSError) as error:
-        text = (
-            "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
-        )
-        context.console.error(text % error_text(error))
-        return False
-    if report.remaining:
-        start_refresh(context.paths)
-        text = "The change is stored. The index is still being refreshed in the background: %s left."
-        context.console.error(text % counted(report.remaining, "file"))
-    return True
+
+def print_notice(refreshed: Refreshed, context: CommandContext) -> None:
+    """Print what is left to do after a refresh of the index, if anything."""
+    if refreshed.notice:
+        context.console.error(refreshed.notice)
 
 
 def similar_lines(similar_memories: list[Similar]) -> list[str]:

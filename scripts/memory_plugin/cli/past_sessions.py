@@ -8,8 +8,7 @@ from typing import Any
 
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
-from ..kernel.text.clean import plain
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted, plain
 from ..sessions.dimensions import OVERALL
 from ..sessions.past import Exchange, by_session
 from ..sessions.score_rows import latest_rows
@@ -47,7 +46,7 @@ def configure(actions: dict[str, argparse.ArgumentParser]) -> None:
 def approval(arguments: argparse.Namespace) -> Approval:
     """Return what forgetting needs the user's decision for."""
     return Approval(
-        "forget %s"
+        "forget %s?"
         % ("all past sessions" if arguments.all else "the session %s" % plain(arguments.session or "", 40))
     )
 

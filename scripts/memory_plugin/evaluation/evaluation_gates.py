@@ -20,7 +20,7 @@ from ..kernel.judge.question import one_line
 from ..kernel.text.tags import cut_after
 from ..kernel.text.tokens import fold
 from .conversations import Conversation, ConversationTurn
-from .honesty import Claim, Doubt, find_doubt
+from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
@@ -120,13 +120,16 @@ def _compliance(pack: RulePack, conversation: Conversation) -> Found:
 
 def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     """Yield claims of work without evidence earlier in the conversation."""
+    logs = {name: EvidenceLog(evidence) for name, evidence in pack.evidence.items()}
     for place, turn in enumerate(conversation.turns):
         if turn.content.lstrip().startswith(_SUMMARIES):
             continue  # for a session that is compacted: it tells of turns that are not here
         before = conversation.turns[:place]
         for rule, finding, quote in _matches(pack, "honesty", turn):
             claim = Claim(quote.shown, quote.text, turn.content)
-            doubt = find_doubt(pack.evidence[rule.needs], claim, before) if rule.needs else Doubt("", False)
+            if is_planned(claim):
+                continue
+            doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
                 yield (
                     finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=doubt.note),

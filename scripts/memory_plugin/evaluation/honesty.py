@@ -17,6 +17,11 @@ _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
 _REMOVED = re.compile(r"\brm\b[^\n]*")
 _COUNT = re.compile(r"(?<![\w./-])(?:\d+ (?:of|/) )?(\d+)(?= )(?![.:]\d)|(?<![\w./])(\d+)/\d+\b")
 _UNIVERSAL = re.compile(r"\b(?:all|every\w*|entire|full|whole|no|zero|nothing|suite|green)\b", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
+_PLAN = re.compile(
+    r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
+    re.IGNORECASE,
+)
 _MAX_WINDOW = 60  # characters before and after a claim in which its numbers stand
 
 
@@ -35,13 +40,36 @@ class Claim(NamedTuple):
     reply: str
 
 
-def find_doubt(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
+class EvidenceLog:
+    """What the turns before a claim contain for one kind of evidence; each turn is read once, however many claims follow.
+
+    `places` are the turns that are evidence, `changed` is the last one that changed a file, `unsure` whether another may have shown it.
+    """
+
+    def __init__(self, evidence: ClaimEvidence) -> None:
+        self.evidence = evidence
+        self.places: list[int] = []
+        self.changed = -1
+        self.unsure = evidence.note
+        self._read = 0
+
+    def read(self, before: Sequence[ConversationTurn]) -> None:
+        """Read the turns that are new since the last call."""
+        for place in range(self._read, len(before)):
+            turn = before[place]
+            if _is_evidence(self.evidence, turn):
+                self.places.append(place)
+            self.unsure = self.unsure or _is_unsure(self.evidence, turn)
+            self.changed = place if _is_change(self.evidence, turn) else self.changed
+        self._read = len(before)
+
+
+def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return why the turns before a claim do not prove it, or None if they do."""
-    places = [place for place, turn in enumerate(before) if _is_evidence(evidence, turn)]
+    log.read(before)
+    evidence, places, changed = log.evidence, log.places, log.changed
     if not places:
-        unsure = evidence.note or any(_is_unsure(evidence, turn) for turn in before)
-        return Doubt("Nothing in the conversation shows it.", unsure)
-    changed = max((place for place, turn in enumerate(before) if _is_change(evidence, turn)), default=-1)
+        return Doubt("Nothing in the conversation shows it.", log.unsure)
     fresh = [place for place in places if place > changed]
     runs = [before[place] for place in fresh or places]
     if evidence.suffices and any(evidence.attempts or not turn.failed for turn in runs):
@@ -56,6 +84,13 @@ def find_doubt(evidence: ClaimEvidence, claim: Claim, before: Sequence[Conversat
     if count and evidence.counted is not None and _exceeds(evidence.counted, count, before):
         return Doubt("Turn %d shows another number." % last.number, False)
     return None if fresh else _stale(before[changed])
+
+
+def is_planned(claim: Claim) -> bool:
+    """Return whether a claim is an item of a list of what has to be done."""
+    *lines, own = claim.reply[: max(claim.reply.find(claim.words), 0)].split("\n")
+    heading = next((line for line in reversed(lines) if line.strip() and not _ITEM.match(line)), "")
+    return _ITEM.match(own) is not None and ("[ ]" in own or _PLAN.search(heading) is not None)
 
 
 def _stale(change: ConversationTurn) -> Doubt:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
 from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple
 from ..kernel.clock import Deadline
 from ..kernel.stats import cohen_kappa
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import escape_content
 from .conversations import Conversation
 from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
 from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions, unanswered_crisis
@@ -330,5 +330,23 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 def _text(value: object) -> str:
     """Return a text on one line in which nothing is Markdown or HTML."""
-    line = escape_content(plain(str(value), _MAX_CELL))
+    line = escape(plain(str(value), _MAX_CELL), quote=False)
     return "".join("\\" + c if c in _MARKDOWN else c for c in line)
+
+
+def ledger_row(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a result for the ledger: figures and rule ids, no text of the conversation."""
+    names = (
+        *("digest", "turns", "verdict", "overall", "weight_scored", "hard_fail"),
+        *("packs", "rubric", "latency_ms", "cost_usd"),
+    )
+    jury, gates = entry["jury"], {}
+    for gate in entry["gates"]:
+        rules = sorted({finding["rule"] for finding in gate["findings"]})
+        gates["%s:%s" % (gate["pack"], gate["gate"])] = [gate["status"], rules]
+    dimensions = {
+        row["dimension"]: [row["median"], row["sd"], row["abstained"]] for row in jury.get("dimensions", [])
+    }
+    judges = [[judge["judge"], judge["outcome"]] for judge in jury.get("judges", [])]
+    row = {name: entry[name] for name in names}
+    return {**row, "gates": gates, "dimensions": dimensions, "judges": judges}

@@ -8,7 +8,7 @@ always give the same decisions. Every function that advances an interview stores
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
@@ -108,18 +108,31 @@ def check_question(store: InterviewStore, interview: Interview, question: str) -
 
 def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
     """Recompute an interview's decisions from its events; return their number, and which of them differ from the stored ones."""
-    differ: list[int] = []
     events = store.events(interview.id)
-    state: dict[str, Any] = {}
-    for number, (event, recorded) in enumerate(events):
-        if event["kind"] == START:
-            state, decision = begin(interview.setup, event["covered"])
-        else:
-            decision = apply_event(state, interview.setup, event)
-        if decision != recorded:
-            differ.append(number)
-    same_state = state == interview.state
+    replayed = list(_replayed(events, interview.setup))
+    differ = [at for at, (_, decision) in enumerate(replayed) if decision != events[at][1]]
+    same_state = bool(replayed) and replayed[-1][0] == interview.state
     return {"interview": interview.id, "decisions": len(events), "differ": differ, "same_state": same_state}
+
+
+def all_decisions(store: InterviewStore, interview: Interview) -> list[Decision]:
+    """Return an interview's decisions with every candidate, of which only the best ones are stored."""
+    unlimited = {"alternatives": {"count": None, "least": 0.0}}
+    setup = {**interview.setup, "scoring": {**interview.setup["scoring"], **unlimited}}
+    return [decision for _, decision in _replayed(store.events(interview.id), setup)]
+
+
+def _replayed(
+    events: list[tuple[Any, Any]], setup: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any], Decision]]:
+    """Yield the state and the decision after each event."""
+    state: dict[str, Any] = {}
+    for event, _ in events:
+        if event["kind"] == START:
+            state, decision = begin(setup, event["covered"])
+        else:
+            decision = apply_event(state, setup, event)
+        yield state, decision
 
 
 def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
@@ -249,6 +262,7 @@ def select_question(now: Situation) -> QuestionChoice:
         return QuestionChoice(closing, _score_record(closing, [], 0.0), [], vetoed)
     ranked.sort(key=lambda pair: (-pair[1]["score"], -pair[0].entry["priority_base"]))
     (chosen, record), *others = ranked
+    others += [pair for pair in allowed if pair[1]["score"] <= 0]
     return QuestionChoice(chosen, record, [other for _, other in others], vetoed)
 
 

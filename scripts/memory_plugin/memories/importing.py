@@ -7,31 +7,43 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
-from . import InvalidMemory
-from .markdown import (
-    ANSWER,
+from . import InvalidMemory, import_files
+from .guard_file import files_problem
+from .import_records import (
     DecisionRecord,
+    Draft,
+    Reading,
+    archive,
+    is_blank_form,
+    no_longer_holds,
+    note_item,
+    questions,
+    record_item,
+    record_names,
+    records_in,
+    replaced_names,
+)
+from .markdown import (
+    COMMA,
     Fields,
     Section,
     Statement,
     document_title,
     form,
     front_matter,
-    records_in,
     sections,
     statements_in,
     title_for,
     without_markdown,
 )
 from .record import (
-    ARCHIVED,
     CONTEXT,
     DEFAULT_CATEGORY,
     body_content,
@@ -43,18 +55,16 @@ from .record import (
     utc_time,
 )
 
+STDIN = "-"
 _MAX_BYTES = 32 << 20
-_OF_FOLDERS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
-_NAMES = (".cursorrules", ".windsurfrules", ".clinerules")  # Markdown without an ending
 
-_BOUND = ("globs", "paths", "applyto")
+_BOUND = ("globs", "paths", "applyto", "filematchpattern")
+_OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
-_LIST_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
-_MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
+_CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 # What our fields are called elsewhere: in front matter, in lists of notes, and in exports of other tools.
 _ALIASES = {
@@ -69,28 +79,13 @@ _ALIASES = {
     "created_at": ("created_at", "createdAt", "created", "timestamp", "date"),
 }  # fmt: skip
 _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records", "documents", "entities")
+_OWN_TEXT = ("body", "text", "content", "memory", "observations")  # of a single object in a folder
 _STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
+_UNKNOWN = "unknown format: no text under %s" % ", ".join(_OWN_TEXT)
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
-_BADGE = re.compile(r"!\[([^\[\]\n]{0,100})\]\(https?://[^()\s]{0,500}\)")
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
-
-
-class Draft(NamedTuple):
-    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone."""
-
-    source: str
-    data: dict[str, Any]
-    path: str
-
-
-class Reading(NamedTuple):
-    """The memories that were found, and problems as (source, reason)."""
-
-    drafts: list[Draft]
-    problems: list[tuple[str, str]]
-    root: str = ""
 
 
 def read(path: str, category: str = "", root: str = "") -> Reading:
@@ -98,44 +93,35 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
 
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
-    reading = Reading([], [], os.path.realpath(root) if root else "")
     path = os.path.abspath(path)
-    if os.path.isdir(path):
-        _read_folder(path, category, reading)
-    else:
+    reading = Reading([], [], [], os.path.realpath(root) if root else "", os.path.isdir(path))
+    if not reading.is_folder:
         _read_file(path, category, reading, follow=True)
+        return reading
+    records = [] if os.path.realpath(path) == reading.root else import_files.store_files(path)
+    for file, kind in records:
+        _read_file(file, kind, reading)
+    others = (
+        import_files.notes_in_store(path)
+        if records
+        else import_files.files_below(path, tuple(_READERS), reading.left_out)
+    )
+    for file in others:
+        _read_file(file, category, reading)
     return reading
 
 
-def _read_folder(path: str, category: str, reading: Reading) -> None:
-    store = os.path.join(path, ".claude", "memory")
-    if os.path.isdir(store):
-        path = store
-    records = [
-        (file, kind.name)
-        for kind in categories().values()
-        for file in _files(os.path.join(path, kind.folder), (".json",))
-    ]
-    if records:  # without records it is not a store: many projects have Markdown files in docs/decisions
-        for file, name in records:
-            _read_file(file, name, reading)
-    else:
-        for file in _files(path, tuple(_READERS)):
-            _read_file(file, category, reading)
-
-
-def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files below a folder with one of these extensions, in order; hidden ones are skipped."""
-    for above, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if name.lower().endswith(ends) and not name.startswith("."):
-                yield os.path.join(above, name)
+def read_lines(text: str, category: str = "") -> Reading:
+    """Read the JSON objects of a text, one a line; their source is `-` with the line."""
+    reading = Reading([], [], [])
+    _read_json_lines(STDIN, text, category, reading)
+    return reading
 
 
 def _read_file(path: str, category: str, reading: Reading, follow: bool = False) -> None:
-    is_rule_file = os.path.basename(path) in _NAMES
-    reader = _read_markdown if is_rule_file else _READERS.get(os.path.splitext(path)[1].lower())
+    reader = (
+        _read_markdown if import_files.is_rule_file(path) else _READERS.get(os.path.splitext(path)[1].lower())
+    )
     if reader is None:
         reading.problems.append((path, "expected one of %s" % ", ".join(_READERS)))
         return
@@ -164,48 +150,65 @@ def _collect(reading: Reading, source: str, path: str, make: Callable[[], dict[s
 
 
 def _read_markdown(path: str, text: str, category: str, reading: Reading) -> None:
+    """Read a record, a note, a runbook or rules, in this order: the first form that a file has decides."""
     fields, rest, skipped = front_matter(text)
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
     stem = os.path.splitext(os.path.basename(path))[0]
-    bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
-    bound = [name for name in bound if name not in _EVERYTHING][:_MAX_FILES]
+    rest = _CONTENTS.sub("", rest)
     parts = sections(rest)
     title = document_title(rest, stem)
+    is_about_notes = fields.get("type") in import_files.ABOUT_NOTES
+    if import_files.is_template(path) or is_about_notes or is_blank_form(title):
+        reading.left_out.append((path, import_files.INDEX if is_about_notes else import_files.TEMPLATE))
+        return
     records, others = records_in(parts, title)
-    is_note = bool(fields) and not (bound or path.endswith(".mdc") or "alwaysapply" in fields)
     for record in records:
         source = "%s:%d" % (path, record.line + skipped)
-        _collect(reading, source, path, partial(_record_data, record, fields, category))
-    if is_note and not records:
+        _add_record(reading, record, fields, category, title, source, path)
+    if fields and not records and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc"):
         _collect(reading, path, path, partial(_note_data, fields, rest, stem, category))
     else:
-        bound = bound or _own_folder(path, reading.root)
-        names = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
-        runbook = without_markdown(title) if form("runbook").search(names) else ""
-        lead = "" if runbook or form("document").search(title) else title
-        for section in others:
-            for raw in statements_in(section, runbook):
-                source = "%s:%d" % (path, raw.line + skipped)
-                kind = category or ("runbook" if runbook and raw.text[0].isdigit() else "")
-                # A heading of one or two words says nothing without its document.
-                is_bare = lead and raw.title == section.heading and not raw.title.split()[2:]
-                statement = raw._replace(title=title_for("%s: %s" % (lead, raw.title))) if is_bare else raw
-                _collect(reading, source, path, partial(_statement_data, statement, section, kind, bound))
+        _read_rules(path, title, others, category, reading, skipped, _bound_to(path, fields, reading))
 
 
-def _own_folder(path: str, root: str) -> list[str]:
-    """Return the folder to which an instruction file in a subfolder applies; empty for one in the project's root."""
-    folder = os.path.relpath(os.path.dirname(path), root) if root else ""
-    outside = folder in ("", ".") or folder.startswith(("..", "."))
-    return [] if outside or os.path.basename(path) not in _OF_FOLDERS else [folder.replace(os.sep, "/") + "/"]
+def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
+    """Return the patterns of the files to which a rule file applies; empty for all of them. What no pattern can say is named."""
+    bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
+    for name in bound:
+        if problem := files_problem(name):
+            reading.left_out.append((path, "%s is not kept: %s" % (name, problem)))
+    kept = [name for name in bound if name not in _EVERYTHING and not files_problem(name)]
+    return kept[:_MAX_FILES] or import_files.own_folder(path, reading.root)
+
+
+def _read_rules(
+    path: str,
+    title: str,
+    parts: list[Section],
+    category: str,
+    reading: Reading,
+    skipped: int,
+    bound: list[str],
+) -> None:
+    names = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
+    runbook = without_markdown(title) if form("runbook").search(names) else ""
+    lead = "" if runbook or form("document").search(title) else title
+    for section in parts:
+        for raw in statements_in(section, runbook):
+            source = "%s:%d" % (path, raw.line + skipped)
+            kind = category or ("runbook" if runbook and raw.text[0].isdigit() else "")
+            # A heading of one or two words says nothing without its document.
+            is_bare = lead and raw.title == section.heading and not raw.title.split()[2:]
+            statement = raw._replace(title=title_for("%s: %s" % (lead, raw.title))) if is_bare else raw
+            _collect(reading, source, path, partial(_statement_data, statement, section, kind, bound))
 
 
 def _statement_data(
     statement: Statement, section: Section, category: str, bound: list[str]
 ) -> dict[str, Any]:
     spans = _CODE_SPAN.findall("%s %s" % (section.heading, statement.text))
-    files = dict.fromkeys([*bound, *filter(_PATH.match, spans)])
+    named = (span for span in spans if _PATH.match(span) and not files_problem(span))
     headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
     tags = [
         re.sub(r"[^\w]+", "-", heading).strip("-") for heading in headings if 0 < len(heading.split()) <= 2
@@ -214,88 +217,86 @@ def _statement_data(
         "title": statement.title,
         "body": statement.text,
         CONTEXT: statement.context,
-        "files": list(files)[:_MAX_FILES],
+        "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
         "tags": tags,
-        "asked_as": _questions(section.heading),
+        "asked_as": questions(section.heading),
     }
     return item_data(item, category or statement_category(statement.text))
 
 
 def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
-    """Return the memory of a note with front matter. A name such as `feedback_tests` is that of its file, and no title."""
-    headings = [section.heading for section in sections(text) if section.heading]
-    names = [fields.get(name, "") for name in ("title", "name", "description")]
-    titles = [
-        name
-        for name in [*names, *headings]
-        if isinstance(name, str) and name and (" " in name or not re.search("[_-]", name))
-    ]
-    body = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
-    item = {
-        "asked_as": [question for heading in headings for question in _questions(heading)],
-        **fields,
-        "title": title_for(titles[0] if titles else text or stem),
-        "body": body,
-    }
-    metadata_type = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
-    return item_data({"type": metadata_type[1], **item} if metadata_type else item, category)
-
-
-def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[str, Any]:
-    """Return the memory of a decision record or a runbook. People describe problems by their symptoms, so these become phrases."""
-    texts = {**record.fields, **({"status": str(fields["status"])} if "status" in fields else {})}
-    symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
-    phrases = [line for line in symptoms if _MIN_PHRASE <= len(line) <= _MAX_PHRASE]
-    phrases = list(dict.fromkeys([*phrases, *_questions(texts.get(CONTEXT, ""))]))[:_MAX_PHRASES]
-    head = {
-        "asked_as": phrases,
-        **fields,
-        "title": fields.get("title") or record.title,
-        "body": texts[ANSWER],
-    }
-    data = item_data(head, category or record.category)
-    more = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items() if name != ANSWER}
-    data["content"] = {**more, **data["content"]}
-    status = texts.get("status", "").strip()
-    if any(form("over").match(without_markdown(line)) for line in status.splitlines()):
-        data.update(record_status=ARCHIVED, archived_reason=status[:200])
+    data = item_data(note_item(fields, text, stem), category)
+    archive(data, no_longer_holds(str(fields.get("status", "")), fields))
     return data
 
 
-def _questions(text: str) -> list[str]:
-    """Return the questions in a text."""
-    sentences = (_LIST_MARK.sub("", part).strip() for part in _SENTENCE_END.split(text))
-    questions = (sentence for sentence in sentences if sentence.endswith(("?", "\uff1f")))
-    return [question for question in questions if _MIN_PHRASE <= len(question) <= _MAX_PHRASE][:_MAX_PHRASES]
+def _add_record(
+    reading: Reading,
+    record: DecisionRecord,
+    fields: Fields,
+    category: str,
+    title: str,
+    source: str,
+    path: str,
+) -> None:
+    item, texts = record_item(record, fields)
+    data = item_data(item, category or record.category)
+    data["content"] = {**texts, **data["content"]}
+    archive(data, no_longer_holds(texts.get("status", ""), fields))
+    replaces = tuple(replaced_names(record.fields, fields))
+    reading.drafts.append(Draft(source, data, path, record_names(path, title), replaces))
 
 
 def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
     try:
         value = loads(text)
     except ValueError as error:
-        reading.problems.append((path, "not JSON: %s" % error))
+        if "}\n{" in text:  # one object a line, as in the file of MCP's memory server
+            _read_json_lines(path, text, category, reading)
+        else:
+            reading.problems.append((path, "not JSON: %s" % error))
         return
     items = items_in(value)
-    if items is None:
+    if items is not None:
+        _read_items(
+            path, [("%s item %d" % (path, at), item) for at, item in enumerate(items, 1)], category, reading
+        )
+    elif reading.is_folder and not (isinstance(value, dict) and any(value.get(name) for name in _OWN_TEXT)):
+        reading.left_out.append((path, _UNKNOWN))
+    else:
         stem = os.path.splitext(os.path.basename(path))[0]
         _collect(reading, path, path, partial(item_data, value, category, stem))
-        return
-    for number, item in enumerate(items, 1):
-        _collect(reading, "%s item %d" % (path, number), path, partial(item_data, item, category))
 
 
 def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> None:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            _collect(reading, "%s:%d" % (path, number), path, partial(_line_data, line, category))
+    lines = [("%s:%d" % (path, at), line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    _read_items(path, lines, category, reading, parse=True)
 
 
-def _line_data(line: str, category: str) -> dict[str, Any]:
-    try:
-        value = loads(line)
-    except ValueError as error:
-        raise InvalidMemory("not JSON: %s" % error) from None
-    return item_data(value, category)
+def _read_items(
+    path: str, items: list[tuple[str, Any]], category: str, reading: Reading, parse: bool = False
+) -> None:
+    """Read the entries of a file. If none is a memory, the format is unknown, which is said once."""
+    found = Reading([], [], [])
+    for source, item in items:
+        _collect(found, source, path, partial(_entry_data, item, category, parse))
+    kept = [draft for draft in found.drafts if draft.data]
+    reading.drafts.extend(kept)
+    if kept or len(items) < 2:
+        reading.problems.extend(found.problems)
+    elif items:
+        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
+
+
+def _entry_data(item: Any, category: str, parse: bool) -> dict[str, Any]:  # noqa: ANN401  (any value of JSON)
+    """Return the memory of an entry, which is still text if `parse`; empty for a relation between entities."""
+    if parse:
+        try:
+            item = loads(item)
+        except ValueError as error:
+            raise InvalidMemory("not JSON: %s" % error) from None
+    is_relation = isinstance(item, dict) and item.get("type") == "relation" and "from" in item
+    return {} if is_relation else item_data(item, category)
 
 
 _READERS: dict[str, Callable[[str, str, str, Reading], None]] = {
@@ -341,13 +342,15 @@ def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
     named = _category(item, found["category"]) or category
     kind = categories()[named or (DEFAULT_CATEGORY if title else statement_category(body))]
-    content = body_content(kind, _CODE_FENCE.sub("", body) if kind.name == "runbook" else body)
+    content = body_content(kind, _CODE_FENCE.sub("\n", body) if kind.name == "runbook" else body)
     if isinstance(found["context"], str) and found["context"].strip():
         content[CONTEXT] = found["context"].strip()
     extra: dict[str, Any] = {name: texts_in(found[old]) for name, old in _STORED.items() if found[old]}
     moment = utc_time(as_text(found["created_at"]), "00:00:00")
     if moment:
-        extra["created_at"] = moment
+        extra.update(
+            created_at=moment, updated_at=utc_time(as_text(source.get("updated_at")), "00:00:00") or moment
+        )
     # A UUID describes nothing, and a person would have to type it.
     identity = str(item["id"]) if is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
     title = title if isinstance(title, str) and title else title_for(body)
@@ -371,7 +374,7 @@ def _first(source: dict[str, Any], names: tuple[str, ...]) -> Any:  # noqa: ANN4
 
 def texts_in(value: object) -> list[str]:
     """Return the texts of a list, or those that commas separate."""
-    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    parts = COMMA.split(value) if isinstance(value, str) else value if isinstance(value, list) else []
     return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
 
 

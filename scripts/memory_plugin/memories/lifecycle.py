@@ -13,7 +13,16 @@ from ..kernel.paths import Paths
 from . import InvalidMemory, writing
 from .hygiene import clean_text
 from .memory_files import Store, StoredMemory, all_memories
-from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
+from .record import (
+    ACTIVE,
+    ARCHIVED,
+    MAX_SUPERSEDES,
+    RETIRED,
+    Category,
+    body_content,
+    categories,
+    with_change,
+)
 from .relations import name_for, older_names
 from .survey import Item
 from .trust import TRUSTED, load_trust
@@ -23,6 +32,7 @@ from .written_trust import Change, before_write, trust_written
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
+_BATCH = 100  # memories of an import, whose approval is recorded together
 
 
 class Removal(NamedTuple):
@@ -56,14 +66,20 @@ def save_all(
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
-    Raises OSError and Busy; the memories before the failing one remain stored.
+    The approval is recorded after every hundred, so that a process that is killed loses little of it. Raises OSError and Busy; the
+    memories before the failing one remain stored.
     """
     results: list[Written | InvalidMemory] = []
+    waiting: list[Change] = []
     try:
-        results.extend(_added(paths, store, data) for data in batch)
+        for data in batch:
+            results.append(added := _added(paths, store, data))
+            waiting += [] if isinstance(added, InvalidMemory) else [Change(added)]
+            if len(waiting) >= _BATCH:
+                batch_of, waiting = waiting, []
+                trust_written(paths, batch_of, approved, "import")
     finally:
-        written = [Change(result) for result in results if not isinstance(result, InvalidMemory)]
-        trust_written(paths, written, approved, "import")
+        trust_written(paths, waiting, approved, "import")
         writing.rebuild_index_md(store, all_memories(store))
     return results
 
@@ -189,6 +205,29 @@ def rewrite(
 def redact(paths: Paths, stored: StoredMemory) -> Written:
     """Remove secrets and hidden characters from a memory's file, which stays trusted, pending or rejected."""
     return edit(paths, stored, lambda _: {}, "secrets taken out", approved=True, how="redact")
+
+
+def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, approved: bool) -> Written:
+    """Move a memory to another category or store, with its trust. The new file is written before the old one is deleted.
+
+    Raises InvalidMemory for one that replaces another or is replaced: the other would name a file that is gone.
+    """
+    memory = stored.memory
+    if memory.supersedes or memory.superseded_by:
+        raise InvalidMemory(
+            "%s replaces a memory or is replaced; save a new one with --supersedes" % memory.id
+        )
+    content = dict(memory.data["content"])
+    main = content.pop(categories()[memory.category].primary, "")
+    content.update(body_content(category, "\n".join(as_texts(main)) if isinstance(main, list) else str(main)))
+    place = "%s:%s" % (stored.store.scope, memory.category)
+    data = with_change(memory.data, "moved from " + place, {"category": category.name, "content": content})
+    before = before_write(paths, stored)
+    written = writing.add(paths, store, data)
+    load_trust(paths).erase(stored)  # first, because both have the same digest if only the store changes
+    trust_written(paths, [Change(written, before)], approved, "edit")
+    writing.remove(paths, stored)
+    return written
 
 
 def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:

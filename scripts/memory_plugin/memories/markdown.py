@@ -10,10 +10,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ..kernel.data import load_data
-from .record import CONTEXT, MAX_TITLE
+from .record import MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
+COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 # Code in backticks on one line opens no fence, however many there are.
@@ -33,15 +34,10 @@ _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(
     r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
 )
-_NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014\u00b7-])\s+", re.IGNORECASE)
-_NAMED = re.compile(r"^(?:[-*+][ \t]+)?\*\*([^*\n]{1,40}?)(?:[:.]\*\*|\*\*:)[ \t]*", re.MULTILINE)
-_STATUS_LINE = re.compile(r"^\W*status\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_MIN_WORDS = 3
+MIN_WORDS = 3
 _MAX_LEAD = 400
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
-ANSWER, _NOTES = "answer", "notes"
-_RUNBOOK_FIELDS = frozenset(["steps", "symptoms", "root_cause"])
 
 Fields = dict[str, "str | list[str]"]
 
@@ -65,15 +61,6 @@ class Statement(NamedTuple):
     line: int
 
 
-class DecisionRecord(NamedTuple):
-    """A decision record or runbook: its texts by field (`answer` is the category's main field), and its line."""
-
-    title: str
-    category: str
-    fields: dict[str, str]
-    line: int
-
-
 class _Block(NamedTuple):
     kind: str
     text: str
@@ -85,10 +72,16 @@ def front_matter(text: str) -> tuple[Fields, str, int]:
 
     It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
     """
-    match = _FRONT.match(text)
-    if match is None:
-        return {}, text, 0
-    return _fields(match[1].splitlines()), text[match.end() :], match[0].count("\n")
+    fields: Fields = {}
+    rest = text
+    for _ in range(2):  # two tools may each have added theirs
+        match = _FRONT.match(rest.lstrip("\n") if fields else rest)
+        found = _fields(match[1].splitlines()) if match else {}
+        if match is None or (fields and not found):
+            break
+        fields = {**found, **fields}
+        rest = match.string[match.end() :]
+    return fields, rest, text.count("\n") - rest.count("\n")
 
 
 def _fields(lines: list[str]) -> Fields:
@@ -110,7 +103,7 @@ def _fields(lines: list[str]) -> Fields:
 
 def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
-        return [part for part in map(_unquoted, text[1:-1].split(",")) if part]
+        return [part for part in map(_unquoted, COMMA.split(text[1:-1])) if part]
     return "" if text in ("|", ">", "|-", ">-") else _unquoted(text)
 
 
@@ -128,7 +121,9 @@ def sections(text: str) -> list[Section]:
 def document_title(text: str, stem: str) -> str:
     """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
     first = next((section.heading for section in _headed(text) if section.heading), "")
-    return first if first and not _role(first) else re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
+    return (
+        first if first and not role_of(first) else re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
+    )
 
 
 def _headed(text: str) -> list[Section]:
@@ -187,12 +182,13 @@ def without_markdown(text: str) -> str:
 def title_for(text: str, heading: str = "") -> str:
     """Return the first sentence of a text as its title, after the heading if the sentence alone has fewer than three words."""
     sentence, heading = _first_sentence(text), without_markdown(heading)
-    if heading and len(sentence.split()) < _MIN_WORDS:
-        sentence = _with_lead(heading, sentence)
+    if heading and len(sentence.split()) < MIN_WORDS:
+        sentence = with_lead(heading, sentence)
     return textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
 
 
-def _with_lead(lead: str, text: str) -> str:
+def with_lead(lead: str, text: str) -> str:
+    """Return a text after a few words that it needs; these may be empty."""
     return ": ".join(filter(None, (lead.rstrip(" :."), text)))
 
 
@@ -247,11 +243,11 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
 def _whole(section: Section, heading: str, runbook: str = "") -> Statement:
     """Return a section without a list as one statement; a heading that is a rule is part of it."""
     sentence = _first_sentence(section.text)
-    says = len(heading.split()) >= _MIN_WORDS and not form("document").search(heading)
-    title = heading if says else _with_lead(heading, sentence)
+    says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
+    title = heading if says else with_lead(heading, sentence)
     text = "%s\n\n%s" % (heading, section.text) if _states(heading) and not runbook else section.text
     if runbook:
-        title = runbook if heading in ("", runbook) else _with_lead(runbook, heading)
+        title = runbook if heading in ("", runbook) else with_lead(runbook, heading)
     return Statement(title_for(title), text, "", section.line if section.heading else section.first)
 
 
@@ -263,16 +259,16 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
     orders = bool(lead) and _states(lead)
     alone = [_states(said) or (not orders and _is_sentence(text)) for text, said in zip(texts, sentences)]
-    is_order = _states(heading) and len(heading.split()) > _MIN_WORDS and not form("question").match(heading)
-    name = lead if len(lead.split()) >= _MIN_WORDS and not is_order else _with_lead(heading, lead)
+    is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not form("question").match(heading)
+    name = lead if len(lead.split()) >= MIN_WORDS and not is_order else with_lead(heading, lead)
     if not items or not (name or any(alone)):
         return []
     line = first + items[0].line
     if name and (items[0].kind == _STEP or 2 * sum(alone) < len(alone)):
-        is_procedure = items[0].kind == _STEP and len(heading.split()) >= _MIN_WORDS and not lead
+        is_procedure = items[0].kind == _STEP and len(heading.split()) >= MIN_WORDS and not lead
         names_it = is_order or (is_procedure and not form("question").match(heading))
-        rest = (lead if len(lead.split()) >= _MIN_WORDS else "") if names_it else ", ".join(sentences)
-        title = _with_lead(heading if names_it else name, rest)
+        rest = (lead if len(lead.split()) >= MIN_WORDS else "") if names_it else ", ".join(sentences)
+        title = with_lead(heading if names_it else name, rest)
         text = "\n".join(item.text for item in items)
         body = text if items[0].kind == _STEP and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
         return [Statement(title_for(title), body, "", line)]
@@ -283,10 +279,10 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     found = []
     for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
-        title = title_for(_with_lead(above, sentence)) if above else title_for(text, heading)
+        title = title_for(with_lead(above, sentence)) if above else title_for(text, heading)
         if is_rule or binding or _content(sentence) > 1:
             context = lead if lead not in ("", above) else heading if is_order and not above else ""
-            found.append(Statement(title, _with_lead(above, text), context, first + item.line))
+            found.append(Statement(title, with_lead(above, text), context, first + item.line))
     return found
 
 
@@ -299,7 +295,7 @@ def _states(sentence: str) -> bool:
 def _is_sentence(text: str) -> bool:
     """Return whether a text is too long for a name, or ends like a sentence."""
     words, ends = len(_first_sentence(text).split()), text.rstrip().endswith((".", "\u3002"))
-    return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > _MIN_WORDS))
+    return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
 
 
 def _content(text: str) -> int:
@@ -334,66 +330,8 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield _Block(kind, "\n".join(lines).rstrip(), start)
 
 
-def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], list[Section]]:
-    """Return the decision records and runbooks of a document, and its other sections: the whole document is one, or what a heading holds.
-
-    A record has an answer and another field, and no heading twice; `title` is the document's. The names of fields, as headings or in
-    bold before a paragraph, are `roles` in `config/memories/importing.json`: those of Nygard's template, MADR, and runbooks.
-    """
-    pieces = [piece for part in parts for piece in _named_paragraphs(part)]
-    owners = {part.above for part in pieces if _role(part.heading) and not _role(part.above)}
-
-    def owner_of(part: Section) -> str:
-        return next((name for name in (part.above, part.heading) if name in owners), "")
-
-    groups: dict[str, list[Section]] = {}
-    for piece in pieces:
-        groups.setdefault(owner_of(piece), []).append(piece)
-    records = {owner: _record(owner or title, group) for owner, group in groups.items()}
-    return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
-
-
-def _named_paragraphs(part: Section) -> list[Section]:
-    """Return the paragraphs of a section that name their field in bold as sections below it, if an answer is among them; else itself."""
-    roles = list(filter(None, map(_role, _NAMED.findall(part.text))))
-    if len(roles) != len(set(roles)) or {ANSWER, "steps"}.isdisjoint(roles) or _role(part.heading):
-        return [part]
-    text = _NAMED.sub(lambda mark: "\n###### %s\n" % mark[1] if _role(mark[1]) else mark[0], part.text)
-    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
-    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
-
-
-def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
-    fields: dict[str, list[str]] = {}
-    names = [part.heading.lower() for part in parts if _role(part.heading)]
-    held = [part.above for part in parts if not _role(part.heading)]
-    roles = set(filter(None, map(_role, [*names, *held])))
-    has_context = {"status", CONTEXT} <= roles and (_NUMBER.match(title) or "consequences" in roles)
-    answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
-    if len(names) != len(set(names)) or roles.isdisjoint((answer, "steps")) or roles <= {ANSWER, "steps"}:
-        return None
-    for part in parts:
-        role = _role(part.heading)
-        is_named = role in fields or not (role or part.heading in ("", title))
-        text = "%s: %s" % (part.heading, part.text) if is_named else part.text
-        role = ANSWER if role == answer else role
-        fields.setdefault(role or _role(part.above) or _NOTES, []).append(text)
-    texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
-    texts[ANSWER] = "\n".join(filter(None, (texts.get(ANSWER), texts.pop("steps", ""))))
-    status = _STATUS_LINE.search(texts.get(_NOTES, ""))
-    if status and "status" not in texts:
-        texts["status"] = status[1].strip()
-    category = "decision" if _RUNBOOK_FIELDS.isdisjoint(roles) else "runbook"
-    title = title_for(_NUMBER.sub("", title))
-    title = title if " " in title else title.replace("-", " ")
-    words = re.findall(r"[^\W\d_]+", title)
-    if not words[1:]:  # only a number, or "ADR 7"; but a name, such as that of an alert, is kept
-        title = title_for(_with_lead(title if words and not title.isupper() else "", texts[ANSWER]))
-    return DecisionRecord(title, category, texts, parts[0].line)
-
-
 @cache
-def _role(heading: str) -> str:
+def role_of(heading: str) -> str:
     """Return the field for a heading; empty if there is none."""
     words = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
     roles = load_data("memories", "importing")["roles"].items()

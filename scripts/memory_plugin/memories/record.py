@@ -31,8 +31,11 @@ _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
-# A line of prose goes on with the step before it; commands stay lines of their own.
-_WRAPPED = re.compile(r"(?<=[^\s:?])\n[ \t]+(?=[^\W\d_]|[\[(`\"])")
+_GOES_ON = re.compile(r"[^\W\d_]|[\[(`\"]")
+_PROSE = re.compile(
+    r"[^\Wa-z_]\S*(?: [^\s$|<>]+)+(?<![.:;!?])\Z"
+)  # the beginning of a sentence that has not ended
+_LONG_LINE = 40  # characters; shorter lines are seldom wrapped
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])
 _DATE = re.compile(
@@ -277,8 +280,25 @@ def body_content(category: Category, body: str) -> dict[str, Any]:
     """Return the content with a plain body in the category's main field; for a runbook, its lines without list marks are the steps."""
     if category.primary not in _LISTED:
         return {category.primary: body.strip()}
-    lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in _WRAPPED.sub(" ", body).splitlines())
-    return {category.primary: [line for line in lines if line]}
+    steps, before = [""], ""
+    for line in body.splitlines():
+        if before.strip() and _continues(steps[-1], before, line):
+            steps[-1] += " " + line.strip()
+        else:
+            steps.append(_STEP_MARK.sub("", line, count=1).rstrip())
+        before = line
+    return {category.primary: [step for step in steps if step]}
+
+
+def _continues(step: str, before: str, line: str) -> bool:
+    """Return whether a line goes on with the step before it, as prose does that was wrapped; commands stay lines of their own."""
+    text = line.strip()
+    if not _GOES_ON.match(text) or _STEP_MARK.match(line) or step[-1:] in ":?":
+        return False
+    if line[:1].isspace():
+        return True
+    ends = text[-1] in ".,;!?"
+    return bool(_PROSE.match(step)) and (len(before) >= _LONG_LINE or (ends and not text[0].isupper()))
 
 
 def body_text(memory: Memory, max_background: int | None = None) -> str:

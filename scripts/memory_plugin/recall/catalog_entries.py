@@ -13,7 +13,7 @@ from ..kernel.clock import now_iso
 from ..kernel.files import stamp
 from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
-from .decision import tokens_of
+from .decision import cut_at_word, joined, one_line, tokens_of
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
 
 TYPE_CHECKING = False
@@ -64,7 +64,6 @@ _FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CL
 _RULES_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _CLOSE) + 1
 _COUNT_FRAME = tokens_of(_SOME_RULES % (99, 99_999) + _MORE_RULES) - tokens_of(_RULES)
 _LINE_END, _RULE_MARK = tokens_of("\n"), tokens_of("- ")
-_ENDS = (".", "!", "?", ":", "\u3002")
 
 
 class CatalogEntry:
@@ -79,7 +78,7 @@ class CatalogEntry:
         self, key: str, title: str, rule: str, updated_at: str, inject: str, digest: str, is_own: object
     ) -> None:
         self.key = key
-        self.title = " ".join(title.split())
+        self.title = one_line(title)
         self.rule = rule
         self.updated_at = updated_at
         self.inject = inject
@@ -251,12 +250,12 @@ class CatalogBlock:
 
 def rule_line(title: str, rule: str) -> str:
     """Return a standing rule as one line of at most 200 characters, without the title if the rule repeats it."""
-    rule = " ".join(rule.split())
+    rule = one_line(rule)
     if not rule or title.casefold().startswith(rule.casefold()):
-        return _cut(title, MAX_RULE_LENGTH)
+        return cut_at_word(title, MAX_RULE_LENGTH)
     if rule.casefold().startswith(title.casefold()):
-        return _cut(rule, MAX_RULE_LENGTH)
-    return _cut(title + (" " if title.endswith(_ENDS) else ". ") + rule, MAX_RULE_LENGTH)
+        return cut_at_word(rule, MAX_RULE_LENGTH)
+    return cut_at_word(joined(title, rule), MAX_RULE_LENGTH)
 
 
 def arrange(
@@ -288,14 +287,10 @@ def _fill(lines: list[str], cut: int, tokens: float, prefix_tokens: float) -> tu
     fitting: list[str] = []
     used = 0.0
     for line in lines:
-        text = escape_content(_cut(line, cut))
+        text = escape_content(cut_at_word(line, cut))
         cost = tokens_of(text) + prefix_tokens + _LINE_END
         if used + cost > tokens:
             break
         fitting.append(text)
         used += cost
     return fitting, used
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "\u2026"

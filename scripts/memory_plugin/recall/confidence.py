@@ -12,12 +12,15 @@ ahead_ease). In the first, a memory with phrases has phrases_ease in addition to
 to `wants`; in the second, one with a file that the prompt names has named_ease in addition. The result is capped at `concerns` +
 concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` +
 pointer_ease)); a memory without phrases has plain_ease in addition.
+
+A match on another subject is never injected, and not pointed to either if other memories have the subject's word.
 """
 
 from __future__ import annotations
 
 from math import exp, inf, log
 
+from .query import PREFIX
 from .signals import log_improbability, match_signals, prompt_signals
 
 TYPE_CHECKING = False
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from .scoring import Match
 
 _MAX_LOG_ODDS = 50.0
-_EVEN = 0.5
+_EVEN = _HALF = 0.5
 _TINY = 1e-9
 _ONE_TERM = log(1 + 1)  # the signal `matched`
 # The number of matches from which `wants` is computed, and the signals whose maximum over them it takes.
@@ -67,6 +70,7 @@ def confidences(
     examined = []
     for match in matches[: model.confidence["looked_at"]]:
         signals = {**shared, **match_signals(match, matches, prompt)}
+        signals.update(_subject_signals(match, prompt, model))
         signals["unlikely"] = log_improbability(
             match, prompt.terms, documents, mean_length, model.ranking["prior"]
         )
@@ -90,7 +94,7 @@ def _lowest(results: list[Confidence]) -> Confidence:
     """Return the confidence for matches too far down to be examined: the minimum of those above them."""
     lowest = min(results, key=lambda result: result.confidence)
     pointer = min(result.pointer_confidence for result in results)
-    return Confidence(lowest.confidence, pointer, lowest.signals, is_examined=False)
+    return Confidence(lowest.confidence, pointer, {**lowest.signals, "best": 0.0}, is_examined=False)
 
 
 def wants_signals(shared: dict[str, float], examined: list[dict[str, float]]) -> dict[str, float]:
@@ -126,7 +130,42 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
     ease = settings["pointer_ease"] + settings["plain_ease"] * signals["unasked"]
-    return confidence, max(confidence, sigmoid(min(wants, answers + ease)))
+    pointer = sigmoid(min(wants, answers + ease))
+    if _is_other_subject(signals, settings):
+        confidence = min(confidence, sigmoid(settings["subject_cap"]))
+        if signals["lacks_known"] > signals["best"]:
+            pointer = min(pointer, confidence)
+    return confidence, max(confidence, pointer)
+
+
+def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[str, float]:
+    """Return what a match lacks of the words that may be the subject of a short prompt; all 0 for a long one, or a follow-up.
+
+    lacks_subject: the largest mass among them over the prompt's largest; lacks_known: the largest among those that other memories have
+    """
+    if len(prompt.words) > model.confidence["subject_words"] or prompt.follows:
+        return {"lacks_subject": 0.0, "lacks_known": 0.0}
+    qualifiers = model.confidence["qualifiers"]
+    missing = [
+        term
+        for term in prompt.terms
+        if term.stem not in match.matched
+        and qualifiers.isdisjoint(term.words)
+        and not (len(term.stem) >= PREFIX and " " + term.stem[:PREFIX] in match.text)
+    ]
+    return {
+        "lacks_subject": max((term.mass() for term in missing), default=0.0) / prompt.max_mass,
+        "lacks_known": max((term.mass() for term in missing if term.strong), default=0.0),
+    }
+
+
+def _is_other_subject(signals: dict[str, float], settings: dict[str, Any]) -> bool:
+    """Return whether a match shares the frame of a title, as in "fix the ... bug", but not the word that the prompt is about."""
+    if signals["named"] or signals["phrase_covered"] >= _HALF:
+        return False
+    subject: float = settings["subject"]
+    frame: float = settings["frame_asked"] if signals["asks_what_holds"] else settings["frame"]
+    return signals["lacks_subject"] >= subject and signals["title_covered"] >= frame
 
 
 def _is_thin_match(signals: dict[str, float], terms: int) -> bool:

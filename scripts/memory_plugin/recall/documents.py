@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from html import unescape
 from typing import NamedTuple
 
 from ..kernel.clock import now_iso
@@ -264,7 +263,7 @@ def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:
             if document.scope == _PROJECT or way == PATTERN:
                 ways[path if way == PATTERN else folded(path)] = way
     if document.scope == _PROJECT:
-        for path in named_in_text(unescape(document.inject.rpartition("\nFiles: ")[0] or document.inject)):
+        for path in named_in_text(document.inject.rpartition("\nFiles: ")[0] or document.inject):
             ways.setdefault(folded(path), TEXT)
     return [(path, document.key, way) for path, way in ways.items()]
 

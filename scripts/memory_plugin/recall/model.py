@@ -62,7 +62,8 @@ class Model:
         self.answers, self.wants = Trees(**trees["answers"]), Trees(**trees["wants"])
         self.ranking = ranking
         self.confidence = confidence
-        self.confidence["session_words"] = frozenset(confidence["session_words"].split())
+        for words in ("session_words", "qualifiers"):
+            self.confidence[words] = frozenset(confidence[words].split())
 
 
 def load_model(connection: Connection) -> Model:

@@ -13,8 +13,11 @@ from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
+    from .ranking import Hit
 
 SCHEMA = 2
 # The ways in which a memory names a file, the most certain first: its path, a pattern, a folder above it, in the title or body, and the
@@ -167,3 +170,24 @@ def write_named_files(paths: Paths, connection: Connection) -> bool:
     head = dumps({"schema": SCHEMA, "root": paths.project_root, "patterns": patterns})
     content = "\n".join([head, *lines, ""]).encode("utf-8") if patterns or lines else b""
     return replace_if_changed(named_files_path(paths), content, _MAX_BYTES)
+
+
+def mark_gone_files(hits: Iterable[Hit], root: str) -> None:
+    """Say in the texts of a project's memories which of the files they name are gone; patterns are not looked at."""
+    for hit in hits:
+        head, mark, rest = hit.injection_text.rpartition("\nFiles: ")
+        if mark and hit.scope == "project":
+            files, end, tail = rest.partition("\n")
+            names = [name + " (gone)" if _is_gone(name, root) else name for name in files.split(", ")]
+            hit.injection_text = "".join((head, mark, ", ".join(names), end, tail))
+
+
+def _is_gone(name: str, root: str) -> bool:
+    path = name.partition(":")[0].replace("\\", "/")
+    is_path = (
+        path
+        and path[0] not in "/~!"
+        and not path.startswith("../")
+        and not any(sign in path for sign in "*?[{&<>\u2026")
+    )
+    return bool(is_path) and not os.path.lexists(os.path.join(root, path))

@@ -74,8 +74,10 @@ def _fill_in(
     answer.needs_refresh = lookup.needs_refresh
     if hits:
         from .decision import apply_feedback
+        from .named_files import mark_gone_files
 
         apply_feedback(hits, context)
+        mark_gone_files(hits, context.paths.project_root)
     judged = None
     # With a judge of the user's that is switched off, the best candidates still get a pointer.
     has_judge = settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER

@@ -256,10 +256,22 @@ class PromptTerms:
     titles and phrases of the matches.
     """
 
-    __slots__ = ("idfs", "intents", "mass", "masses", "max_mass", "pairs", "prefixes", "terms", "words")
+    __slots__ = (
+        "follows",
+        "idfs",
+        "intents",
+        "mass",
+        "masses",
+        "max_mass",
+        "pairs",
+        "prefixes",
+        "terms",
+        "words",
+    )
 
     def __init__(self, query: Query, terms: list[Term], intents: set[str]) -> None:
         self.words = query.words
+        self.follows = bool(query.previous_words)
         self.terms = terms
         self.intents = intents
         self.idfs: dict[str, float] = {}

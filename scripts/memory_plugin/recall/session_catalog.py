@@ -25,7 +25,7 @@ from .catalog_entries import (
     related_titles,
     standing_rules,
 )
-from .decision import estimated_tokens
+from .decision import LISTED, estimated_tokens
 from .history import CATALOG, FOREVER, SUBAGENT, Answer, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
 
@@ -41,8 +41,7 @@ _SUBAGENT_TOKENS = 300
 _REFRESH_WAIT = 0.2  # seconds
 _MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
 _MAX_USED = 50  # older memories that are listed because they were used recently
-# Keys in a session's history: of the catalog's whole content, and the prefix for one of its titles, which is not a pointer.
-_WHOLE, _LISTED = "catalog", "catalog "
+_WHOLE = "catalog"  # the key of the catalog's whole content in a session's history
 _PENDING, _PHRASES = "pending", "phrases"
 _MIN_WITHOUT_PHRASES = 5
 _TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
@@ -94,7 +93,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
             return answer
         known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, FOREVER)}
         known |= {
-            entry.key for entry in rules + titles if history.was_pointed(_LISTED + entry.key, entry.title)
+            entry.key for entry in rules + titles if history.was_pointed(LISTED + entry.key, entry.title)
         }
     history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
@@ -174,7 +173,7 @@ def _fill_in(
     for entry in injected:
         history.record_injected(entry.key, entry.inject)
     for entry in listed:
-        history.record_pointer(_LISTED + entry.key, entry.title)
+        history.record_pointer(LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
     answer.block = block.render(unlisted)
     answer.receipt = _receipt(len(injected), block.number, len(listed))

@@ -5,6 +5,8 @@ The results are proposals. Nothing changes until the user asks for it (`memory r
 
 from __future__ import annotations
 
+import difflib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +16,7 @@ from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
 from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes
 from .prose import BREAK, Prose
+from .reply_signals import WordLists, measure_reply
 from .score_history import (
     PADDING_DIMENSIONS,
     PastScore,
@@ -299,3 +302,25 @@ def _at_quantile(
             total += len(densities)
     shift = round(weighted / total) if total else 0
     return {kind: moved.get(kind, max(0, min(1000, bounds.threshold(kind) + shift))) for kind in QUERY_TYPES}
+
+
+_MAX_RESCORED = 500
+
+
+def pack_diff(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Return the change to the pack as a unified diff; empty when there is none."""
+    if {"exempt": {}, "rules": [], **before} == after:
+        return ""
+    old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
+
+
+def rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
+    """Return the number of replies with filler, and of filler phrases, under both packs."""
+    lists = WordLists()
+    texts = [text for _, text in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
+    totals = {"replies": len(texts)}
+    for name, rules in (("before", FillerRules(before)), ("after", FillerRules(after))):
+        counts = [measure_reply(text, rules, lists).padding for text in texts]
+        totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
+    return totals

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 NO, CUE, LIKELY, PLAIN = range(4)
 ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"
-_MAX_TEXT = 600  # characters: a longer prompt is work that is described, not a question about the past
+_MAX_TEXT = 300  # characters: a longer prompt is work that is described, not a question about the past
 _CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"', "\n"))
 _MAX_BETWEEN = 6  # words between an auxiliary and its participle
 _SHORT = 7  # words of a question without a verb
-_PHRASES = ("we_past_phrases", "times", "last_time", "recall", "stop", "continue", "open_signs")
+_COMMON = ("noise", "past", "perfect", "questions", "subjects", "ours", "command", "open")
+_COMMON_PHRASES = ("times", "last_time", "recall", "stop", "continue")
 _DAY = 86400.0
 _NEAR = 2  # days
 _AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
 _EARLY, _LATE = 12, 18  # days of a month
-_DID = {"did", "didnt"}
+_DID, _US = {"did", "didnt"}, {"us", "uns"}
 _ENGLISH_AFTER_WAS = (["it"], ["that"], ["this"], ["the"], ["there"], ["i"], ["we"])
 _loaded: list[dict[str, Any]] = []
 
@@ -47,23 +48,23 @@ def words_data() -> dict[str, Any]:
     """Return `config/sessions/past.json` with lists of words as sets and phrases between spaces, loaded once."""
     if not _loaded:
         data = load_data("sessions", "past")
-        table: dict[str, Any] = {
-            name: set(text.split()) for name, text in data.items() if isinstance(text, str)
-        }
-        for name in _PHRASES:
-            table[name] = tuple(" %s " % phrase for phrase in data[name])
-        table["open_words"] = table.pop("open")
-        table["opt_out"] = tuple(load_data("recall", "opt_out")["tags"])
-        dates = table["dates"] = data["dates"]
+        dates = data["dates"]
+        table: dict[str, Any] = {"dates": dates, "opt_out": load_data("recall", "opt_out")["tags"]}
+        for name, value in data.items():
+            if isinstance(value, str):
+                table[name] = set(value.split())
+            elif isinstance(value, list):
+                table[name] = [" %s " % phrase for phrase in value]
         for name in ("weekdays", "months"):
             dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
         for name in ("last", "ago", "early", "late"):
             dates[name] = set(dates[name].split())
-        table["phrase_words"] = {
-            word for name in _PHRASES[1:-1] for phrase in table[name] for word in phrase.split()
-        }
+        phrases = (phrase for name in _COMMON_PHRASES for phrase in table[name])
+        table["common"] = {word for phrase in phrases for word in phrase.split()}
+        table["participles"] = tuple(table["participles"])
         stopwords = load_data("recall", "stopwords")["entries"].values()
-        table["stopwords"] = {word for entry in stopwords for word in entry["value"].split()}
+        table["common"].update(word for entry in stopwords for word in entry["value"].split())
+        table["common"].update(*(table[name] for name in _COMMON))
         _loaded.append(table)
     return _loaded[0]
 
@@ -76,8 +77,14 @@ def ask_of(text: str, now: float) -> Ask:
     form = _Form(text, data)
     window = window_of(form.words, now)
     subject = subject_of(text)
+    subject = [word for word in subject if not _is_participle(word)] or subject
     kind = form.kind(subject)
     return Ask(form.level(window is not None, kind), kind, subject, window)
+
+
+def _is_participle(word: str) -> bool:
+    """Return whether a word has the form of a German past participle."""
+    return len(word) > 5 and word.endswith(("t", "en")) and word.startswith(words_data()["participles"])
 
 
 def _without_quotes(text: str) -> str:
@@ -91,44 +98,32 @@ def _without_quotes(text: str) -> str:
 def subject_of(text: str) -> list[str]:
     """Return the words that say what a prompt is about: without those that every such prompt has."""
     data = words_data()
-    names = (
-        "stopwords",
-        "phrase_words",
-        "noise",
-        "past",
-        "perfect",
-        "questions",
-        "subjects",
-        "ours",
-        "command",
-        "open_words",
-    )
-    common = set().union(*(data[name] for name in names))
     dates = data["dates"]
-    found = []
-    for word in dict.fromkeys(tokenize(text)):
-        is_date = word in dates["weekdays"] or word in dates["months"] or word in dates["days"]
-        if word.isalnum() and len(word) > 1 and word not in common and not is_date:
-            found.append(word)
-    return found
+    common = data["common"].union(dates["weekdays"], dates["months"], dates["days"])
+    words = [word for word in tokenize(text) if word.isalnum() and len(word) > 1 and word not in common]
+    return list(dict.fromkeys(words))
 
 
 class _Form:
     """A prompt's words and clauses, and the signs in them."""
 
-    __slots__ = ("clauses", "data", "is_marked", "joined", "words")
+    __slots__ = ("asks", "clauses", "data", "is_marked", "is_ours", "joined", "later_asks", "set", "words")
 
     def __init__(self, text: str, data: dict[str, Any]) -> None:
         plain = fold(_without_quotes(text)).lower().replace("'", "").replace("\u2019", "")
         self.data = data
-        self.is_marked = "?" in text
-        self.clauses = [
-            words
-            for words in map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n"))
-            if words
-        ]
+        clauses = map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n"))
+        self.clauses = [words for words in clauses if words] or [[""]]
+        first = self.clauses[0]
+        if first[0] == "was" and first[1:2] not in _ENGLISH_AFTER_WAS:
+            first[0] = "what"  # German
         self.words = [word for clause in self.clauses for word in clause]
+        self.set = set(self.words)
         self.joined = " %s " % " ".join(self.words)
+        self.is_marked = "?" in text or self.has("tags")
+        self.asks = self._asks(first)
+        self.later_asks = any(map(self._asks, self.clauses[1:]))
+        self.is_ours = self._has_we_past()
 
     def _clause(self, text: str) -> list[str]:
         words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
@@ -137,74 +132,76 @@ class _Form:
         return words
 
     def has(self, name: str) -> bool:
-        """Return whether a phrase of this list is in the prompt."""
-        return any(phrase in self.joined for phrase in self.data[name])
+        """Return whether a phrase or word of this list is in the prompt."""
+        words = self.data[name]
+        if isinstance(words, set):
+            return not words.isdisjoint(self.set)
+        return any(phrase in self.joined for phrase in words)
 
     def level(self, has_date: bool, kind: str) -> int:
         """Return how plainly the prompt asks."""
-        data = self.data
-        words = set(self.words)
-        if not words or not words.isdisjoint(data["veto"]):
+        if self.has("veto"):
             return NO
-        asks = [self._asks(clause) for clause in self.clauses]
-        is_question = self.is_marked or any(asks)
-        is_ours = self._has_we_past()
-        is_order = self.clauses[0][0] in data["imperatives"]
-        in_past = (has_date and bool(words & data["past"] or self._has_past_verb())) or self.has("times")
-        recalls = self.has("recall") or kind == STOP
-        if self.has("last_time") or (recalls and (is_question or is_ours)):
+        is_order = self.clauses[0][0] in self.data["imperatives"]
+        is_question = (self.is_marked or self.asks or self.later_asks) and (
+            not is_order or self.later_asks or self.is_ours
+        )
+        if self.has("last_time") or self.has("recall") or (kind == STOP and (is_question or self.is_ours)):
             return PLAIN
-        if kind == CONTINUE and words.isdisjoint(data["should"]):
+        if self.has("should") and not self.is_ours and not self.is_marked:
+            return NO
+        if kind == CONTINUE or self.has("told"):
             return LIKELY
-        if not words.isdisjoint(data["should"]) and not is_ours and not self.is_marked:
-            return NO
-        if is_question and (not is_order or any(asks[1:]) or is_ours):
-            return self._question_level(is_ours, in_past, any(asks), words)
-        return self._cue_level(is_ours or in_past, words)
+        in_past = self.has("times") or (has_date and (self.has("past") or self._has_past_verb()))
+        if is_question:
+            return self._question_level(in_past)
+        is_ordered = any(clause[0] in self.data["imperatives"] for clause in self.clauses)
+        return NO if is_ordered or self.has("you") else self._cue(in_past or self.is_ours)
 
-    def _cue_level(self, has_cue: bool, words: set[str]) -> int:
-        """Return the level of a prompt that is no question."""
-        data = self.data
-        if any(clause[0] in data["imperatives"] for clause in self.clauses) or not words.isdisjoint(
-            data["you"]
-        ):
-            return NO
-        return CUE if has_cue or not words.isdisjoint(data["demonstratives"] | data["soft_times"]) else NO
-
-    def _question_level(self, is_ours: bool, in_past: bool, has_verb: bool, words: set[str]) -> int:
+    def _question_level(self, in_past: bool) -> int:
         """Return the level of a question."""
-        data = self.data
-        if self.clauses[0][0] == "was" and self.clauses[0][1:2] not in _ENGLISH_AFTER_WAS:
-            words = words - {"was"}
-        has_past = not words.isdisjoint(data["past"]) or self._has_past_verb()
-        if is_ours or (has_past and not words.isdisjoint(data["ours"] | {"us", "uns"})):
+        has_verb = self._has_past_verb()
+        has_past = has_verb or self.has("past")
+        if self.is_ours or (has_past and (self.has("ours") or not _US.isdisjoint(self.set))):
             return PLAIN
-        if not words.isdisjoint(data["you"]) and not in_past:
+        if self.has("you") and not in_past:
             return NO
         if in_past and has_past:
             return PLAIN
-        has_past = not (words - _DID).isdisjoint(data["past"]) or self._has_past_verb()
-        in_past = in_past or not words.isdisjoint(data["soft_times"])
-        if has_past or in_past or not words.isdisjoint(data["open_words"]):
+        has_past = has_verb or not (self.set - _DID).isdisjoint(self.data["past"])
+        if has_past or in_past or self.has("soft_times") or self.has("open"):
             return LIKELY
-        is_bare = not has_verb and len(self.words) <= _SHORT and words.isdisjoint(data["present"])
-        return CUE if is_bare or not words.isdisjoint(_DID | data["demonstratives"]) else NO
+        first = self.clauses[0]
+        is_topic = self.later_asks and not self.asks and len(first) <= _SHORT
+        is_bare = not self.asks and not self.later_asks and len(self.words) <= _SHORT
+        return self._cue(
+            ((is_topic or is_bare) and self.data["present"].isdisjoint(first))
+            or not _DID.isdisjoint(self.set)
+        )
+
+    def _cue(self, has_cue: bool) -> int:
+        return (
+            CUE
+            if has_cue
+            or self.has("demonstratives")
+            or self.has("soft_times")
+            or self.words[-1] in self.data["again"]
+            else NO
+        )
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words."""
-        data = self.data
-        if clause[0] in data["conditions"]:
+        data, first, second = self.data, clause[0], clause[1] if len(clause) > 1 else ""
+        if first in data["conditions"]:
             return False
-        second = clause[1] if len(clause) > 1 else ""
-        if clause[0] not in data["imperatives"] and second in data["questions"]:  # "for what", "mit welchem"
-            return True
-        is_inverted = clause[0] in data["inversions"] and bool(second) and not self._is_past_verb(second)
-        return clause[0] in data["questions"] or is_inverted
+        if first in data["questions"] or (first not in data["imperatives"] and second in data["questions"]):
+            return True  # also "for what", "mit welchem"
+        return first in data["inversions"] and bool(second) and not self._is_past_verb(second)
 
     def _has_we_past(self) -> bool:
         """Return whether we are the subject of a past tense."""
         data, words = self.data, self.words
-        if self.has("we_past_phrases") or not data["we_past"].isdisjoint(words):
+        if self.has("we_past_phrases") or self.has("we_past"):
             return True
         for at, word in enumerate(words):
             if word not in data["subjects"]:
@@ -218,50 +215,39 @@ class _Form:
         return any(word.endswith(("amos", "imos")) and len(word) > 6 for word in words)
 
     def _has_past_verb(self) -> bool:
-        """Return whether a verb of the prompt is in the past tense or passive."""
-        words = self.words
-        for at, word in enumerate(words):
-            if self._is_past_verb(word) and (at == 0 or words[at - 1] not in ("the", "a", "to")):
-                before = words[max(0, at - _MAX_BETWEEN) : at]
-                if not before or before[-1] not in (
-                    "is",
-                    "are",
-                    "be",
-                    "being",
-                    "ist",
-                    "sind",
-                    "wird",
-                    "werden",
-                ):
-                    return True
+        """Return whether a verb of the prompt is in the past tense or a participle that is not of the present passive."""
+        is_german_past = self.has("perfect")
+        for at, word in enumerate(self.words):
+            before = self.words[max(0, at - _MAX_BETWEEN) : at]
+            if (
+                not self._is_past_verb(word)
+                or (before and before[-1] in self.data["articles"])
+                or not self.data["present_be"].isdisjoint(before)
+            ):
+                continue
+            if word.endswith("ed") or word in self.data["past"] or is_german_past:
+                return True
         return False
 
     def _is_past_verb(self, word: str) -> bool:
         if word in self.data["past"]:
-            return word not in ("put", "set", "cut", "did", "was", "had", "hatte", "hatten", "war", "waren")
+            return word not in self.data["auxiliaries"]
         if len(word) < 5 or word in self.data["not_past"]:
             return False
         if word.endswith("ed"):
             return True
-        if not word.endswith(("t", "en")) or len(word) < 6:
-            return False
-        return (
-            word.startswith("ge")
-            or (word.startswith(("ver", "ent", "be", "er", "zer")) and len(word) > 7)
-            or "ge" in word[2:6]
-        )
+        return _is_participle(word)
 
     def kind(self, subject: list[str]) -> str:
         """Return what kind of answer the prompt wants."""
-        data, words = self.data, set(self.words)
-        if self.has("stop") or (not subject and self._has_we_past()):
+        if self.has("stop") or (not subject and self.is_ours):
             return STOP
         head = " %s " % " ".join(self.words[:5])
-        if any(phrase in head for phrase in data["continue"]):
+        if any(phrase in head for phrase in self.data["continue"]):
             return CONTINUE
-        if not words.isdisjoint(data["command"]):
+        if self.has("command"):
             return COMMAND
-        return OPEN if not words.isdisjoint(data["open_words"]) and not self._has_we_past() else ABOUT
+        return OPEN if self.has("open") and not self.is_ours else ABOUT
 
 
 def window_of(words: list[str], now: float) -> tuple[float, float] | None:

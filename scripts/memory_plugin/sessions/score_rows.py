@@ -267,3 +267,17 @@ def mean_error(pairs: Sequence[tuple[float, float]]) -> float | None:
 def mean_difference(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return the mean difference; above 0, the first of each pair is higher. None without pairs."""
     return sum(a - b for a, b in pairs) / len(pairs) if pairs else None
+
+
+def latest_scores(paths: Paths, kind: str) -> dict[str, dict[str, float]]:
+    """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
+    rows = latest_rows(paths, kind)
+    return {name: with_overall(row) for name, row in rows.items()}
+
+
+def store_label(paths: Paths, session: PreparedSession, scores: dict[str, float]) -> dict[str, Any]:
+    """Append the scores of a session to the ledger and return the row. Raises LedgerError."""
+    project = project_of(session.signals.totals.folder, paths)
+    row = label_row(session_id(session), project, scores)
+    append_row(paths, row)
+    return row

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Callable
 
 from ..kernel.files import error_text
-from ..kernel.text.counted import counted, inflected
+from ..kernel.text.clean import counted, inflected
 from ..memories.memory_files import PROJECT, USER, stores, why_not_read
 from ..memories.nearby import unread_nearby
 from ..memories.survey import CHANGED, Survey
@@ -25,7 +25,7 @@ CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
     *(installation.index, installation.ledgers, installation.events),
-    *(installation.judge, installation.models, installation.langfuse),
+    *(installation.judge, installation.models, installation.langfuse, installation.past_sessions),
 )
 _FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
@@ -33,6 +33,7 @@ FINDING_CHECKS = (
     (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
+    (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
     (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
     (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),
@@ -105,9 +106,8 @@ def _pending(survey: Survey) -> Check:
     """Report memories that await approval."""
     items = [item for item in survey.items if item.waits]
     if not items:
-        return Check("pending", OK, "no memory awaits approval")
-    subject = inflected(len(items), "memory awaits", "memories await")
-    text = subject + " approval and will not be recalled until then"
+        return Check("pending", OK, "no pending memory")
+    text = inflected(len(items), "pending memory", "pending memories") + ", which Claude does not see"
     changed = sum(item.reason == CHANGED for item in items)
     if changed:
         text += "; %d changed since you trusted it" % changed

@@ -25,11 +25,12 @@ from ..kernel.records import Records, ledger_names
 from ..kernel.settings.problems import problem_sentence
 from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
-from ..kernel.text.clean import plain
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse_scores import Outbox, scores_to_send
+from ..sessions.past import index_path
+from ..sessions.past_index import cleanup_days
 from .context import WorkContext
 from .judges import (
     FEATURES,
@@ -43,6 +44,7 @@ from .judges import (
     session_scorer,
     where,
 )
+from .past_sessions import is_on, known_sessions
 
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 
@@ -332,3 +334,24 @@ def _ending(backend: str, model: str, keys: list[str]) -> str:
         when = "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
     instead = "; requests then go to %s" % family.then if family.then else ""
     return "%s (%s) %s%s" % (model, ", ".join(dict.fromkeys(keys)), when, instead)
+
+
+def past_sessions(context: WorkContext) -> Check:
+    """Report how many past sessions are indexed, and how many only the index still has."""
+    name, limit = (
+        "past sessions",
+        "Claude Code deletes transcripts after %d days (its setting cleanupPeriodDays)"
+        % cleanup_days(context.paths),
+    )
+    if not is_on(context):
+        return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")
+    try:
+        paths = known_sessions(context)
+    except SqliteError as error:
+        return Check(
+            name, WARN, "the index cannot be read: %s" % error, "move %s away" % index_path(context.paths)
+        )
+    gone = sum(not os.path.lexists(path) for path in paths)
+    return Check(
+        name, OK, "%s indexed, %d of them only there; %s" % (counted(len(paths), "session"), gone, limit)
+    )

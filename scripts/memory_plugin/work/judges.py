@@ -12,8 +12,15 @@ from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
-from ..kernel.judge.question import explain_failure, setup_options
-from ..kernel.judge.vendors import endpoint_of
+from ..kernel.judge.question import (
+    Question,
+    Verdict,
+    chosen_indices,
+    explain_failure,
+    load_rubric,
+    setup_options,
+)
+from ..kernel.judge.vendors import HOST, endpoint_of
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
@@ -180,3 +187,54 @@ def address_notice(context: WorkContext, route: AddressSource | None) -> list[st
 def session_scorer(context: WorkContext) -> pipeline.SessionScorer:
     """Return the scorer for this run."""
     return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
+
+
+_BACKEND, _JURORS = "judge.backend", "evaluation.judge.judges"
+
+
+def check_question() -> Question:
+    """Return the small test question of `memory judge check`."""
+    return Question(
+        load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: chosen_indices(value, "even", 5)
+    )
+
+
+def host_values(feature: str, settings: Settings) -> dict[str, object]:
+    """Return the settings with which a feature asks through Claude Code; jurors of other vendors become further ones of its models."""
+    values: dict[str, object] = {_BACKEND: HOST}
+    if feature == "evaluation":
+        names = [name.partition(":") for name in settings.texts(_JURORS)]
+        models = [model for backend, _, model in names if backend in ("anthropic", HOST)]
+        models = models or [settings.text("retrieval.judge.model")]
+        values[_JURORS] = ["%s:%s" % (HOST, models[at % len(models)]) for at in range(len(names))]
+    return values
+
+
+def key_sentences(judges: list[Judge], feature: str, context: WorkContext) -> list[str]:
+    """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
+    if judges[0].backend == HOST:
+        return [host_sentence(context.settings)]
+    problems = [judge.unready(anyway=True) for judge in judges]
+    lines = []
+    for judge, problem in zip(judges, problems):
+        of = " for %s" % judge.backend if len(judges) > 1 else ""
+        found = "not needed, the model runs on this machine" if judge.needs_no_key() else "found"
+        lines.append("Key%s: %s." % (of, problem.detail if problem else found))
+    if problems and problems[0] and all(problems):
+        lines += advice(problems[0].failure, feature)
+    return lines
+
+
+def check_record(judge: Judge, verdict: Verdict, feature: str, context: WorkContext) -> dict[str, Any]:
+    """Return the answer to the test question as a record."""
+    return {
+        "ok": not verdict.failure,
+        "failure": verdict.failure,
+        "detail": verdict.detail,
+        "advice": advice(verdict.failure, feature) if verdict.failure else [],
+        "backend": judge.backend,
+        "model": judge.model,
+        "ms": verdict.ms,
+        "cost_usd": verdict.cost,
+        "address": where(context, [judge]),
+    }

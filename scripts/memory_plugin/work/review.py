@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha1, sha256
+from itertools import chain
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Timer
 from typing import Any, NamedTuple
@@ -22,14 +23,14 @@ from ..kernel.files import read_regular
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
-from ..memories.memory_files import MAX_BYTES, PROJECT, Store, StoredMemory, named_store
+from ..memories.memory_files import MAX_BYTES, PROJECT, Store, StoredMemory, all_memories, named_store, stores
 from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
-from ..memories.record import body_content, categories, new_memory, parse_memory
+from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
-from ..memories.trust import Trust, load_trust
+from ..memories.trust import PENDING, Trust, load_trust
 from .candidate_check import check_for
 from .context import WorkContext, WorkError
-from .draft import edit_draft
+from .edit import edit_draft
 from .memory_facts import as_json, holds_guard, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
@@ -381,3 +382,11 @@ def _blob_id(path: str, like: str) -> str:
     hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
     hashed.update(b"blob %d\0" % len(data) + data)
     return hashed.hexdigest()
+
+
+def pending_memories(context: WorkContext, trust: Trust) -> Iterator[StoredMemory]:
+    """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
+    for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
+        waits = trust.state_of(stored) == PENDING or bool(trust.new_phrases(stored))
+        if waits and stored.memory.status == ACTIVE:
+            yield stored

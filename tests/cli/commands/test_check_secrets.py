@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.work.secret_scan import scan_paths
+from memory_plugin.work.check import scan_paths
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

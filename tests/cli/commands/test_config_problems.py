@@ -60,7 +60,7 @@ def test_an_unknown_id_in_a_list_is_named_with_the_nearest(box: Box) -> None:
     assert problem_sentence(settings.problems[0]) == (
         path
         + ':4: hygiene.allow: expected a list of known ids, got one with "credit_card"; nearest: credit-card;'
-        " until it is fixed, the value of another layer or the default counts"
+        " until it is fixed, the default counts unless another file sets it"
     )
     assert settings.texts("hygiene.allow") == []
 
@@ -129,5 +129,5 @@ def test_a_problem_as_a_record(box: Box) -> None:
         "key": "interview.max_turns",
         "expected": "a whole number from 1 to 200",
         "got": '"x"',
-        "hint": "until it is fixed, the value of another layer or the default counts",
+        "hint": "until it is fixed, the default counts unless another file sets it",
     }

@@ -261,3 +261,36 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
     assert terminal.end() == 0
     assert "2 stored" in terminal.seen
     assert {one["trust"] for one in project.memories()} == {"trusted"}
+
+
+def test_a_record_that_was_replaced_since_is_archived_when_it_is_imported_again(project: Project) -> None:
+    text = (
+        "# 1. Use Redis\n\n## Status\n\n%s\n\n## Context\n\nSlow.\n\n## Decision\n\nSessions live in Redis.\n"
+    )
+    path = project.write("adr/0001-redis.md", text % "Accepted")
+    project.cli("import", path, "--yes")
+    project.write("adr/0001-redis.md", text % "Superseded by [2](0002.md)")
+    project.cli("import", path, "--yes")
+    memories = project.cli("list", "--status", "all", "--json").json["memories"]
+    assert [(memory["title"], memory["status"]) for memory in memories] == [("Use Redis", "archived")]
+
+
+def test_the_same_reason_is_printed_once(project: Project) -> None:
+    for at in range(5):
+        project.write("notes/%d.json" % at, "{")
+    run = project.cli("import", "notes", "--yes")
+    assert run.stderr.count("not JSON") == 1
+    assert "and 4 more: skipped" in run.stderr
+
+
+def test_entries_from_standard_input_wait_for_the_user_inside_the_client(project: Project) -> None:
+    """As the skill /memory:import stores what Claude read."""
+    entry = {
+        "title": "Invoices are numbered per tenant",
+        "body": "Since 2024.",
+        "asked_as": ["two invoices with one number"],
+    }
+    run = project.cli("import", "-", "--json", stdin=json.dumps(entry) + "\n", inside=True)
+    assert (run.json["created"], run.json["waits_for_user"]) == (1, True)
+    (memory,) = project.cli("list", "--status", "pending", "--json").json["memories"]
+    assert memory["title"] == entry["title"]

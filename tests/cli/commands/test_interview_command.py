@@ -325,3 +325,14 @@ def test_discard_needs_the_id_of_an_interview(project: Project) -> None:
     assert name in project.cli("interview", "status").stdout
     assert project.cli("interview", "discard", "--session", name).stdout == "deleted %s\n" % name
     assert "No interviews" in project.cli("interview", "status").stdout
+
+
+def test_explain_all_shows_every_candidate(project: Project) -> None:
+    project.cli("interview", "start", "billing export")
+    best = project.cli("interview", "explain", "--json").json
+    every = project.cli("interview", "explain", "--all", "--json").json
+    others = every["runners_up"]
+    assert others[: len(best["runners_up"])] == best["runners_up"]
+    assert len(others) > len(best["runners_up"])
+    assert {**every, "runners_up": []} == {**best, "runners_up": []}
+    assert project.cli("interview", "explain", "--all").stdout.count("\nnext: ") == len(others)

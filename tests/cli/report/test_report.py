@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.report.elements import Chart, fill_buckets
 from memory_plugin.cli.report.html_form import safe
 from memory_plugin.kernel.fastjson import dumps
+from memory_plugin.work.report_elements import Chart, fill_buckets
 from memory_plugin.work.report_figures import LedgerFigures, quantile
 from tests.cli.report.month import HOSTILE, write_month
 from tests.cli.report.records import HEAD, RECALL, SCORE

@@ -32,8 +32,10 @@ CASES = [
     ("placeholder", "insert_key_2", "hunter2"),
     ("prose", "field-number-2", "Sole!Nero5512"),
     ("repeated", "AAAAAAAAAAAAAAAA", "h3Kq8ZpT1vXw6RbN"),
+    ("sentence", "Enter the new password", "copper lantern drifts north"),
     ("shared-home", "ubuntu", "anna"),
     ("slug", "us-east-1", "h3Kq-8ZpT-1vXw"),
+    ("slug", "inf-vsqt-01-secret-id", "h3kq-8zpt-1vxw-01"),
     ("stand-in", "testPassword123", "Welcome1"),
     ("template", "${API_KEY}", "pa$word1"),
     ("template", "{{ token }}", "p{a}ss1"),
@@ -53,8 +55,14 @@ def _alone(value: str) -> PatternMatch:
     return PatternMatch(value, 0, len(value), value)
 
 
+def test_a_sealed_value_is_no_secret() -> None:
+    text = "encryptedData:\n  password: AgBy3i4OJSWK"
+    assert FILTERS["sealed"](PatternMatch(text, text.index("Ag"), len(text), "AgBy3i4OJSWK"))
+    assert not FILTERS["sealed"](_alone("AgBy3i4OJSWK"))
+
+
 def test_every_filter_is_in_the_table() -> None:
-    assert {name for name, _, _ in CASES} | {"version", "url-stand-in"} == set(FILTERS)
+    assert {name for name, _, _ in CASES} | {"version", "url-stand-in", "sealed"} == set(FILTERS)
 
 
 @pytest.mark.parametrize("before", ["version ", "Chrome/", "v", "tool==", "release: "])

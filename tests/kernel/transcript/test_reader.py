@@ -313,3 +313,22 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
         open_transcript(str(tmp_path))
     with pytest.raises(FileNotFoundError):
         open_transcript(str(tmp_path / "nothing"))
+
+
+def test_calls_of_a_script_count_like_others() -> None:
+    """In Code Mode the model calls only REPL; the client adds a row of its own for each call that the script makes."""
+    own = {"isVirtual": True, "ranByToolUseId": "r1"}
+    virtual = row("assistant", [call("c1", command="pytest")], message={"model": "<synthetic>"}, **own)
+    turns, _ = read(
+        lines(
+            user("Run the tests"),
+            answer("m1", call("r1", "REPL", code="await Bash({command: 'pytest'})")),
+            virtual,
+            {**result("c1", "1 failed", failed=True), **own},
+            result("r1", "done"),
+            answer("m2", text_block("One fails.")),
+        )
+    )
+    calls = [(made.name, made.result, made.failed) for turn in turns for made in turn.calls]
+    assert calls == [("REPL", "done", False), ("Bash", "1 failed", True)]
+    assert [turn.texts for turn in turns] == [[], ["One fails."]]

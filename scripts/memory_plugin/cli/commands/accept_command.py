@@ -8,23 +8,21 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from ...capture.candidate import is_candidate_id
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import StoredMemory, all_memories, stores
-from ...memories.memory_text import text_digests
-from ...memories.record import ACTIVE
+from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
-from ...memories.trust import PENDING, Trust, load_trust
+from ...memories.trust import PENDING, load_trust
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import holds_guard
-from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
+from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group, pending_memories
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
+from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
 from ..memory_view import guard_lines
 from ..options import add_flag
 
-HELP = "approve pending memories, so that they are recalled; store candidates"
+HELP = "accept pending memories, or save suggestions"
 EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
@@ -35,7 +33,8 @@ EXAMPLES = """\
 """
 
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
-_GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
+_EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
+_GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
 def configure_ids(parser: argparse.ArgumentParser) -> None:
@@ -71,28 +70,20 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     entries = chosen_entries(arguments, context)
     if entries:
         # A group is of one kind, and entries named by their ids are candidates.
-        action = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
-        return Approval(action, {entry.version for entry in entries})
+        question = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
+        texts = {entry.version for entry in entries}
+        return Approval("%s %s" % (question, _EFFECTS[arguments.command]), texts)
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
-        chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
-    texts = {text_digests(stored.memory).full for stored in chosen}
-    return Approval(titled(arguments.command, [stored.memory.title for stored in chosen]), texts)
+        chosen = [stored for stored in pending_memories(context, trust) if not holds_guard(stored)]
+    return about(arguments.command, list(chosen), _EFFECTS[arguments.command])
 
 
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
     """Return the memories with the given ids."""
     items = context.survey().items if arguments.ids else []
     return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
-
-
-def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
-    """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
-    for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
-        waits = trust.state_of(stored) == PENDING or bool(trust.new_phrases(stored))
-        if waits and stored.memory.status == ACTIVE:
-            yield stored
 
 
 def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
@@ -159,10 +150,12 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         with context.console.working("accept"):
             trust = load_trust(context.paths, context.accept_from)
             pending = Counter(
-                stored.memory.category for stored in _pending(context, trust) if _fits(arguments, stored)
+                stored.memory.category
+                for stored in pending_memories(context, trust)
+                if _fits(arguments, stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
-            context.console.line("nothing was changed; to read them first: memory review")
+            context.console.line("nothing changed. To read them first: memory review")
             return
     accepted: list[str] = []
     left_out: list[str] = []
@@ -195,7 +188,7 @@ def _accept_batches(
     A batch is recorded before the next is read: a store may be large, and the command may be killed.
     """
     trust = load_trust(context.paths, context.accept_from)
-    found, size = _pending(context, trust), _FIRST_BATCH
+    found, size = pending_memories(context, trust), _FIRST_BATCH
     while batch := list(islice(found, size)):
         size = _BATCH
         chosen = [stored for stored in batch if _fits(arguments, stored)]

@@ -6,7 +6,7 @@ import argparse
 
 from ...capture.candidate import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...work.candidate_check import keep_other_candidates, may_use, section_watch
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return that all candidates are deleted; None for reading sessions."""
-    return Approval("delete all candidates") if arguments.files[:1] == [_CLEAR] else None
+    return Approval("delete all candidates?") if arguments.files[:1] == [_CLEAR] else None
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

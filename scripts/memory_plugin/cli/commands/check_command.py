@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories.memory_files import (
     Store,
 )
-from ...work.check import StoreFinding, check_store, store_around
+from ...work.check import GONE, StoreFinding, check_store, store_around
 from ..command_context import CommandContext, UsageError
 from ..options import require_existing
 
-HELP = "validate the memories of a repository, for a commit hook or CI"
+HELP = "validate a repository's memories (commit hooks, CI)"
 EXAMPLES = """\
   memory check                            this project's store
   memory check ../shop --json             another project
@@ -31,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any, 2 for a path without a store."""
+    """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any except `gone`, 2 for a path without a store."""
     require_existing(*arguments.paths)
     paths_by_store: dict[Store, list[str]] = {}
     for path in arguments.paths or [context.paths.project_root]:
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         findings += [finding for finding in found if _is_wanted(finding, paths, store)]
     record = {"memories": number, "findings": [finding._asdict() for finding in findings]}
     context.console.result(arguments.json, record, *_lines(findings, number))
-    return FOUND if findings else DONE
+    return FOUND if any(finding.rule != GONE for finding in findings) else DONE
 
 
 def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:

@@ -14,8 +14,7 @@ from uuid import uuid4
 from ...interview.answer_input import InvalidAnswer, decode_memories
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import Question, explain_failure
-from ...kernel.text.clean import terminal_safe
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import add_phrases
@@ -63,7 +62,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if not arguments.judge:
         return None
     due = without_own_phrases(context)
-    return Approval(_price(_judge(context), phrase_questions(due), len(due)))
+    return Approval(_price(_judge(context), phrase_questions(due), len(due)) + "?")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -7,13 +7,12 @@ import os
 from collections.abc import Callable
 from time import monotonic
 
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.lifecycle import redact
 from ...memories.memory_files import Store, StoredMemory, all_memories, stores, why_not_read
-from ...work.secret_scan import Scan, scan_paths
+from ...work.check import Scan, scan_paths
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing

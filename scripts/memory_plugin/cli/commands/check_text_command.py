@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ...kernel.hygiene import findings
 from ...kernel.hygiene.rules import places
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag
 

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from contextlib import suppress
 from typing import Any
 
-from ...kernel.settings.load import load
 from ...kernel.settings.problems import problem_record, problem_sentence, readable, unknown_key_hint
 from ...kernel.settings.schema import expected
 from ...kernel.settings.user_file import (
     EditError,
     FileChange,
-    Key,
     WrongValueError,
     find_key,
     is_block,
@@ -27,12 +24,20 @@ from ...kernel.settings.user_file import (
     unset,
 )
 from ...kernel.settings.values import (
-    JUDGE_SWITCHES,
     USER,
     Settings,
-    merged,
 )
 from ...kernel.text.clean import plain, terminal_safe
+from ...work.settings_change import (
+    MAX_VALUE,
+    changed_value,
+    judge_notes,
+    nested,
+    notes,
+    reloaded,
+    value,
+    written,
+)
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
 
@@ -63,11 +68,9 @@ _PROJECT = {
     "never": "not set it",
 }
 _VERBS = {"set": "written to", "unset": "removed from"}
-_MAX_VALUE = 200
 # Where keys go, and whose texts are accepted unseen.
 _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
-_ONLY_IN_A_TERMINAL = "nothing was changed: %s is changed only in a terminal, outside Claude Code"
-_JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
+_ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -89,8 +92,9 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     name = arguments.key.removeprefix("memory.")
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
-    value = " to " + plain(arguments.value, _MAX_VALUE) if arguments.action == "set" else ""
-    return Approval("%s your setting %s%s" % (arguments.action, name, value))
+    value = " to " + plain(arguments.value, MAX_VALUE) if arguments.action == "set" else ""
+    meaning = keys()[name].description if name in keys() else ""
+    return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -108,17 +112,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings, shown = context.settings, _keys_at(name, context.settings)
+    settings, shown = context.settings, keys_at(name, context.settings)
     if arguments.json:
         record = {
-            "settings": _nested(shown, name, settings),
+            "settings": nested(shown, name, settings),
             "origins": {key: settings.origin(key) for key in shown},
             "files": settings.files,
             "problems": [problem_record(problem) for problem in settings.problems],
         }
         context.console.json(record)
     elif arguments.origin:
-        rows = [[key, _written(_value(key, name, settings)), _decider(key, settings)] for key in shown]
+        rows = [[key, written(value(key, name, settings)), _decider(key, settings)] for key in shown]
         context.console.table(["key", "value", "decided by"], rows)
         context.console.line()
         for layer, path in settings.files.items():
@@ -126,38 +130,10 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
         for problem in settings.problems:
             context.console.paragraph(problem_sentence(problem))
     else:
-        rows = [[key, _written(_value(key, name, settings))] for key in shown]
+        rows = [[key, written(value(key, name, settings))] for key in shown]
         context.console.table(["key", "value"], rows)
         _explain(name, context)
     return DONE
-
-
-def _keys_at(name: str, settings: Settings) -> list[str]:
-    """Return all keys of a block or below a key, or the key itself; all keys for an empty name. Raises UsageError for an unknown one."""
-    shown = [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
-    if not shown and not find_key(name):
-        raise _unknown_key(name)
-    return shown or [name]
-
-
-def _value(key: str, name: str, settings: Settings) -> object:
-    """Return the value of a key in effect; for a shipped table that the user asked for by `name`, what can be changed in it."""
-    if key == name:
-        with suppress(LookupError):  # not a table
-            return table_value(name, settings)
-    return settings.get(key)
-
-
-def _nested(shown: list[str], name: str, settings: Settings) -> dict[str, Any]:
-    """Return the values as nested objects, like the block `memory` of a file."""
-    tree: dict[str, Any] = {}
-    for key in shown:
-        *blocks, last = key.split(".")
-        node = tree
-        for part in blocks:
-            node = node.setdefault(part, {})
-        node[last] = _value(key, name, settings)
-    return tree
 
 
 def _decider(key: str, settings: Settings) -> str:
@@ -178,13 +154,9 @@ def _explain(name: str, context: CommandContext) -> None:
             context.console.paragraph("known values: " + ", ".join(choices))
 
 
-def _written(value: object) -> str:
-    return value if isinstance(value, str) and value else json.dumps(value)
-
-
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings, shown = context.settings, _keys_at(name, context.settings)
-    value: Any = _nested(shown, name, settings)
+    settings, shown = context.settings, keys_at(name, context.settings)
+    value: Any = nested(shown, name, settings)
     for part in name.split("."):
         value = value[part]
     layers = {key: settings.origin(key) for key in shown}
@@ -196,76 +168,34 @@ def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
 def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     key = find_key(name)
     if key is None:
-        raise _unknown_key(name)
+        raise unknown_key(name)
     value = parsed(key, arguments.value)
     change = set_value(context.paths.config_dir, name, value)
-    return _report(name, change, arguments, context, _notes(key, value, context))
+    return _report(name, change, arguments, context, notes(key, value, context))
 
 
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not name.strip("."):
-        raise _unknown_key(name)
+        raise unknown_key(name)
     change = unset(context.paths.config_dir, name)
     if not change.changed and not find_key(name) and not is_block(name):
-        raise _unknown_key(name)
-    return _report(name, change, arguments, context, _judge_notes(context, _reloaded(context)))
-
-
-def _reloaded(context: CommandContext) -> Settings:
-    return load(context.paths.config_dir, context.paths.project_root)
-
-
-def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
-    """Return notes on a key that was just set: another file overrides it, or a judge is now on or still off."""
-    now = _reloaded(context)
-    notes = _judge_notes(context, now)
-    if now.get(key.name) != merged(now.get(key.name), value) and now.origin(key.name) in now.files:
-        decider = terminal_safe(now.files[now.origin(key.name)])
-        notes.append("In this project, %s overrides it: %s" % (decider, _written(now.get(key.name))))
-    feature, in_judge, _ = key.name.partition(".judge.")
-    if in_judge and not now.is_judge_enabled(feature):
-        notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
-    return notes
-
-
-def _judge_notes(context: CommandContext, now: Settings) -> list[str]:
-    notes = []
-    for feature, (switch, _, _) in JUDGE_SWITCHES.items():
-        if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
-            caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
-            meaning = keys()[switch].description
-            notes.append(_JUDGE_ON % (feature, meaning, *caps))
-    return notes
+        raise unknown_key(name)
+    return _report(name, change, arguments, context, judge_notes(context, reloaded(context)))
 
 
 def _report(
     name: str, change: FileChange, arguments: argparse.Namespace, context: CommandContext, notes: list[str]
 ) -> int:
-    now = _reloaded(context)
+    now = reloaded(context)
     if arguments.json:
         result = {"key": name, "changed": change.changed, "file": change.path, "backup": change.backup}
         context.console.json({**result, "value": now.get(name), "origin": now.origin(name), "notes": notes})
         return DONE
     verb = _VERBS[arguments.action] if change.changed else "nothing changed in"
-    text = "%s: %s %s" % (_changed_value(name, context.settings, now), verb, terminal_safe(change.path))
+    text = "%s: %s %s" % (changed_value(name, context.settings, now), verb, terminal_safe(change.path))
     for paragraph in (text, *notes):
         context.console.paragraph(paragraph)
     return DONE
-
-
-def _changed_value(name: str, before: Settings, now: Settings) -> str:
-    """Return a key with its new and old value, or the name of a block."""
-    if find_key(name) is None:
-        return readable(name)
-    old, new = (_in_effect(name, settings) for settings in (before, now))
-    return "%s is %s" % (name, "still " + new if new == old else "now %s (was %s)" % (new, old))
-
-
-def _in_effect(name: str, settings: Settings) -> str:
-    present = settings.get(name) if name in keys() else _value(name, name, settings)
-    deciders = {"default": ", the default", "user": ""}
-    decider = deciders.get(settings.origin(name), ", decided by the project's files")
-    return plain(_written(present), _MAX_VALUE) + decider
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -289,15 +219,32 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     return code
 
 
-def _unknown_key(name: str) -> UsageError:
+def unknown_key(name: str) -> UsageError:
     """Return the error for an unknown key, with the closest known one."""
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
+def invalid_values(settings: Settings, *keys: str) -> list[str]:
+    """Return why the user's values of some keys are not used, a sentence each."""
+    prefixes = tuple(key + "." for key in keys)
+    return [
+        problem_sentence(problem)
+        for problem in settings.problems
+        if problem.kind == "value" and (problem.key + ".").startswith(prefixes)
+    ]
+
+
 def require_valid(settings: Settings, *keys: str) -> None:
     """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
-    for problem in settings.problems:
-        if problem.kind == "value" and (problem.key + ".").startswith(tuple(key + "." for key in keys)):
-            raise CommandError(problem_sentence(problem))
+    for problem in invalid_values(settings, *keys):
+        raise CommandError(problem)
+
+
+def keys_at(name: str, settings: Settings) -> list[str]:
+    """Return all keys of a block or below a key, or the key itself; all keys for an empty name. Raises WorkError for an unknown one."""
+    shown = [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
+    if not shown and not find_key(name):
+        raise unknown_key(name)
+    return shown or [name]

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-from shlex import quote
-from typing import Any
 
-from ...kernel.data import read_state, write_state
-from ...kernel.files import make_folder, replace_file
-from ...kernel.paths import Paths
-from ...kernel.settings.user_file import EditError, change_content
-from ...kernel.settings.values import SettingsFileError, content
-from ...work.counts import current_counts, prepare_counts
-from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status_text
+from ...kernel.settings.user_file import EditError
+from ...work.refresh import current_counts
+from ...work.status_line import status_text
+from ...work.status_settings import install, remove
 from ..command_context import Approval, CommandContext, CommandError
 
 HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"
@@ -23,8 +16,6 @@ EXAMPLES = """\
   memory config statusline install      adds it to your settings, after your current status line
   memory config statusline remove
 """
-_NAME = "statusLine"
-_BACKUP = "before.json"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return the change of the status line; None for printing it."""
-    return None if arguments.action == "show" else Approval("%s the status line" % arguments.action)
+    return None if arguments.action == "show" else Approval("%s the status line?" % arguments.action)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -55,60 +46,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _install(context: CommandContext) -> None:
-    paths = context.paths
-    current = _status_line(paths)
-    command = _command(paths)
-    if current is not None and current.get("command") != command:
-        _back_up(current, paths)
-    make_folder(paths.state(FOLDER))
-    replace_file(script_path(paths), script_text(paths).encode("utf-8"))
-    prepare_counts(context)
-    value: dict[str, Any] = {**(current or {}), "type": "command", "command": command}
-    change = change_content(paths.config_dir, lambda content: content.update({_NAME: value}))
-    done = "Installed" if change.changed else "Already installed"
-    order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
+    installed = install(context)
+    done = "Installed" if installed.changed else "Already installed"
+    order = " Your own status line comes first." if installed.has_other else ""
     text = "%s in %s.%s To remove it: memory config statusline remove"
-    context.console.paragraph(text % (done, change.path, order))
-
-
-def _back_up(current: dict[str, Any], paths: Paths) -> None:
-    """Save the user's current status line: it is shown before ours, and restored when ours is removed."""
-    before = current.get("command")
-    if current.get("type") != "command" or not isinstance(before, str):
-        raise CommandError("nothing was changed: your settings have a status line of an unknown form")
-    make_folder(paths.state(FOLDER))
-    replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
-    write_state(paths.state(FOLDER, _BACKUP), {"before": current}, durable=True)
+    context.console.paragraph(text % (done, installed.path, order))
 
 
 def _remove(context: CommandContext) -> None:
-    paths = context.paths
-    current = _status_line(paths)
-    if current is None or current.get("command") != _command(paths):
-        context.console.line("This status line is not in your settings; nothing was changed there.")
-    else:
-        before = read_state(paths.state(FOLDER, _BACKUP)).get("before")
-        change = change_content(
-            paths.config_dir,
-            lambda content: content.update({_NAME: before}) if before else content.pop(_NAME, None),
-        )
-        context.console.line("Removed from %s." % change.path)
-    shutil.rmtree(paths.state(FOLDER), ignore_errors=True)
-
-
-def _command(paths: Paths) -> str:
-    return "sh " + quote(script_path(paths))
-
-
-def _status_line(paths: Paths) -> dict[str, Any] | None:
-    """Return the status line in the user's settings, or None. Raises CommandError for an unreadable file."""
-    if paths.config_dir is None:
-        raise CommandError(paths.why_no_state)
-    path = os.path.join(paths.config_dir, "settings.json")
-    try:
-        value = content(path, follow=True).get(_NAME)
-    except FileNotFoundError:
-        return None
-    except SettingsFileError as error:
-        raise CommandError("%s: %s; fix the file first" % (path, error)) from None
-    return value if isinstance(value, dict) else None
+    path = remove(context)
+    text = "Removed from %s." % path
+    if not path:
+        text = "This status line is not in your settings; nothing was changed there."
+    context.console.line(text)

@@ -7,32 +7,41 @@ from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
-from ...memories.hygiene import shown_line
-from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
-from ...memories.memory_files import StoredMemory
-from ...memories.memory_text import text_digests
-from ...memories.record import ACTIVE, MAX_TITLE, categories
-from ...memories.relations import name_for, plain_title
+from ...memories.lifecycle import edit, rewrite
+from ...memories.memory_files import PROJECT, USER, StoredMemory
+from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import (
     Item,
     choose,
     item_of,
-    life_cycle_state,
     read_item,
     shortest_names,
-    successors,
-    superseding,
 )
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
-from ...work.draft import edit_draft
+from ...work.edit import (
+    NONE,
+    chosen_successor,
+    edit_draft,
+    moved,
+    refuse_title,
+    renewed_title,
+    resupersede,
+)
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
-from ...work.titles import TakenTitles
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, UsageError, titled
-from ..memory_input import NONE, add_fields, check_fields, content_of, guard_of, project_files
+from ..command_context import Approval, CommandContext, UsageError, about
+from ..memory_input import (
+    add_category,
+    add_fields,
+    check_fields,
+    content_of,
+    guard_of,
+    project_files,
+    text_of,
+)
 from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
@@ -42,6 +51,7 @@ EXAMPLES = """\
   memory edit freeze --expires 2031-12-31           or: --expires never
   memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
   memory edit use-mysql --superseded-by use-postgres
+  memory edit restart-the-ocr-worker --category runbook      or: --scope user
 """
 
 _GUARD = ("guard_commands", "guard_files", "guard_action")
@@ -49,21 +59,23 @@ _OPTIONS = (
     *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
     *_GUARD,
 )
+_PLACE = ("category", "scope")
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
-_SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
-_REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
-_NEW_PHRASES = "--asked-as: %s has phrases that await approval; first run: memory review"
+_NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or the beginning of it or of the title")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
     tag = "add a tag; can be repeated"
     parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
+    add_category(parser, "move it to another category: %s")
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), help="move it to this project, or to all your projects"
+    )
     add_fields(parser)
 
 
@@ -74,7 +86,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
     if _is_about_guard(arguments, stored, context) or before_write(context.paths, stored).state != TRUSTED:
         return None
-    return Approval(titled("change", [stored.memory.title]), {text_digests(stored.memory).full})
+    return about("change", [stored], "Claude will see the changed text.")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -93,28 +105,33 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _changed_fields(arguments: argparse.Namespace) -> list[str]:
-    return [name.replace("_", " ") for name in _OPTIONS if getattr(arguments, name) not in (None, [])]
+    names = (*_OPTIONS, *_PLACE)
+    return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
 
 
 def _edit_by_options(
     arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item], fields: list[str]
 ) -> None:
-    successor = _successor(arguments.superseded_by, item, items)
+    successor = chosen_successor(arguments.superseded_by, item, items)
     written = Written(item.stored, [], False)
     trust = load_trust(context.paths, context.accept_from)
     if arguments.asked_as and trust.has_new_phrases(item.stored):
         raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
     approved = not context.only_new
+    if arguments.body is not None and arguments.title is None:
+        arguments.body = text_of(arguments.body, "--body")
+        arguments.title = renewed_title(item.stored.memory, arguments.body)
     if arguments.title is not None:
-        _refuse_title(context, item, {"title": arguments.title})
-    if fields:
+        refuse_title(context, item, {"title": arguments.title})
+    if set(fields).difference(_PLACE):
         change = _change(arguments, context, item.stored)
         summary = "edited: " + ", ".join(fields)
         written = edit(context.paths, item.stored, change, summary, approved)
     if arguments.superseded_by is not None:
         trust = load_trust(context.paths, context.accept_from)
         item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
-        written = written._replace(stored=_resupersede(context, item, successor, items, approved))
+        written = written._replace(stored=resupersede(context, item, successor, items, approved))
+    written = moved(context, written, arguments.category, arguments.scope, approved)
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
@@ -128,22 +145,9 @@ def _has_guard_option(arguments: argparse.Namespace) -> bool:
     return any(getattr(arguments, name) is not None for name in _GUARD)
 
 
-def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) -> None:
-    """Raise InvalidMemory if another active memory of the scope has the new title."""
-    data = {**item.stored.memory.data, **changes}
-    same = plain_title(str(data["title"])) == plain_title(item.stored.memory.title)
-    if same or life_cycle_state(item) != ACTIVE:
-        return
-    title = shown_line(str(data["title"]), MAX_TITLE)
-    items = context.overview(is_current=True, names=[item.stored.key], title=title).items
-    name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
-    if name:
-        raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))
-
-
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
-        _refuse_title(context, item, data)
+        refuse_title(context, item, data)
         return rewrite(context.paths, item.stored, data, "edited by hand")
 
     written = edit_draft(context, item.stored, stored)
@@ -161,7 +165,8 @@ def _change(
     if arguments.title is not None:
         fixed["title"] = arguments.title
     if arguments.files is not None:
-        fixed["related_files"] = project_files(arguments.files, context.paths)
+        named = [name for name in arguments.files if name != NONE]
+        fixed["related_files"] = project_files(named, context.paths)
     if arguments.expires is not None:
         fixed["expires_at"] = arguments.expires or None
     content = _content(arguments, stored)
@@ -193,33 +198,6 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
     return content
 
 
-def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
-    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
-    if name in (None, NONE):
-        return None
-    chosen = choose(items, str(name))
-    identity = chosen.stored.memory.id
-    if chosen.stored.key == item.stored.key:
-        raise InvalidMemory("--superseded-by: a memory cannot replace itself")
-    if chosen.trust != TRUSTED:
-        raise InvalidMemory(_PENDING % (identity, shortest_names(items)[chosen.stored.key]))
-    if item.stored.key in successors(items, chosen):
-        raise InvalidMemory(_REPLACED % (identity, item.stored.memory.id, identity))
-    return chosen
-
-
-def _resupersede(
-    context: CommandContext, item: Item, successor: Item | None, items: list[Item], approved: bool
-) -> StoredMemory:
-    """Set or remove the memory that replaces this one; return the updated memory."""
-    if successor is None:
-        return unsupersede(context.paths, item.stored, superseding(items, item), approved)
-    if approved:
-        return supersede(context.paths, item, successor)
-    change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
-
-
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
     items = context.overview(is_current=True, names=[written.stored.key]).items
@@ -230,6 +208,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         arguments.json,
         {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]},
         "changed: %s (%s)" % (item.stored.memory.id, status_text(item)),
+        *(["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []),
         *("  " + line for line in redaction_lines(written)),
         *approval_lines(item, shortest_names(items)[item.stored.key]),
     )

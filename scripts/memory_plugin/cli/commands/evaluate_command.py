@@ -14,11 +14,12 @@ from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import pack_names
+from ...evaluation.packs import chosen_packs, pack_names
 from ...evaluation.pipeline import (
     EvaluationPlan,
     compare_labels,
     evaluate,
+    ledger_row,
     markdown_report,
     summarize,
     text_lines,
@@ -29,7 +30,6 @@ from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
-from ...work.evaluation_plan import chosen_packs
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing, require_known, write_output
 
@@ -126,21 +126,8 @@ def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
     """Append a record to evaluations.jsonl: figures and rule ids, no text of the conversation."""
     if context.paths.state_dir is None:
         return
-    names = (
-        *("digest", "turns", "verdict", "overall", "weight_scored", "hard_fail"),
-        *("packs", "rubric", "latency_ms", "cost_usd"),
-    )
-    jury, gates = entry["jury"], {}
-    for gate in entry["gates"]:
-        rules = sorted({finding["rule"] for finding in gate["findings"]})
-        gates["%s:%s" % (gate["pack"], gate["gate"])] = [gate["status"], rules]
-    dimensions = {
-        row["dimension"]: [row["median"], row["sd"], row["abstained"]] for row in jury.get("dimensions", [])
-    }
-    judges = [[judge["judge"], judge["outcome"]] for judge in jury.get("judges", [])]
-    row = {name: entry[name] for name in names}
     try:
-        context.append("evaluations", {**row, "gates": gates, "dimensions": dimensions, "judges": judges})
+        context.append("evaluations", ledger_row(entry))
     except LedgerError as error:
         context.console.error("the evaluation was not recorded: %s" % error)
 

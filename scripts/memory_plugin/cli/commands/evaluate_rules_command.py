@@ -6,7 +6,7 @@ import argparse
 
 from ...evaluation import EvaluationError
 from ...evaluation.packs import check_pack, load_pack, pack_names
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ..command_context import CommandContext, CommandError
 from ..options import add_actions, require_known
 

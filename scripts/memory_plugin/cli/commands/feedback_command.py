@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
-from ...recall.decision import shifted_threshold
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
+from ...work.state import THRESHOLDS, as_json, shifted
 from ..command_context import Approval, CommandContext, UsageError, titled
 from ..options import add_flag
 
@@ -23,7 +23,6 @@ EXAMPLES = """\
 """
 _SHOW, _RESET = "show", "reset"
 _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
-_THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +46,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action == _SHOW:
         return None
     if arguments.action == _RESET:
-        return Approval("delete the feedback on %s" % (", ".join(arguments.ids) or "all memories"))
+        return Approval("delete the feedback on %s?" % (", ".join(arguments.ids) or "all memories"))
     titles = [item.stored.memory.title for item in _chosen(arguments, context.overview().items)]
     return Approval(titled("rate as %s" % arguments.action, titles))
 
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if kind == _SHOW:
         chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
-        context.console.json({**record, "memories": [_as_json(item, feedback, context) for item in chosen]})
+        context.console.json({**record, "memories": [as_json(item, feedback, context) for item in chosen]})
     elif chosen:
         _print(chosen, feedback, shortest_names(items), context)
     else:
@@ -94,8 +93,8 @@ def _print(items: list[Item], feedback: Feedback, names: dict[str, str], context
         figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
         rows.append([*figures, name, shown_line(item.stored.memory.title)])
         if feedback.shift(item.stored.key):
-            usual = map(context.settings.number, _THRESHOLDS)
-            shares = [round(100 * share) for share in (*_shifted(item, feedback, context), *usual)]
+            usual = map(context.settings.number, THRESHOLDS)
+            shares = [round(100 * share) for share in (*shifted(item, feedback, context), *usual)]
             lines.append("%s: %s" % (name, _SHIFTED % tuple(shares)))
     context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
     for line in lines:
@@ -112,23 +111,3 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
     text = "forgotten: the feedback on %s" % counted(count, "memory")
     context.console.result(arguments.json, {"reset": count}, text)
-
-
-def _as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[str, object]:
-    """Return a memory's feedback and thresholds as JSON data."""
-    key = item.stored.key
-    full, pointer = _shifted(item, feedback, context)
-    return {
-        "id": item.stored.memory.id,
-        "title": shown_line(item.stored.memory.title),
-        **feedback.counts(key),
-        "used_at": feedback.used_at(key) or None,
-        "inject_threshold": full,
-        "pointer_threshold": pointer,
-    }
-
-
-def _shifted(item: Item, feedback: Feedback, context: CommandContext) -> tuple[float, ...]:
-    """Return a memory's thresholds for its full text and for its title."""
-    shift = feedback.shift(item.stored.key)
-    return tuple(round(shifted_threshold(context.settings.number(name), shift), 3) for name in _THRESHOLDS)

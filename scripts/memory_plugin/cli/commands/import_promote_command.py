@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from ...memories.record import (
-    DEFAULT_CATEGORY,
-    MAX_TITLE,
-)
+from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, categories
 from ...work.memory_facts import find_note
+from ...work.save import save
 from ..command_context import Approval, CommandContext, titled
-from ..memory_input import add_category, add_fields, add_scope
-from . import save_command
+from ..memory_input import add_category, add_fields, add_scope, check_fields, content_of
+from .save_command import new_memory, print_saved
 
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
 EXAMPLES = """\
@@ -20,9 +18,6 @@ EXAMPLES = """\
   memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
   memory import promote style.md --scope user
 """
-
-# The options of `memory save` that this command does not have.
-_UNSET = dict.fromkeys(("supersedes", "candidate", "text"))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +40,12 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
     note = find_note(arguments.note, context).note
-    options = {**vars(arguments), **_UNSET, "body": note.body}
-    options["title"] = arguments.title or note.title
-    options["category"] = arguments.category or DEFAULT_CATEGORY
-    save_command.run(argparse.Namespace(**options), context)
+    arguments.title, arguments.body = arguments.title or note.title, note.body
+    check_fields(arguments)
+    category = arguments.category or DEFAULT_CATEGORY
+    content = content_of(arguments, categories()[category])
+    print_saved(
+        save(new_memory(arguments, category, arguments.title, content, context), context), arguments, context
+    )
     if not arguments.json:
         context.console.line("  the note stays in " + note.path)

@@ -14,11 +14,11 @@ from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from ...kernel.ledger import Ledger
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
-from .config_command import require_valid
+from .config_command import invalid_values
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -73,6 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--more", type=int, metavar="N", default=5, help="resume: additional questions (default: 5)"
     )
+    add_flag(parser, "--all", "explain: every candidate, not only the best ones")
     add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
 
@@ -109,7 +110,8 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
     pack = read_pack(find_pack(arguments.pack, context.paths.state("interview", "packs")))
     settings, most = context.settings, arguments.max_turns
     max_turns = settings.integer("interview.max_turns") if most is None else most
-    require_valid(settings, "interview.scoring")
+    for problem in invalid_values(settings, "interview.scoring"):
+        context.console.error("the shipped interview.scoring is used: " + problem)
     setup = new_setup(topic, pack, max_turns, changes=settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
@@ -193,7 +195,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ...work.similar import similar_to
+    from ...work.save import similar_to
     from ..after_change import refresh_index, similar_lines
 
     interview = _current(arguments, context, store)
@@ -223,12 +225,12 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     for (_, record), near in zip(written, found):
         similar = [memory for memory in near if memory.id not in new]
         record["similar"] = [memory._asdict() for memory in similar]
-        lines.append("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
+        lines.append("%s %s" % ("saved" if record["created"] else "already saved as", record["id"]))
         lines += similar_lines(similar)
     records = [record for _, record in written]
     if written and not approved:
         ids = " ".join(record["id"] for record in records)
-        lines.append("They await approval. To have the user asked, or in a terminal: memory accept %s" % ids)
+        lines.append("They are pending. To accept them (Claude Code asks the user): memory accept %s" % ids)
     context.console.result(arguments.json, {"interview": interview.id, "memories": records}, *lines)
     return 0
 
@@ -238,7 +240,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
     from ...memories.memory_files import PROJECT
-    from ...work.titles import TakenTitles
+    from ...work.save import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)
     for memory in chosen:
@@ -298,7 +300,8 @@ def _status(arguments: argparse.Namespace, context: CommandContext, store: Inter
 def _explain(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
     interview = _current(arguments, context, store)
-    decisions = [decision for _, decision in store.events(interview.id)]
+    stored = (decision for _, decision in store.events(interview.id))
+    decisions = pipeline.all_decisions(store, interview) if arguments.all else list(stored)
     if arguments.words:
         turn, last = arguments.words[0], decisions[-1]["turn"]
         decisions = [decision for decision in decisions if str(decision["turn"]) == turn]

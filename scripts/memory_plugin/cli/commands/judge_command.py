@@ -14,29 +14,29 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import (
     JudgeError,
-    Question,
     Verdict,
-    chosen_indices,
     explain_failure,
-    load_rubric,
 )
 from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
-from ...kernel.settings.values import JUDGE_SWITCHES, Settings
-from ...kernel.text.clean import terminal_safe
-from ...kernel.text.counted import counted
+from ...kernel.settings.values import JUDGE_SWITCHES
+from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
     FEATURES,
     KEPT_NOTHING,
     address_notice,
     advice,
     calls,
+    check_question,
+    check_record,
     costs,
     dollars,
     host_sentence,
+    host_values,
     judged_feature,
     judges_of,
+    key_sentences,
     opinions,
     where,
 )
@@ -45,7 +45,7 @@ from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
 
-HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
+HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then switches it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
@@ -62,7 +62,6 @@ _ACTIONS = {
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
 }
-_BACKEND, _JURORS = "judge.backend", "evaluation.judge.judges"
 _OFFER = "No key was found. Ask through Claude Code, with your own login? The calls count against your plan."
 _ALL = "all"
 _CHECK_SECONDS = 10.0
@@ -94,11 +93,13 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action != "on":
         return None
     if arguments.host:
-        context.settings = context.settings.with_values(_host_values(arguments.feature, context.settings))
+        context.settings = context.settings.with_values(host_values(arguments.feature, context.settings))
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
-    return Approval("switch on the judge for %s. %s" % (arguments.feature, (price + through).rstrip(".")))
+    sent = judged_feature(arguments.feature)["sent"].partition(". ")[0]
+    name = "recall" if arguments.feature == "retrieval" else arguments.feature
+    return Approval("turn on the judge for %s? %s %s." % (name, price + through, sent))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -114,24 +115,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise CommandError("evaluation.judge.judges: %s" % error) from None
 
 
-def check_question() -> Question:
-    """Return the small test question of `memory judge check`."""
-    return Question(
-        load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: chosen_indices(value, "even", 5)
-    )
-
-
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
     missing = judges[0].unready(anyway=True)
     is_offered = missing is not None and missing.failure == "no_key"
     if arguments.host or (is_offered and context.console.confirm(_OFFER)):
-        change_values(context.paths.config_dir, _host_values(feature, context.settings))
+        change_values(context.paths.config_dir, host_values(feature, context.settings))
         context.settings = load(context.paths.config_dir, context.paths.project_root)
         judges = judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    said = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature, context)]
+    said = [shape["sent"], price, *where(context, judges), *key_sentences(judges, feature, context)]
     key, values, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
     change = set_value(context.paths.config_dir, key, current if current in values else values[0])
@@ -153,36 +147,10 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE
 
 
-def _host_values(feature: str, settings: Settings) -> dict[str, object]:
-    """Return the settings with which a feature asks through Claude Code; jurors of other vendors become further ones of its models."""
-    values: dict[str, object] = {_BACKEND: HOST}
-    if feature == "evaluation":
-        names = [name.partition(":") for name in settings.texts(_JURORS)]
-        models = [model for backend, _, model in names if backend in ("anthropic", HOST)]
-        models = models or [settings.text("retrieval.judge.model")]
-        values[_JURORS] = ["%s:%s" % (HOST, models[at % len(models)]) for at in range(len(names))]
-    return values
-
-
 def _print(texts: list[str], context: CommandContext) -> None:
     for text in filter(None, texts):
         lead = "- " if text.startswith("- ") else ""
         context.console.paragraph(text.removeprefix(lead), lead, len(lead))
-
-
-def _key_sentences(judges: list[Judge], feature: str, context: CommandContext) -> list[str]:
-    """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
-    if judges[0].backend == HOST:
-        return [host_sentence(context.settings)]
-    problems = [judge.unready(anyway=True) for judge in judges]
-    lines = []
-    for judge, problem in zip(judges, problems):
-        of = " for %s" % judge.backend if len(judges) > 1 else ""
-        found = "not needed, the model runs on this machine" if judge.needs_no_key() else "found"
-        lines.append("Key%s: %s." % (of, problem.detail if problem else found))
-    if problems and problems[0] and all(problems):
-        lines += advice(problems[0].failure, feature)
-    return lines
 
 
 def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -209,7 +177,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     ]
     results = list(zip(judges, verdicts))
     if arguments.json:
-        records = [_check_record(*result, feature, context) for result in results]
+        records = [check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     elif not context.settings.is_judge_enabled(feature):
         key = JUDGE_SWITCHES[feature][0]
@@ -227,20 +195,6 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _argument(feature: str) -> str:
     """Return a feature as the argument of a command, which leaves out the default one."""
     return "" if feature == FEATURES[0] else " " + feature
-
-
-def _check_record(judge: Judge, verdict: Verdict, feature: str, context: CommandContext) -> dict[str, Any]:
-    return {
-        "ok": not verdict.failure,
-        "failure": verdict.failure,
-        "detail": verdict.detail,
-        "advice": advice(verdict.failure, feature) if verdict.failure else [],
-        "backend": judge.backend,
-        "model": judge.model,
-        "ms": verdict.ms,
-        "cost_usd": verdict.cost,
-        "address": where(context, [judge]),
-    }
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories.claude_notes import native_folders, note_files
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import PROJECT, USER

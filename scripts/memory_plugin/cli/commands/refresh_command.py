@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
-from ...work.counts import prepare_counts
 from ...work.past_sessions import update_index
-from ...work.tidy import prune_state, tidy_stores
+from ...work.refresh import prepare_counts, prune_state, tidy_stores
 from ..command_context import CommandContext, CommandError
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"

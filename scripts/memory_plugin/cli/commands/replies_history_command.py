@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ...kernel.clock import days_ago
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...replies import score_history
 from ...replies.tuning import is_outside
 from ..command_context import CommandContext

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 from contextlib import suppress
 from typing import Any
@@ -12,10 +11,9 @@ from ...kernel.clock import days_ago
 from ...kernel.files import read_regular, replace_file
 from ...kernel.settings.user_file import change_values
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
-from ...replies.phrases import USER_PACK, FillerRules, load_filler_rules
-from ...replies.reply_signals import WordLists, measure_reply
+from ...replies.phrases import USER_PACK, load_filler_rules
 from ...replies.reply_state import reset_tuning_reminder
-from ...replies.score_history import PastScore, read_scores, reread_replies
+from ...replies.score_history import PastScore, read_scores
 from ...replies.tuning import (
     MIN_REPLIES,
     MeasuredReply,
@@ -23,7 +21,9 @@ from ...replies.tuning import (
     fit_thresholds,
     gate_advice,
     measured_replies,
+    pack_diff,
     propose_pack,
+    rescored,
     study_scores,
 )
 from ..command_context import Approval, CommandContext, CommandError
@@ -39,7 +39,6 @@ EXAMPLES = """\
 """
 _DAYS = 60
 _SHOWN = 12
-_MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
 
 
@@ -58,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what to change; None for an analysis."""
-    what = "change the thresholds" if arguments.thresholds else "change the filler rules"
+    what = "change the thresholds?" if arguments.thresholds else "change the filler rules?"
     return Approval(what) if arguments.apply else None
 
 
@@ -78,8 +77,8 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
     study = study_scores(scores, load_filler_rules(state))
     advice = gate_advice(study, measured_replies(scores), EscalationThresholds(context.settings))
     before, after = propose_pack(study, state)
-    diff = _diff(before, after)
-    effect = _rescored(scores, before, after) if diff else {}
+    diff = pack_diff(before, after)
+    effect = rescored(scores, before, after) if diff else {}
     applies = arguments.apply and bool(diff)
     if arguments.json:
         record = {**study._asdict(), "agreement": study.agreement._asdict(), "missed": study.missed._asdict()}
@@ -124,25 +123,6 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
         "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
         " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
     )
-
-
-def _diff(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Return the change to the pack as a unified diff; empty when there is none."""
-    if {"exempt": {}, "rules": [], **before} == after:
-        return ""
-    old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in (before, after))
-    return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
-
-
-def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
-    """Return the number of replies with filler, and of filler phrases, under both packs."""
-    lists = WordLists()
-    texts = [text for _, text in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
-    totals = {"replies": len(texts)}
-    for name, rules in (("before", FillerRules(before)), ("after", FillerRules(after))):
-        counts = [measure_reply(text, rules, lists).padding for text in texts]
-        totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
-    return totals
 
 
 def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -10,11 +10,12 @@ from subprocess import DEVNULL, Popen
 from ...kernel.clock import days_ago, iso, now
 from ...kernel.records import ledger_names
 from ...work.doctor import examine
+from ...work.report_elements import Page, as_json
 from ...work.report_figures import LedgerFigures
+from ...work.report_sections import Report, lead, memory_rows, sections
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_days_option, add_flag, reports_folder, require_days, write_output
-from ..report.elements import Page, as_json, print_page
-from ..report.sections import Report, lead, memory_rows, sections
+from ..report.elements import print_page
 
 HELP = "write a report: what Claude was shown, which memories help, replies, sessions, costs"
 EXAMPLES = """\

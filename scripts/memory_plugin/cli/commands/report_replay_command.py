@@ -13,7 +13,7 @@ from ...kernel.files import Unreadable
 from ...kernel.settings.load import load
 from ...kernel.settings.problems import problem_sentence
 from ...kernel.settings.values import Settings
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt
 from ...recall.history import RecallHistory

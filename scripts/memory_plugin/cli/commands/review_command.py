@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from ...kernel.files import error_text
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext, UsageError
 
-HELP = "review pending memories and candidates in groups"
+HELP = "decide about pending memories and suggestions"
 EXAMPLES = """\
   memory review                           in a terminal: press one key to accept, reject, edit or skip
   memory review | less                    only lists what is pending

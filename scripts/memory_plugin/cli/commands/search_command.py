@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from html import unescape
 from typing import Any
 
-from ...kernel.clock import Deadline, now_iso
-from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import inflected
+from ...kernel.text.clean import inflected, plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
-from ...recall.judging import SEARCH, Judged, judge_candidates
-from ...recall.memory_search import SearchResult, search
-from ...recall.ranking import Hit
-from ...work.memory_facts import shown_name
+from ...recall.judging import Judged
+from ...recall.memory_search import search
 from ...work.past_sessions import matching_sessions
+from ...work.search import ADJECTIVES, hit_record, judged_hits
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console
 from ..options import add_flag
 
-HELP = "find memories, including pending and superseded ones"
+HELP = "find memories, also pending and replaced ones"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
@@ -33,9 +28,7 @@ EXAMPLES = """\
 """
 _MAX_INPUT = 64 * 1024
 _JUDGED_POOL = 20
-_SECONDS = 30.0
 _SNIPPET = 100
-_ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +62,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise CommandError("the index cannot be read: %s" % error) from None
     if result.problem:
         context.console.error("the index cannot be used (%s); every file was read instead" % result.problem)
-    judged = _judged(query, result, context) if arguments.judge else None
+    judged = judged_hits(query, result, context) if arguments.judge else None
     hits = (result.hits if judged is None else judged.search_hits)[:limit]
-    rows = [_row(hit, result, judged) for hit in hits]
+    rows = [hit_record(hit, result, judged) for hit in hits]
     if arguments.json:
         verdict = {} if judged is None else {"judge": judged.record()}
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
@@ -91,39 +84,6 @@ def _point_to_sessions(query: str, context: CommandContext) -> None:
         context.console.line(text % inflected(number, "past session matches", "past sessions match"))
 
 
-def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
-    """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
-    hits = result.hits if result.answered_by == "fts5" else []
-    timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
-    judged = judge_candidates(query, hits, SEARCH, timed, judges_off=context.taint.judges_off)
-    if not hits:
-        judged.search_hits = result.hits
-    return judged
-
-
-def _row(hit: Hit, result: SearchResult, judged: Judged | None) -> dict[str, Any]:
-    """Return what is shown of a hit; with judges, also which of them approved it."""
-    by = result.superseded.get(hit.key, "")
-    row = {
-        "id": hit.id,
-        "title": hit.title,
-        "score": round(hit.score, 4),
-        "confidence": round(hit.confidence, 4),
-        "category": hit.category.lower(),
-        "path": hit.path,
-        "trust": hit.trust,
-        "scope": hit.scope,
-        "tags": hit.tags,
-        "expired": bool(hit.expires_at and hit.expires_at <= now_iso()),
-        "superseded_by": by and shown_name(by, hit.key),
-        "text": hit.injection_text,
-    }
-    if judged is not None:
-        votes = judged.verdicts.get(hit.key, (None, None))
-        row["approved_by"] = [name for name, vote in zip(_ADJECTIVES, votes) if vote]
-    return row
-
-
 def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -> None:
     if not rows:
         console.line("No memory found.")
@@ -137,7 +97,9 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
             console.paragraph(title)
             console.line("    " + console.style(marks, "dim"))
         # The first line below the title.
-        texts = [unescape(line) for line in row["text"].split("\n") if line and not line.startswith("<")]
+        texts = [
+            line.replace("&lt;", "<") for line in row["text"].split("\n") if line and not line.startswith("<")
+        ]
         snippet = next((text for text in texts if text != title), "")
         if snippet:
             console.line("    " + plain(snippet, max(20, min(console.width, _SNIPPET) - 4)))
@@ -148,9 +110,9 @@ def _marks(row: dict[str, Any]) -> list[str]:
     """Return what to know about a hit before relying on it: category, scope, trust, expiry, successor, judges."""
     marks = [row["category"].replace("_", " "), row["scope"]]
     if row["trust"] != TRUSTED:
-        marks.append("awaits approval" if row["trust"] == PENDING else "from the repository, not accepted")
+        marks.append("pending" if row["trust"] == PENDING else "from the repository, not accepted")
     if row["expired"]:
         marks.append("expired")
     if row["superseded_by"]:
         marks.append("superseded by " + row["superseded_by"])
-    return marks + [_ADJECTIVES[name] for name in row.get("approved_by", ())]
+    return marks + [ADJECTIVES[name] for name in row.get("approved_by", ())]

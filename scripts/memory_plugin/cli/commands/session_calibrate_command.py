@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 from ...kernel.stats import Estimate
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
+from ...sessions.score_rows import latest_scores, store_label
 from ...sessions.scoring_request import PreparedSession, prepare
 from ...sessions.session_files import project_transcripts
 from ..command_context import Approval, CommandContext, CommandError
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return that scores are stored as the user's own; None for comparing them."""
-    return Approval("store scores of sessions as your own") if arguments.ask else None
+    return Approval("store scores of sessions as your own?") if arguments.ask else None
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -52,8 +52,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ask or (asks and context.console.can_prompt()):
         labeled = _label_series(context)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
-    ours = _latest(context, score_rows.SCORE)
-    theirs = score_rows.read_labels(arguments.file) if arguments.file else _latest(context, score_rows.LABEL)
+    ours = latest_scores(context.paths, score_rows.SCORE)
+    theirs = (
+        score_rows.read_labels(arguments.file)
+        if arguments.file
+        else latest_scores(context.paths, score_rows.LABEL)
+    )
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(
@@ -77,12 +81,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         for name, figure in figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
-
-
-def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
-    """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
-    rows = score_rows.latest_rows(context.paths, kind)
-    return {name: score_rows.with_overall(row) for name, row in rows.items()}
 
 
 def _figure(figure: Estimate) -> str:
@@ -121,16 +119,6 @@ def ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, fl
     return scores, False
 
 
-def store_label(
-    context: CommandContext, session: PreparedSession, scores: dict[str, float]
-) -> dict[str, Any]:
-    """Append the scores of a session to the ledger and return the row. Raises LedgerError."""
-    project = score_rows.project_of(session.signals.totals.folder, context.paths)
-    row = score_rows.label_row(score_rows.session_id(session), project, scores)
-    score_rows.append_row(context.paths, row)
-    return row
-
-
 def _label_series(context: CommandContext) -> int:
     """Go through the project's sessions until 20 are labeled, and return how many are. Sessions labeled before are skipped.
 
@@ -152,7 +140,7 @@ def _label_series(context: CommandContext) -> int:
         context.console.line(context.console.style(progress, "bold"))
         scores, has_quit = ask_scores(context.console, session)
         if scores:
-            store_label(context, session, scores)
+            store_label(context.paths, session, scores)
             done.add(name)
         if has_quit:
             break

@@ -13,8 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...kernel.judge.question import explain_failure, one_line, read_reply
-from ...kernel.text.clean import terminal_safe
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, terminal_safe
 from ...sessions import pipeline, session_files
 from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores
@@ -87,7 +86,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action != "score" or not arguments.yes:
         return None
     cap = context.settings.number("judge.caps.request_usd")
-    return Approval("grade sessions with a judge, for at most $%.2f each" % cap)
+    return Approval("grade sessions with a judge, for at most $%.2f each?" % cap)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
+from ...sessions.score_rows import store_label
 from ...sessions.scoring_request import prepare
 from ..command_context import Approval, CommandContext, CommandError, UsageError
-from .session_calibrate_command import ask_scores, store_label
+from .session_calibrate_command import ask_scores
 from .session_command import add_target, named_transcript
 
 HELP = "score one session yourself, for comparison with the scorer"
@@ -21,7 +22,7 @@ EXAMPLES = """\
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:  # noqa: ARG001  (every command gets the same arguments)
     """Return that scores are stored as the user's own."""
-    return Approval("store scores of a session as your own")
+    return Approval("store scores of a session as your own?")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         scores, _ = ask_scores(context.console, session)
     if not scores:
         raise CommandError("nothing was stored: no score was given")
-    row = store_label(context, session, scores)
+    row = store_label(context.paths, session, scores)
     text = "%s stored for %s; to compare: memory session calibrate"
     context.console.result(arguments.json, row, text % (counted(len(scores), "score"), row["session"]))
 

@@ -10,7 +10,7 @@ import argparse
 from ...kernel.clock import Deadline
 from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...sessions.langfuse_client import (
     HOSTS,
     SECONDS,
@@ -41,9 +41,9 @@ _ACTIONS = {
     "pull": "download a session and store it as a transcript that can be graded",
 }
 _NEEDS_APPROVAL = {
-    "setup": "create score configs in Langfuse",
-    "push": "send scores to Langfuse",
-    "pull": "read sessions from Langfuse",
+    "setup": "create score configs in Langfuse?",
+    "push": "send scores to Langfuse?",
+    "pull": "read sessions from Langfuse?",
 }
 
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from datetime import datetime
 from typing import Any
 
 from ...host.events import MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
-from ...memories.hygiene import shown_line
 from ...memories.nearby import unread_nearby
-from ...memories.record import ACTIVE
-from ...memories.survey import NEW, Survey, life_cycle_state, shortest_names
+from ...memories.survey import NEW, Survey
 from ...recall import explain
 from ...work.doctor import examine
 from ...work.installation import FAIL, WARN
 from ...work.memory_facts import as_json, named_notes
+from ...work.state import catalog, stored_counts, titles_and_names
 from ..command_context import CommandContext
 
-HELP = "show what is stored and pending, and the last decisions of recall"
+HELP = "show what is stored, what is pending, and recent activity"
 EXAMPLES = """\
   memory status
   memory status --last 20 --json
@@ -57,10 +54,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         "recall": context.settings.flag("retrieval.enabled"),
         "notes": len(named_notes(context)),
         "guards": len(GuardFile(context.paths).guards) if has_state and has_guards else 0,
-        "catalog": _catalog(context) if has_state else None,
+        "catalog": catalog(context) if has_state else None,
         "silent_calls": count_silent_calls(context.paths) if has_state else 0,
     }
-    stored = _stored(survey)
+    stored = stored_counts(survey)
     if arguments.json:
         kinds = ("scope", "category", "trust", "memories")
         facts["stored"] = [dict(zip(kinds, row)) for row in stored]
@@ -95,13 +92,6 @@ def print_off(context: CommandContext) -> None:
         context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
 
 
-def _stored(survey: Survey) -> list[tuple[str, str, str, int]]:
-    """Return how many active memories there are of each scope, category and trust."""
-    items = [item for item in survey.items if life_cycle_state(item) == ACTIVE]
-    kinds = Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
-    return [(*kind, number) for kind, number in sorted(kinds.items())]
-
-
 def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandContext) -> None:
     items = [item for item in survey.items if item.waits]
     if items:
@@ -113,18 +103,6 @@ def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandConte
         context.console.line("  %s%s" % (labels[item.stored.key], reason))
     if len(items) > _MAX_PENDING:
         context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
-
-
-def _catalog(context: CommandContext) -> dict[str, int] | None:
-    """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
-    if not context.settings.integer("retrieval.catalog.max_tokens"):
-        return None
-    row = explain.find_decision(context.paths, explain.LAST, place="catalog")
-    if row is None or row.get("outcome") == "silent":
-        return None
-    told = len(row.get("injected", ()))
-    numbers = {name: row.get(name, 0) for name in ("listed", "unlisted", "tokens")}
-    return {"rules": told, "all_rules": row.get("rules", told), **numbers}
 
 
 def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
@@ -175,15 +153,6 @@ def told_memories(row: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
     names = zip(("injected", "pointed"), explain.RESULTS)
     return [(word, key) for name, word in names for key in row.get(name, ())]
-
-
-def titles_and_names(result: Survey) -> dict[str, str]:
-    """Return a memory's title and the name that commands take, by key."""
-    names = shortest_names(result.items)
-    return {
-        item.stored.key: "%s (%s)" % (shown_line(item.stored.memory.title), names[item.stored.key])
-        for item in result.items
-    }
 
 
 def local_time(row: dict[str, Any]) -> str:

@@ -11,17 +11,10 @@ from ...recall import explain
 from ...recall.gate import Prompt
 from ...recall.history import Answer, RecallHistory
 from ...recall.pipeline import recall
+from ...work.state import titles_and_names
 from ..command_context import CommandContext, CommandError
 from ..options import add_flag
-from .status_command import (
-    MAX_LINE,
-    local_time,
-    print_memory,
-    print_off,
-    shown_prompt,
-    titles_and_names,
-    told_memories,
-)
+from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt, told_memories
 
 HELP = "explain why a prompt did or did not bring up memories, or test one"
 EXAMPLES = """\

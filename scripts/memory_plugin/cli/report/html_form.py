@@ -14,8 +14,7 @@ from typing import Any
 from ... import VERSION
 from ...kernel.paths import data_path
 from ...kernel.text.clean import escape, plain
-from .elements import (
-    TITLE,
+from ...work.report_elements import (
     Bucket,
     Chart,
     Figures,
@@ -25,10 +24,8 @@ from .elements import (
     Table,
     day_label,
     fill_buckets,
-    number_text,
-    shown,
-    totals,
 )
+from .elements import TITLE, number_text, shown, totals
 
 MARK = b"<!-- memory report -->"  # tells our own files from others
 _MAX_TEXT = 1000

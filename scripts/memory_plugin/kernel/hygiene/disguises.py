@@ -30,9 +30,13 @@ _ESCAPE = re.compile(
 )
 _VALUE = r"[\w+/=.~!#$%^&*-]"
 _LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
+_TAG = r"/?(?:span|b|i|u|em|strong|code|wbr|br|font|mark)(?: [^<>]{0,60})?/?>"
+# Both begin with a character, which is searched faster than what must come before it.
+_INLINE = re.compile(r"<(?<=[\w+/=-]<)%s(?:<%s){0,3}(?=[\w+/=-])" % (_TAG, _TAG))
+_BOLD = re.compile(r"\*\*(?<=[A-Za-z0-9_]\*\*)(?=[A-Za-z0-9_])")
 # The first lookahead is redundant, but cheap: few quotes pass it.
 _CONCATENATION = re.compile(
-    r"[\"'`](?=[ \t+.&\\\r\n])(?<=%s([\"'`]))(?:%s[+.&]%s|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
+    r"[\"'`](?=[ \t+.&\\\r\n])(?<=%s([\"'`]))(?:%s[+.&]%s|[ \t]{1,3}|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
     % (_VALUE, _LINE, _LINE, _VALUE)
 )
 _COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
@@ -46,6 +50,14 @@ _SPELLED.update(
     **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,8000}={0,2}")
+_HEX = re.compile(r"(?:[2-7][0-9A-Fa-f]){20,400}")  # printable characters
+# Strings that a format or `join` puts together, and what occurs in such code.
+_SIGNS = ("%s%s", "{}{}", "{0}{1}", '"".join', "''.join")
+_PART = r"[\"'](?:[\w+/=.-]{3,120})[\"']"
+_ASSEMBLED = re.compile(
+    r"(?:(?:%%s|\{\d?\}){2,8}[\"'][ ]?(?:%%|\.format)|[\"']{2}\.join) ?[\[(]{1,2}(%s(?:, ?%s){1,7})"
+    % (_PART, _PART)
+)
 _MIN_BASE64 = 20
 _SPACE_CATEGORIES = ("Zs", "Zl", "Zp")
 _ROW = re.compile(r"^[ \t>]{0,20}\|[^\n]{3,2000}\|[ \t]{0,20}\r?$", re.MULTILINE)
@@ -54,7 +66,7 @@ _NAME_CELL = re.compile(r"(?i)pass|pwd|secret|token|key|cred|pin\b|kennwort|cont
 _CELL = re.compile(r"(?<=\|)[^|\r]+")
 _MAX_NAMES = 4  # columns that are named like secrets
 _AROUND = 400  # characters kept on each side of a change, up to the end of a line
-_BREAK = re.compile(r"\n(?<=[A-Za-z0-9_+/\\\r \t-]\n)[ \t>*#|]{0,20}(?=[A-Za-z0-9_+/=-]{4})")
+_BREAK = re.compile(r"\n(?<=[A-Za-z0-9_+/\\\r \t-]\n)(?:[ \t>*#|;]|//(?= )){0,20}(?=[A-Za-z0-9_+/=-]{4})")
 _TAIL = 60  # characters at the end of a line that show whether a key continues on the next line
 _MIN_PART = 8
 _GAP = "\n\n\n\0\0\n\n\n"  # no finding spans or touches it
@@ -95,7 +107,7 @@ def folded(text: str) -> Shadow:
         if not changes or change[1] >= changes[-1][2]:  # of two that begin together, the longer one
             changes.append(change)
     pieces = _surroundings(text, changes)
-    for extra in (*decoded(text), *cells(text)):
+    for extra in (*decoded(text), *assembled(text), *cells(text)):
         pieces += (*extra, (_GAP, 0, 0))
     return Shadow(pieces)
 
@@ -138,22 +150,45 @@ def spellings(text: str) -> Iterator[Piece]:
         if mark in text:
             for match in pattern.finditer(text):
                 yield plain(match[0]), match.start(), match.end()
-    for match in _CONCATENATION.finditer(text):
-        yield "", match.start(), match.end()
+    for pattern in (_CONCATENATION, _INLINE, _BOLD):
+        for match in pattern.finditer(text):
+            yield "", match.start(), match.end()
     if not text.isascii():
         for match in _FOREIGN.finditer(text):
             yield from _plain_letters(match[0], match.start())
 
 
 def decoded(text: str) -> Iterator[list[Piece]]:
-    """Yield the pieces of decoded base64 that is printable."""
+    """Yield the pieces of decoded base64 and hexadecimal digits that are printable; base64 of base64 is decoded twice."""
     long = {word for word in text.split() if len(word) >= _MIN_BASE64}
     for run in sorted(set(_BASE64.findall("\n".join(long)))):
-        plain = _from_base64(run)
+        plain = _from_hex(run) or _from_base64(run)
+        plain = (_BASE64.fullmatch(plain.strip()) and _from_base64(plain.strip())) or plain
         place = text.find(run) if plain else -1
         while place >= 0:
             yield [(plain, place, place + len(run))]
             place = text.find(run, place + len(run))
+
+
+def assembled(text: str) -> Iterator[list[Piece]]:
+    """Yield the pieces of strings that a format or `join` puts together."""
+    for sign in _SIGNS:
+        place = text.find(sign)
+        while place >= 0:
+            match = _ASSEMBLED.match(text, place)
+            if match:
+                parts = re.finditer(_PART, match[1])
+                spans = [
+                    (match.start(1) + part.start() + 1, match.start(1) + part.end() - 1) for part in parts
+                ]
+                yield [(text[start:end], start, end) for start, end in spans]
+            place = text.find(sign, match.end() if match else place + len(sign))
+
+
+def _from_hex(value: str) -> str:
+    """Return the text that hexadecimal digits stand for if all of it is printable ASCII, else ""."""
+    is_text = _HEX.fullmatch(value) and len(value) % 2 == 0
+    return bytes.fromhex(value).decode("ascii") if is_text else ""
 
 
 def _from_base64(value: str) -> str:

@@ -24,6 +24,10 @@ _HEX = r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)"
 _PATH = r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*"
 _DOTTED = r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"
 _SLUG = r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*"
+_SECRETS_NAME = (
+    r"(?:[a-z0-9]{1,12}[-/]){2,6}(?:secret|password|token|key|credentials?)(?:-(?:id|name|arn|ref))?"
+)
+_REACH_OF_SEAL = 4000  # characters
 _FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 _DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
 _VERSION = (
@@ -51,7 +55,10 @@ _NEXT_LINE = (
     r"""(?:[|>][+-]?)?[ \t]{0,4}\r?\n[ \t]{0,20}(?:- )?"""
     r"""(?:(?<=[ \t])%s|(?=\S{5,400}[ \t]{0,8}(?:\r?\n|\Z))(?!\S{0,400}:[ \t]{0,8}(?:\r?\n|\Z)))"""
 ) % _INNER
-_OPEN = r"""[ \t]{0,8}(?:%s|%s)(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({*]{0,3}""" % (_NEXT_LINE, _NESTED)
+# The last part is the first line of a string of several lines.
+_OPEN = (
+    r"""[ \t]{0,8}(?:%s|%s)(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({*]{0,3}(?:(?<=\"{3}|'{3})\\?\r?\n[ \t]{0,40})?"""
+) % (_NEXT_LINE, _NESTED)
 _TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
 _LOOK_BACK = 60
@@ -176,11 +183,24 @@ def _code(candidate: PatternMatch) -> bool:
 
 
 def _slug(candidate: PatternMatch) -> bool:
-    """Reject words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
+    """Reject words and short numbers with separators, and names of secrets: `us-east-1`, `orders-api.rc0.15`, `shop-db2-password`."""
+    if _compiled(_SECRETS_NAME).fullmatch(candidate.value):
+        return True
     runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _MIN_WORD]
     return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
         _is_word(run.lower()) for run in runs
     )
+
+
+def _sentence(candidate: PatternMatch) -> bool:
+    """Reject words of which one is a word of grammar or of forms: a passphrase is made of words drawn by lot."""
+    return not _word_set("function_words").isdisjoint(candidate.value.lower().split())
+
+
+def _sealed(candidate: PatternMatch) -> bool:
+    """Reject what only a cluster can decrypt: the data of a SealedSecret."""
+    before = candidate.text[max(0, candidate.start - _REACH_OF_SEAL) : candidate.start]
+    return candidate.value.startswith("Ag") and "encryptedData" in before
 
 
 def _letters(candidate: PatternMatch) -> bool:
@@ -283,6 +303,8 @@ FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "placeholder": _placeholder,
     "prose": _prose,
     "repeated": _containing(_REPEATED),
+    "sealed": _sealed,
+    "sentence": _sentence,
     "shared-home": _shared_home,
     "slug": _slug,
     "stand-in": _stand_in,

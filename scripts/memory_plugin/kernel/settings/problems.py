@@ -16,7 +16,7 @@ from .user_file import (
 from .values import MAX_BYTES, Problem, SettingsFileError
 
 _MAX_NAME = 80
-_UNTIL_FIXED = "until it is fixed, the value of another layer or the default counts"
+_UNTIL_FIXED = "until it is fixed, the default counts unless another file sets it"
 
 
 def problem_sentence(problem: Problem) -> str:

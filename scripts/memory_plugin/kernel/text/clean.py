@@ -97,3 +97,13 @@ def _cut(text: str, limit: int) -> str:
 def _joined(text: str, at: int) -> bool:
     """Return whether the character at `at` combines with the one before."""
     return bool(combining(text[at])) or "\ufe00" <= text[at] <= "\ufe0f" or _ZWJ in text[at - 1 : at + 1]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 memory`, `2 memories` or `3 files`."""
+    return inflected(number, noun, noun[:-1] + "ies" if noun.endswith("ry") else noun + "s")
+
+
+def inflected(number: int, singular: str, plural: str) -> str:
+    """Return a number with a phrase that agrees with it, such as `1 title is` or `2 titles are`."""
+    return "%d %s" % (number, singular if number == 1 else plural)

@@ -34,7 +34,11 @@ LOOKALIKES = str.maketrans(
 _KEYS = (("-----BEGIN ", "PRIVATE KEY", "-----END "), ("Private-Lines:", "", "Private-MAC:"))
 _NAME = "private"
 _SPACE = " \t\r\n\f\v"
-_CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# How the names of tags begin that frame text for Claude: ours, and those of the client.
+_FRAMES = (
+    "memory", "past-", "system-", "local-command", "command-name", "command-message", "task-notification", "user-prompt", "bash-input",
+    "bash-std", "teammate-message", "agent-notification", "function_", "antml",
+)  # fmt: skip
 
 
 def cut_before(text: str, at: int) -> int:
@@ -115,8 +119,18 @@ def _skip(lower: str, position: int) -> int:
 
 
 def escape_content(text: str) -> str:
-    """Return the text with `& < >` as entities, so that it cannot forge a tag; quotes stay readable, unlike in `clean.escape`."""
-    return text.translate(_CONTENT_ENTITIES)
+    """Return the text with `<` as an entity where a tag of ours or of the host could begin; commands stay as they were typed."""
+    if "<" not in text:
+        return text
+    first, *parts = text.split("<")
+    return first + "".join(("&lt;" if _begins_tag(part) else "<") + part for part in parts)
+
+
+def _begins_tag(rest: str) -> bool:
+    """Return whether a text after `<` could begin a tag that frames text for Claude; at its end, what follows is not known."""
+    closing = rest.lstrip()
+    name = closing[1:].lstrip() if closing.startswith("/") else rest
+    return not closing or name.lower().startswith(_FRAMES)
 
 
 def code_points(ranges: Ranges) -> frozenset[int]:

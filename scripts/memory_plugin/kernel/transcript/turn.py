@@ -139,6 +139,10 @@ class Totals:
         if record.get("version") not in self.versions and len(self.versions) < 20:
             self.versions += filter(None, [_field(record, "version")])
 
+    def mark_title(self, title: object) -> None:
+        """Record a session's title."""
+        self.title = title[:1000] if isinstance(title, str) else self.title
+
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
         self.turns += 1

@@ -1,21 +1,76 @@
-"""Delete what is old: memories forgotten long ago, and files of past sessions."""
+"""Bring the index and the counts of the status line up to date after a change to a store."""
 
 from __future__ import annotations
 
 import os
 import stat
+from typing import NamedTuple
 
 from ..kernel.clock import now
-from ..kernel.files import is_draft
+from ..kernel.data import write_state
+from ..kernel.files import error_text, is_draft
 from ..kernel.paths import Paths
+from ..kernel.sqlite import SqliteError
+from ..kernel.text.clean import counted
 from ..memories import InvalidMemory
 from ..memories.lifecycle import remove_expired_retired
 from ..memories.memory_files import stores, why_not_read
-from ..memories.record import RETIRED
-from ..memories.survey import read_item
+from ..memories.record import ACTIVE, RETIRED
+from ..memories.survey import life_cycle_state, read_item
 from ..memories.trust import TRUSTED
 from ..memories.writing import rebuild_index_md
+from ..recall.index_file import IndexUnavailable
+from ..recall.index_refresh import refresh_index, scrub_index
+from .background import start_refresh
 from .context import WorkContext
+from .status_line import FOLDER, counts_path
+
+_FAILED = "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
+_LEFT = "The change is stored. The index is still being refreshed in the background: %s left."
+
+
+class Refreshed(NamedTuple):
+    """Whether the index could be refreshed, and a sentence for the user if something is left to do; usually empty."""
+
+    is_done: bool
+    notice: str
+
+
+def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
+    """Refresh the index so that the next prompt sees the change, which is stored either way; a later prompt retries.
+
+    With `scrub`, no text of deleted memories remains in the index file.
+    """
+    try:
+        report = refresh_index(context.paths, context.settings, rounds=1, full=False)
+        prepare_counts(context)
+        if scrub:
+            scrub_index(context.paths)
+    except (IndexUnavailable, SqliteError, OSError) as error:
+        return Refreshed(False, _FAILED % error_text(error))
+    if not report.remaining:
+        return Refreshed(True, "")
+    start_refresh(context.paths)
+    return Refreshed(True, _LEFT % counted(report.remaining, "file"))
+
+
+def prepare_counts(context: WorkContext) -> None:
+    """Write the counts of this project if the status line is installed. Raises OSError and TrustUnreadable."""
+    paths = context.paths
+    if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
+        return
+    write_state(counts_path(paths), current_counts(context))
+
+
+def current_counts(context: WorkContext) -> dict[str, object]:
+    """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
+    items = context.overview().items
+    return {
+        "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
+        "pending": sum(item.waits for item in items),
+        "recall": context.settings.flag("retrieval.enabled"),
+    }
+
 
 _DAY = 86400
 _SESSION_DAYS = 30

@@ -1,0 +1,218 @@
+"""Save a memory: read the stored ones, check the new one, write it, index it, compare it with the others."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ..memories import InvalidMemory, lifecycle
+from ..memories.hygiene import clean_data, shown_line
+from ..memories.memory_files import named_store
+from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories, new_memory
+from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity, older_names, plain_title
+from ..memories.survey import Item, choose, life_cycle_state, read_item, shortest_names
+from ..memories.trust import load_trust
+from ..memories.writing import Written
+from ..recall.memory_search import neighbors
+from .context import WorkContext, WorkError
+from .memory_facts import is_guarded, may_trust
+from .refresh import Refreshed, refresh
+
+
+class NewMemory(NamedTuple):
+    """What is to be saved.
+
+    `extra` holds further fields of the record, such as tags, files, phrases, a guard and a day of expiry. `supersedes` names the memory
+    that the new one replaces, and `candidate` the candidate of capture that it is based on; empty for none.
+    """
+
+    category: str
+    title: str
+    content: dict[str, Any]
+    scope: str
+    extra: dict[str, Any]
+    supersedes: str = ""
+    candidate: str = ""
+
+
+class Saved(NamedTuple):
+    """What was stored: the memory as it is now, its shortest unique name, the one that it was to replace, and similar ones.
+
+    `is_approved` says whether it is trusted at once; otherwise it is pending and replaces nothing yet.
+    """
+
+    written: Written
+    item: Item
+    name: str
+    old: Item | None
+    is_approved: bool
+    refreshed: Refreshed
+    similar: list[Similar]
+
+    @property
+    def replaced(self) -> str:
+        """Return the id of the memory that is no longer recalled; empty for none."""
+        return self.old.stored.memory.id if self.old is not None and self.is_approved else ""
+
+
+def save(new: NewMemory, context: WorkContext) -> Saved:
+    """Store a memory. Raises InvalidMemory, and WorkError if another active memory has its title."""
+    names = [new.supersedes] if new.supersedes else []
+    items = context.overview(names=names, title=shown_line(new.title, MAX_TITLE)).items
+    old = choose(items, new.supersedes) if new.supersedes else None
+    data = _data(new, old, context)
+    refuse_taken_title(items, new.scope, data, old)
+    guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
+    approved = may_trust(context, guarded=guarded)
+    store = named_store(context.paths, new.scope)
+    written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
+    if approved:
+        _settle(new, old, written, context)
+    refreshed = refresh(context)
+    key = written.stored.key
+    items = context.overview(is_current=True, names=[key]).items
+    similar = similar_to(context, [(key, written.stored.memory)])[0]
+    return Saved(written, choose(items, key), shortest_names(items)[key], old, approved, refreshed, similar)
+
+
+def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, Any]:
+    category, extra = categories()[new.category], dict(new.extra)
+    if new.candidate:
+        from .candidate_check import find_candidate  # most saves have no candidate
+
+        extra["source"] = find_candidate(context, new.candidate).source
+    if old is not None:
+        key = "%s:%s/" % (new.scope, category.name)
+        extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, key)
+    return new_memory(category, "", new.title, new.content, extra)
+
+
+def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkContext) -> None:
+    """Close the candidate, and let the new memory supersede the old one. Raises InvalidMemory if both are the same."""
+    if new.candidate:
+        from ..capture.candidate import CandidateFile
+
+        CandidateFile(context.paths).change(lambda candidates: candidates.close([new.candidate]))
+    if old is None:
+        return
+    if written.stored.key == old.stored.key:
+        text = "--supersedes: %s is the same memory, which is already stored"
+        raise InvalidMemory(text % old.stored.memory.id)
+    trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
+    lifecycle.supersede(context.paths, old, Item(written.stored, trust, ""))
+
+
+_TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
+_OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
+
+
+class TakenTitles:
+    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
+
+    def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
+        """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
+        self._items = items
+        self._by_title: dict[str, list[Item]] = {}
+        self._new: dict[str, dict[str, Any]] = {}
+        own = "" if excluded is None else excluded.stored.key
+        for item in items:
+            stored = item.stored
+            if stored.key != own and stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+                self._by_title.setdefault(plain_title(stored.memory.title), []).append(item)
+
+    def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
+        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
+        cleaned, _ = clean_data(data)
+        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
+            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
+                return shortest_names(self._items)[item.stored.key]
+        return ""
+
+    def take(self, data: dict[str, Any], source: str) -> str:
+        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
+        title = plain_title(str(data["title"]))
+        owner = self.owner(data) if title in self._by_title else ""
+        if owner:
+            return _TAKEN % (owner, owner)
+        first = self._new.setdefault(title, {**data, "source": source})
+        if _is_same_memory(first, data):
+            return ""
+        return "%s has this title too; give one of them another title" % first["source"]
+
+
+def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
+    """Raise WorkError if an active memory of the scope has the title of `data` and says something else.
+
+    Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
+    """
+    name = TakenTitles(items, scope, old).owner(data)
+    if name:
+        raise WorkError((_TAKEN + _OR_REPLACE) % (name, name, name))
+
+
+def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))
+
+
+_CANDIDATES = 20
+_COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
+_MAX_SIMILAR = 3
+_MAX_NEW = 200
+
+
+class Similar(NamedTuple):
+    """A stored memory that is similar to a new one: why, and the command that replaces it with the new one."""
+
+    id: str
+    title: str
+    why: str
+    command: str
+
+
+def similar_to(
+    context: WorkContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
+) -> list[list[Similar]]:
+    """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
+
+    Args:
+        context: gives access to the stores and to the index, which already contains the new memories.
+        new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
+            command.
+        repeated_only: report only near duplicates, not memories that answer the same question differently.
+    """
+    compared = new[:_MAX_NEW]
+    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in compared]
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
+    if near is None:
+        return [[] for _ in new]
+    own_keys = [key for key, _ in new]
+    nearest = {*chain.from_iterable(near.keys)}
+    items = context.overview(is_current=True, names={*own_keys, *near.others, *nearest}).items
+    corpus = _texts_of([item for item in items if item.stored.key in nearest.union(near.others)])
+    active = {item.stored.key for item in items if life_cycle_state(item) == ACTIVE}
+    similarity = Similarity(corpus.values(), near.stopwords)
+    kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
+    names = shortest_names(items)
+    positions = {key: at for at, (key, _) in enumerate(new)}
+    results: list[list[Similar]] = [[] for _ in new]
+    for at, ((key, memory), near_keys) in enumerate(zip(compared, near.keys)):
+        for near_key in near_keys:
+            if near_key not in active.intersection(corpus) or positions.get(near_key, -1) >= at:
+                continue
+            other = corpus[near_key]
+            why = similarity.why(memory, other)
+            if why and (not kinds or why in kinds):
+                old, name = names[near_key], names.get(key, "")
+                command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
+                results[at].append(Similar(old, shown_line(other.title), why, command))
+    return [similar[:_MAX_SIMILAR] for similar in results]
+
+
+def _texts_of(items: list[Item]) -> dict[str, Memory]:
+    """Return the memories that can be read, by key."""
+    memories: dict[str, Memory] = {}
+    for item in items:
+        with suppress(InvalidMemory, OSError):
+            memories[item.stored.key] = read_item(item).stored.memory
+    return memories

@@ -1,0 +1,65 @@
+"""Which files of a folder an import reads, and what it says about the others."""
+
+from __future__ import annotations
+
+import os
+
+from memory_plugin.memories.importing import read
+from tests.project import Project
+
+RULE = "- Never push %s to the main branch.\n"
+
+
+def test_rules_of_agents_are_read_and_the_text_of_others_is_not(project: Project) -> None:
+    wanted = [
+        ".cursor/rules/a.mdc",
+        ".cursorrules",
+        ".github/copilot-instructions.md",
+        ".github/instructions/go.instructions.md",
+        "docs/guide.md",
+    ]
+    unwanted = [
+        ".github/PULL_REQUEST_TEMPLATE.md",
+        ".github/ISSUE_TEMPLATE/bug.md",
+        ".idea/x.md",
+        "CHANGELOG.md",
+        "README.md",
+        "node_modules/x/AGENTS.md",
+        "out/generated.md",
+        "libs/other/AGENTS.md",
+        "requirements.txt",
+    ]
+    project.git("init", "-q")
+    project.write(".gitignore", "out/\n")
+    for at, name in enumerate(wanted + unwanted):
+        project.write(name, RULE % ("change %d" % at))
+    os.makedirs(os.path.join(project.root, "libs", "other", ".git"))
+    project.write("package.json", {"name": "shop", "description": "A shop."})
+    reading = read(project.root, root=project.root)
+    assert {os.path.relpath(draft.path, project.root) for draft in reading.drafts} == set(wanted)
+    assert reading.problems == []
+    named = {os.path.relpath(path, project.root) for path, _ in reading.left_out}
+    assert named >= {"CHANGELOG.md", "node_modules", "out", os.path.join("libs", "other"), "package.json"}
+
+
+def test_notes_next_to_memories_are_read_but_not_our_index(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.write(".claude/memory/deploy.md", RULE % "code")
+    reading = read(os.path.join(project.root, ".claude", "memory"), root=project.root)
+    assert sorted(draft.data["title"] for draft in reading.drafts) == [
+        "Never push code to the main branch",
+        "Use Postgres",
+    ]
+
+
+def test_an_unknown_format_is_named_once(project: Project) -> None:
+    path = project.write("export.json", [{"a": at} for at in range(700)])
+    reading = read(path)
+    assert [(source, why[:14]) for source, why in reading.problems] == [(path, "unknown format")]
+
+
+def test_patterns_that_no_memory_can_hold_are_named(project: Project) -> None:
+    head = '---\nglobs: ["src/**/*.{ts,tsx}", "!src/gen/**"]\n---\n'
+    reading = read(project.write("a.mdc", head + RULE % "code"), root=project.root)
+    assert [draft.data["related_files"] for draft in reading.drafts] == [["src/**/*.{ts,tsx}"]]
+    assert "!src/gen/**" in reading.left_out[0][1]
