@@ -170,7 +170,7 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project, 
         {"field": "asked as", "lines": [*("  " + text for text in PHRASES), "+ zanzibar kumquat pelican"]}
     ]
     assert entry["memory"]["waits_because"] == "its phrases changed since you accepted them"
-    assert "await approval" in staging.cli("edit", "staging", "--asked-as", "mine").stderr
+    assert "pending search phrases" in staging.cli("edit", "staging", "--asked-as", "mine").stderr
     assert staging.cli("edit", "staging", "--add-tag", "infra").returncode == 0
     assert not found(staging, "zanzibar kumquat pelican please")
     assert staging.cli("accept", "--group", group["id"]).returncode == 1, "its tags are others now"
@@ -223,7 +223,7 @@ def test_a_judge_gets_no_personal_data() -> None:
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:
     judged(staging, rows(*PHRASES))
     described = staging.cli("describe", "check", "phrases", "--judge").json
-    assert described["action"].startswith("send title and text of 1 memory to")
+    assert described["question"].startswith("send title and text of 1 memory to")
     assert staging.cli("check", "phrases", "--judge", "--yes", inside=True).returncode == 1
     assert staging.cli("show", "staging", "--json").json["asked_as"] == []
 

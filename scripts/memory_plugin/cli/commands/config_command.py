@@ -70,7 +70,7 @@ _PROJECT = {
 _VERBS = {"set": "written to", "unset": "removed from"}
 # Where keys go, and whose texts are accepted unseen.
 _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
-_ONLY_IN_A_TERMINAL = "nothing was changed: %s is changed only in a terminal, outside Claude Code"
+_ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, MAX_VALUE) if arguments.action == "set" else ""
-    return Approval("%s your setting %s%s" % (arguments.action, name, value))
+    meaning = keys()[name].description if name in keys() else ""
+    return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

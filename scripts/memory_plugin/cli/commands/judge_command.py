@@ -45,7 +45,7 @@ from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
 
-HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
+HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then switches it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
@@ -97,7 +97,9 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
-    return Approval("switch on the judge for %s. %s" % (arguments.feature, (price + through).rstrip(".")))
+    sent = judged_feature(arguments.feature)["sent"].partition(". ")[0]
+    name = "recall" if arguments.feature == "retrieval" else arguments.feature
+    return Approval("turn on the judge for %s? %s %s." % (name, price + through, sent))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
