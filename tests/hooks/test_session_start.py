@@ -115,3 +115,14 @@ def test_a_state_folder_of_another_user_is_named(project: Project) -> None:
     message = project.start().message
     assert message.startswith("memory: nothing is recalled: ")
     assert "belongs to another user" in message
+
+
+def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Project) -> None:
+    project.save("Use Postgres", "Postgres 15")
+    os.rename(project.state, project.state + "-old")
+    with open(project.state, "w", encoding="utf-8"):
+        pass
+    message = project.start().message
+    assert message == (
+        "memory: nothing is recalled: the state folder cannot be used (not a folder); see: memory doctor"
+    )
