@@ -97,7 +97,9 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
-    return Approval("switch on the judge for %s. %s" % (arguments.feature, (price + through).rstrip(".")))
+    sent = judged_feature(arguments.feature)["sent"].partition(". ")[0]
+    name = "recall" if arguments.feature == "retrieval" else arguments.feature
+    return Approval("turn on the judge for %s? %s %s." % (name, price + through, sent))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
