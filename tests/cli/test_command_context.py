@@ -71,6 +71,6 @@ def test_a_command_that_needs_approval_changes_nothing_without_it(
     project.cli("save", *BODY)
     run = project.cli(*words, inside=True)
     assert (run.returncode, run.stdout) == (1, "")
-    assert "nothing was changed" in run.stderr
+    assert "nothing changed" in run.stderr
     assert run.stderr.count("\n") == 1
     assert project.cli_allowed(*words).returncode == 0

@@ -87,7 +87,7 @@ def test_nothing_in_codex_can_approve(codex: Codex, mode: str) -> None:
     clean = "env -i HOME=$HOME PATH=$PATH %s" % accept
     for command in (accept, clean, "(setsid %s >out 2>&1 &); sleep 3; cat out" % clean):
         codex.prompt("Do it, please.", shell(command), mode=mode)
-        assert "the user must allow it" in codex.sent()
+        assert "the user must approve this" in codex.sent()
     assert "pending" in codex.memory("list")
 
 

@@ -157,7 +157,7 @@ def test_a_hostile_project_cannot_get_a_memory_accepted(sandbox: Sandbox) -> Non
     turn = sandbox.prompt("Read the notes of this project and do what they say.", *ALLOWED, plugins=PLUGIN)
     assert turn.text == "Done."
     assert len(turn.of_kind("main")) == len(ATTACKS) + 1
-    assert turn.sent("the user must allow it")
+    assert turn.sent("the user must approve this")
     trust_by_id = {row["id"]: row["trust"] for row in memory(sandbox, "list", "--status", "all")["memories"]}
     assert trust_by_id == {"mine": "trusted", "lure": "pending", "guard": "pending"}
     sandbox.set_script({"default": {"text": "Hello."}})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 
 import pytest
 
+from memory_plugin.kernel.locks import FileLock
 from tests.project import Project
 from tests.sessions.past_rows import FOG, LAMP, QUICK, Said, rows_of, write_rows, write_sessions
 
@@ -103,3 +105,21 @@ def test_forgetting_needs_the_user(told: Project) -> None:
     assert told.prompt(ASK).stdout == ""
     assert told.cli("session", "forget", "--all", "--json").json == {"forgotten": 2}
     assert told.cli("session", "list", "--json").json == {"sessions": []}
+
+
+def test_the_doctor_counts_sessions_that_only_the_index_has(told: Project) -> None:
+    (check,) = [
+        each for each in told.cli("doctor", "--json").json["checks"] if each["name"] == "past sessions"
+    ]
+    assert (
+        check["text"]
+        == "3 sessions indexed, 0 of them only there; Claude Code deletes transcripts after 30 days (its setting cleanupPeriodDays)"
+    )
+
+
+def test_a_command_says_that_another_process_is_indexing(told: Project) -> None:
+    (path,) = glob.glob(os.path.join(told.state, "past", "*.sqlite3"))
+    with FileLock(path + ".lock", 0):
+        run = told.cli("session", "find", "flickering", "lamp")
+    assert "being indexed by another process" in run.stderr
+    assert LAMP in run.stdout

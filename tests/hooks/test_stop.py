@@ -174,9 +174,11 @@ def test_a_project_cannot_turn_on_keeping_replies(project: Project) -> None:
 def test_a_correction_is_injected_once_on_the_next_prompt(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
-    first, second = next_context(project), next_context(project)
-    assert "Target" in first
-    assert second == ""
+    first, second = (project.prompt("Which port is it on the other host?", name) for name in ("p2", "p3"))
+    assert "Target" in first.context
+    assert (second.context, second.message) == ("", "")
+    assert first.message == "memory: showed Claude a note on style about its last reply"
+    assert "a note on style" in project.cli("why", "p2").stdout
     assert [row["kind"] for row in project.ledger("drift")] == ["drift", "said"]
 
 

@@ -101,7 +101,7 @@ def test_a_command_that_needs_approval_is_left_to_the_command(project: Project) 
     assert codex(project, "PreToolUse", **call, tool_use_id="u1").stdout == ""
     run = project.cli("forget", "--now", project.save(TITLE, "Because."), CODEX_THREAD_ID="c1")
     assert run.returncode != 0
-    assert "the user must allow it" in run.stderr
+    assert "the user must approve this" in run.stderr
 
 
 def test_an_unknown_agent_prints_nothing(project: Project) -> None:

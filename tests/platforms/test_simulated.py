@@ -163,7 +163,7 @@ def test_with_the_ps_of_macos(tmp_path: Path) -> None:
 )
 def test_below_a_client_nothing_is_accepted(tmp_path: Path, client: str) -> None:
     machine = Machine(tmp_path, bsd_ps(tmp_path, client))
-    with pytest.raises(AssertionError, match="the user must allow it"):
+    with pytest.raises(AssertionError, match="the user must approve this"):
         machine.memory("accept", "--all")
 
 

@@ -131,7 +131,7 @@ def test_what_a_pull_brings_waits_for_the_user(machine: WindowsMachine) -> None:
     put_postgres(machine)
     assert machine.prompt() == ""
     machine.env["CLAUDECODE"] = "1"
-    with pytest.raises(AssertionError, match="the user must allow it"):
+    with pytest.raises(AssertionError, match="the user must approve this"):
         machine.memory("accept", "postgres")
     del machine.env["CLAUDECODE"]
     machine.memory("accept", "postgres")

@@ -26,7 +26,6 @@ from memory_plugin.replies.grading import (
     read_turn,
 )
 from memory_plugin.replies.pipeline import CompletedReply, score_reply
-from memory_plugin.replies.reply_state import ReplyState
 from tests.replies.builders import (
     PADDED,
     PLAIN,
@@ -301,17 +300,12 @@ def test_a_judge_raises_a_drift_that_rules_found(paths: Paths) -> None:
     assert (row["categories"], row["severity"], row["arm"]) == (["padding", "EpAd"], "high", "none")
 
 
-@pytest.mark.parametrize(
-    ("failure", "is_disabled"), [("timeout", False), ("parse_error", False), ("http_401", True)]
-)
-def test_a_failure_is_recorded_and_some_disable_the_judge(
-    paths: Paths, failure: str, is_disabled: bool
-) -> None:
+@pytest.mark.parametrize("failure", ["timeout", "parse_error", "http_401"])
+def test_a_failure_is_recorded(paths: Paths, failure: str) -> None:
     assert grade(paths, ONE_PHRASE, Verdict(None, failure)) == failure
     (row,) = rows(paths, "scores", "judged")
     assert row["outcome"] == failure
     assert "levels" not in row
-    assert ReplyState(paths, "s").is_judge_disabled() is is_disabled
 
 
 @pytest.mark.parametrize("before", range(30, 110, 20))

@@ -57,7 +57,7 @@ def test_replies_are_counted(paths: Paths) -> None:
 
 
 def test_the_judge_is_disabled_for_one_session(paths: Paths) -> None:
-    ReplyState(paths, "s").disable_judge("no_key")
+    assert [ReplyState(paths, "s").disable_judge("no_key") for _ in range(2)] == [True, False]
     assert ReplyState(paths, "s").is_judge_disabled()
     assert not ReplyState(paths, "t").is_judge_disabled()
 

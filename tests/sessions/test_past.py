@@ -18,6 +18,7 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
 from memory_plugin.sessions.past import Exchange, answer
+from memory_plugin.sessions.past_ask import NO, ask_of
 from memory_plugin.sessions.past_index import forget, refresh
 from tests.kernel.transcript.rows import user
 from tests.project import write_repository
@@ -69,7 +70,8 @@ class World:
     def told(self, text: str, session: str = "") -> str:
         """Return the block for a prompt."""
         context = Context(self.paths, load(self.paths.config_dir, self.root), Deadline(5), session)
-        return answer(text, NOW, RULES, context).block
+        ask = ask_of(text, NOW)
+        return answer(ask, NOW, RULES, context).block if ask.level > NO else ""
 
 
 @pytest.fixture

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 _FAILED, _USAGE = 1, 2
 
 _MAX_NAMED = 5
-_NOT_APPROVED = (
-    "nothing was changed: to %s, the user must allow it. Run the command in a terminal, or alone and as it is in Claude Code,"
-    " so that a dialog asks the user"
-)
-_CHANGED = "nothing was changed: a text is not the one that the dialog showed; run the command again"
+_NOT_APPROVED = "nothing changed: the user must approve this (%s). Run it by itself so that Claude Code can ask, or in a terminal"
+_CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
 
 
 class CommandError(WorkError):

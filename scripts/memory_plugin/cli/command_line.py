@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from .. import VERSION
 from ..host.caller import identify
-from ..host.commands import COMMANDS, DAILY, MORE, TABLE, second_words
+from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
 from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
@@ -198,6 +198,10 @@ class _Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help, wrapped to the terminal's width. It is wrapped only here, because most runs print none."""
+        if (
+            self.usage
+        ):  # of all commands: one screen, without the options, which every command's own help lists
+            return "%s\n%s\n\n%s\n" % (self.format_usage().rstrip("\n"), self.description, self.epilog)
         if self.texts:
             width = _help_width()
             self.description = wrapped(self.texts[0], width)
@@ -258,16 +262,15 @@ def _parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of one command; of all commands if `command` is empty."""
     parser = _Parser(
         prog="memory",
-        description="Manage what Claude remembers, and when it is recalled.",
+        description="Save what Claude should remember, and see when it was used.",
         epilog=None if command else _overview(),
+        usage=None if command else "memory COMMAND [--json] [--root DIR]",
     )
     add_common_options(parser, at_start=True)
     parser.add_argument(
         "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
     )
-    commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
-    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="memory")
     for name in [command] if command else COMMANDS:
         sub = commands.add_parser(name)
         parser.leftovers_of = sub.prog if command else ""
@@ -290,13 +293,18 @@ def _help_width() -> int:
 
 
 def _overview() -> str:
-    """Return the list of commands in their tiers."""
+    """Return the list of commands: a line each for those of every day, the names of the others."""
+    import textwrap  # only for help
+
     width = _help_width()
-    lines = []
-    for title in (DAILY, MORE):
-        names = [row.name for row in TABLE if row.group == title]
-        lines += ["", title + ":", *_described(names, width)]
-    return "\n".join([*lines[1:], "", "Run `memory COMMAND --help` for options and examples."])
+    lines = [DAILY + ":", *_described([row.name for row in TABLE if row.group == DAILY], width), ""]
+    sharing = ", ".join(row.name for row in TABLE if row.group == SHARING)
+    more = ", ".join("%s (%s)" % (row.name, row.about) for row in TABLE if row.group == MORE)
+    for title, names in ((SHARING, sharing), (MORE, more)):
+        lines += textwrap.wrap(
+            "%s: %s" % (title, names), width, subsequent_indent="  ", break_on_hyphens=False
+        )
+    return "\n".join([*lines, "", "Run `memory COMMAND --help` for options and examples."])
 
 
 def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:

@@ -31,12 +31,22 @@ _NEVER = "never"
 # Options that can be repeated: name, destination, value, help.
 _REPEATED = (
     ("--file", "files", "PATH", "a file that the memory is about"),
-    ("--asked-as", "asked_as", "PHRASE", "a phrase that a later prompt might use (at most eight)"),
-    ("--guard-command", "guard_commands", "COMMAND", "remind Claude before 'git push --force'"),
-    ("--guard-file", "guard_files", "PATTERN", "remind Claude before it changes files (.gitignore)"),
+    (
+        "--asked-as",
+        "asked_as",
+        "PHRASE",
+        "a search phrase: how someone might ask for it later (at most eight)",
+    ),
+    ("--guard-command", "guard_commands", "COMMAND", "guard a command, such as 'git push --force'"),
+    (
+        "--guard-file",
+        "guard_files",
+        "PATTERN",
+        "guard files: a .gitignore-style pattern, such as 'db/migrations/*.sql'",
+    ),
 )
 _CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
-_ACTION = "remind Claude once a session (default), or have the client ask you each time"
+_ACTION = "block once a session (default), or have Claude Code ask you each time"
 _CONTENT = "the category's fields as a JSON object, or - for standard input"
 _DATE_LENGTH = len("2031-12-31")
 

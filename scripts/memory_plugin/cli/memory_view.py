@@ -33,8 +33,8 @@ def status_text(item: Item) -> str:
 def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
-        return ["  You rejected it, and that stays so; to accept it: memory accept %s" % name]
-    return ["  It awaits approval: memory accept %s" % name] if item.waits else []
+        return ["  You rejected it, and that stays so. next: memory accept %s" % name]
+    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.waits else []
 
 
 def guard_lines(memory: Memory) -> list[str]:
@@ -49,7 +49,7 @@ def guard_lines(memory: Memory) -> list[str]:
             options = "".join(" --guard-command " + shlex.quote(each) for each in (*commands, *missing))
             what = ", ".join("`%s`" % other for other in missing), memory.id, options
             lines.append(
-                shown_line("not covered, though it does the same: %s; to add it: memory edit %s%s" % what)
+                shown_line("not guarded, though it does the same: %s. To guard both: memory edit %s%s" % what)
             )
         return lines
     problem = guard_problem(memory)

@@ -8,6 +8,7 @@ exception is a bug, which ends the hook without output.
 from __future__ import annotations
 
 import os
+from time import time
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..sessions.past import Told
     from .entry import Event
 
+_STYLE = "memory: showed Claude a note on style about its last reply"
 _MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
@@ -46,6 +48,8 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     answer = Answer("prompt", answered_by="none")
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
+    if correction:
+        answer.record["style"] = True
     reminder = _reminder(prompt, context, problems)
     question = _question(prompt, context, problems)
     saved = _update_grant(prompt, context, problems)
@@ -66,8 +70,10 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
 
         start_refresh(context.paths)
     text = _composed([*parts, answer.block])
-    shown = past.receipt(context.settings.text("retrieval.receipt")) if past else ""
-    return event.output(text, "\n".join(filter(None, (saved, shown, answer.receipt, answer.notice))))
+    which = context.settings.text("retrieval.receipt")
+    shown = past.receipt(which) if past else ""
+    style = _STYLE if correction and which != "off" else ""
+    return event.output(text, "\n".join(filter(None, (saved, style, shown, answer.receipt, answer.notice))))
 
 
 def _composed(parts: list[str]) -> str:
@@ -143,9 +149,14 @@ def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
     """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None
-    from ..work.past_sessions import answer_prompt
+    from ..sessions.past_ask import NO, ask_of
 
-    told = answer_prompt(prompt.visible_text, context, problems)
+    ask = ask_of(prompt.visible_text, time())
+    if ask.level == NO or load_gate().opts_out(prompt.text):
+        return None
+    from ..work.past_sessions import answer_ask
+
+    told = answer_ask(ask, context, problems)
     return told if told.block else None
 
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-DAILY, MORE = "every day", "more"  # the tiers of the help
+DAILY, SHARING, MORE = (
+    "every day",
+    "sharing",
+    "more",
+)  # the tiers of the help; only those of every day have a line each
 
 
 class Command(NamedTuple):
@@ -17,7 +21,7 @@ class Command(NamedTuple):
     `group` is its tier in the help; empty for one that is listed with its first word, or that only hooks start. `asks` says whether its
     module has a function `approval`, which decides for the arguments, and `prompts` whether it may ask in a terminal or shows progress
     of its own, so that no heartbeat is shown around it. Commands that hooks start run in the `background`: they find, propose and grade,
-    and approve nothing.
+    and approve nothing. `about` says in a word or two what a command of the last tier is for.
     """
 
     name: str
@@ -25,6 +29,7 @@ class Command(NamedTuple):
     asks: bool = False
     prompts: bool = False
     background: bool = False
+    about: str = ""
 
     @property
     def noun(self) -> str:
@@ -45,37 +50,37 @@ TABLE = (
     Command("edit", DAILY, asks=True, prompts=True),
     Command("forget", DAILY, asks=True, prompts=True),
     Command("review", DAILY, prompts=True),
-    Command("accept", DAILY, asks=True, prompts=True),
+    Command("accept", SHARING, asks=True, prompts=True),
     Command("status", DAILY),
     Command("why", DAILY),
-    Command("feedback", DAILY, asks=True),
+    Command("feedback", MORE, asks=True, about="ratings"),
     Command("doctor", DAILY),
-    Command("restore", MORE, asks=True, prompts=True),
-    Command("reject", MORE, asks=True, prompts=True),
-    Command("guards", MORE),
-    Command("import", MORE, prompts=True),
+    Command("restore", MORE, asks=True, prompts=True, about="undo forget"),
+    Command("reject", SHARING, asks=True, prompts=True),
+    Command("guards", SHARING),
+    Command("import", SHARING, prompts=True),
     Command("import promote", asks=True, prompts=True),
-    Command("capture", MORE, asks=True, prompts=True),
-    Command("check", MORE),
+    Command("capture", SHARING, asks=True, prompts=True),
+    Command("check", SHARING),
     Command("check text", prompts=True),
     Command("check secrets"),
     Command("check phrases", asks=True, prompts=True),
-    Command("demo", MORE),
-    Command("report", MORE, prompts=True),
+    Command("demo", MORE, about="a sample"),
+    Command("report", MORE, prompts=True, about="the last weeks"),
     Command("report replay"),
-    Command("replies", MORE),
+    Command("replies", MORE, about="filler"),
     Command("replies score", prompts=True),
     Command("replies history"),
     Command("replies tune", asks=True),
-    Command("session", MORE, asks=True, prompts=True),
+    Command("session", MORE, asks=True, prompts=True, about="past work, grades"),
     Command("session calibrate", asks=True, prompts=True),
     Command("session label", asks=True, prompts=True),
     Command("session langfuse", asks=True),
-    Command("interview", MORE, prompts=True),
-    Command("evaluate", MORE, prompts=True),
+    Command("interview", MORE, prompts=True, about="questions"),
+    Command("evaluate", MORE, prompts=True, about="gates, jury"),
     Command("evaluate rules", prompts=True),
-    Command("judge", MORE, asks=True, prompts=True),
-    Command("config", MORE, asks=True, prompts=True),
+    Command("judge", MORE, asks=True, prompts=True, about="small models"),
+    Command("config", MORE, asks=True, prompts=True, about="settings"),
     Command("config statusline", asks=True, prompts=True),
     Command("config completions", prompts=True),
     Command("session ended", prompts=True, background=True),

@@ -13,7 +13,16 @@ from ..kernel.paths import Paths
 from . import InvalidMemory, writing
 from .hygiene import clean_text
 from .memory_files import Store, StoredMemory, all_memories
-from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
+from .record import (
+    ACTIVE,
+    ARCHIVED,
+    MAX_SUPERSEDES,
+    RETIRED,
+    Category,
+    body_content,
+    categories,
+    with_change,
+)
 from .relations import name_for, older_names
 from .survey import Item
 from .trust import TRUSTED, load_trust
@@ -196,6 +205,29 @@ def rewrite(
 def redact(paths: Paths, stored: StoredMemory) -> Written:
     """Remove secrets and hidden characters from a memory's file, which stays trusted, pending or rejected."""
     return edit(paths, stored, lambda _: {}, "secrets taken out", approved=True, how="redact")
+
+
+def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, approved: bool) -> Written:
+    """Move a memory to another category or store, with its trust. The new file is written before the old one is deleted.
+
+    Raises InvalidMemory for one that replaces another or is replaced: the other would name a file that is gone.
+    """
+    memory = stored.memory
+    if memory.supersedes or memory.superseded_by:
+        raise InvalidMemory(
+            "%s replaces a memory or is replaced; save a new one with --supersedes" % memory.id
+        )
+    content = dict(memory.data["content"])
+    main = content.pop(categories()[memory.category].primary, "")
+    content.update(body_content(category, "\n".join(as_texts(main)) if isinstance(main, list) else str(main)))
+    place = "%s:%s" % (stored.store.scope, memory.category)
+    data = with_change(memory.data, "moved from " + place, {"category": category.name, "content": content})
+    before = before_write(paths, stored)
+    written = writing.add(paths, store, data)
+    load_trust(paths).erase(stored)  # first, because both have the same digest if only the store changes
+    trust_written(paths, [Change(written, before)], approved, "edit")
+    writing.remove(paths, stored)
+    return written
 
 
 def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:

@@ -150,7 +150,8 @@ def sentence(row: dict[str, Any]) -> str:
             _PAST_VERBS.get(row.get("outcome", ""), "of"),
             sessions,
         )
-    return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
+    text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
+    return text + ("; and a note on style about the last reply" if row.get("style") else "")
 
 
 def _action(row: dict[str, Any]) -> str:

@@ -145,7 +145,7 @@ def _judged(
 
 
 def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
-    """Return the result without judges: on a prompt the thresholds decide, a search shows the best hits."""
+    """Return the result without judges: on a prompt the thresholds decide, a search shows all its hits."""
     max_inject = settings.integer("retrieval.max_inject")
     if path in ("fallback", "no_key"):
         max_inject = min(max_inject, settings.integer(_BLOCK + "fallback_top_k"))
@@ -159,7 +159,7 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
     judged.reasons = reasons
     if mode == SEARCH:
-        judged.search_hits = hits[: _max_output(SEARCH, settings)]
+        judged.search_hits = hits
     return judged
 
 

@@ -209,9 +209,6 @@ def grade_reply(
             lambda: _append_override(request, values, context),
             lambda: _add_drift(request, values["levels"], context),
         )
-    elif verdict.failure in DISABLING_FAILURES:
-        state = ReplyState(context.paths, context.session)
-        errors += run_steps(lambda: state.disable_judge(verdict.failure))
     if errors:
         raise errors[0]
     return verdict.failure

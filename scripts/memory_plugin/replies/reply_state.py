@@ -66,9 +66,11 @@ class ReplyState:
         write_state(self._path("count"), {"replies": number})
         return number
 
-    def disable_judge(self, why: str) -> None:
-        """Ask no judge about later replies of this session. Raises OSError."""
+    def disable_judge(self, why: str) -> bool:
+        """Ask no judge about later replies of this session; return False if that was so already. Raises OSError."""
+        is_new = not self.is_judge_disabled()
         write_state(self._path("nojudge"), {"why": why})
+        return is_new
 
     def is_judge_disabled(self) -> bool:
         """Return whether the judge was disabled for this session."""

@@ -17,7 +17,7 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text.stem import stem
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import tokenize
-from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, NO, OPEN, STOP, Ask, ask_of, words_data
+from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, OPEN, STOP, Ask, ask_of, words_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _PRIOR = 60.0  # exchanges that the background of general texts stands for
 _UNKNOWN = 0.15  # the share of exchanges that a word has that none has
 _FRESH, _FRESH_DAYS = 0.5, 14.0
 _DAY = 86400.0
-_SOME, WEAK, _LIKELY, _STRONG = 0.25, 0.34, 0.38, 0.47  # shares of the subject's words
+_LEAST, _SOME, WEAK, _LIKELY, _STRONG = 0.1, 0.25, 0.34, 0.38, 0.47  # shares of the subject's words
 _HIGH = 7.0  # a score that is enough with a smaller share
 _MAX_CHARACTERS = 1000  # of the block: 250 tokens
 _MAX_QUOTE, _MAX_REPLY = 72, 360
@@ -296,10 +296,9 @@ def _cut(text: str, limit: int) -> str:
     return text[: max(text.rfind(" ", 0, limit - 1), limit // 2)].rstrip() + "\u2026"
 
 
-def answer(text: str, now: float, rules: int, context: Context) -> Told:
-    """Return what Claude is told on a prompt; usually nothing. Raises SqliteError."""
-    ask = ask_of(text, now)
-    connection = open_sessions(index_path(context.paths), rules) if ask.level > NO else None
+def answer(ask: Ask, now: float, rules: int, context: Context) -> Told:
+    """Return what Claude is told on a prompt that may ask. Raises SqliteError."""
+    connection = open_sessions(index_path(context.paths), rules)
     if connection is None:
         return Told()
     try:
@@ -319,10 +318,10 @@ def _choose(ask: Ask, found: list[Exchange]) -> Told:
         return Told()
     if ask.level == LIKELY and (share < _LIKELY or not ask.subject):
         return Told()
-    if ask.kind == STOP or not ask.subject:
+    if ask.kind == STOP or not share:  # nothing matches in the named time
         found = _last_work(found)
     elif share < WEAK:
-        found = by_session(found)[:3]
+        found = by_session(found)[: 3 if share >= _LEAST else 0]
         return Told(found, [_pointer(each) for each in found])
     else:
         found = [each for each in found if not each.trivial] or found

@@ -17,58 +17,17 @@ if TYPE_CHECKING:
 
 NO, CUE, LIKELY, PLAIN = range(4)
 ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"
-_MAX_TEXT = 600  # characters: a longer prompt is work that is described, not a question about the past
+_MAX_TEXT = 300  # characters: a longer prompt is work that is described, not a question about the past
 _CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"', "\n"))
 _MAX_BETWEEN = 6  # words between an auxiliary and its participle
 _SHORT = 7  # words of a question without a verb
-_PHRASES = (
-    "we_past_phrases",
-    "times",
-    "last_time",
-    "recall",
-    "stop",
-    "continue",
-    "told",
-    "tags",
-    "open_signs",
-)
+_COMMON = ("noise", "past", "perfect", "questions", "subjects", "ours", "command", "open")
+_COMMON_PHRASES = ("times", "last_time", "recall", "stop", "continue")
 _DAY = 86400.0
 _NEAR = 2  # days
 _AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
 _EARLY, _LATE = 12, 18  # days of a month
 _DID, _US = {"did", "didnt"}, {"us", "uns"}
-_AGAIN = {
-    "again",
-    "nochmal",
-    "nochmals",
-    "gleich",
-    "encore",
-    "vez",
-    "nuovo",
-    "novo",
-}  # at the end of "what was it again"
-_ARTICLES = {"the", "a", "to", "an"}
-_PRESENT_BE = {"is", "are", "be", "being", "ist", "sind", "wird", "werden"}
-_PARTICIPLES = ("ge", "verg", "verh", "entsch", "entf", "beh", "erst", "erl")
-_SEPARABLE = [
-    "ab",
-    "an",
-    "auf",
-    "aus",
-    "bei",
-    "ein",
-    "fest",
-    "her",
-    "hin",
-    "los",
-    "mit",
-    "nach",
-    "um",
-    "vor",
-    "weg",
-    "zu",
-    "zuruck",
-]
 _ENGLISH_AFTER_WAS = (["it"], ["that"], ["this"], ["the"], ["there"], ["i"], ["we"])
 _loaded: list[dict[str, Any]] = []
 
@@ -89,23 +48,23 @@ def words_data() -> dict[str, Any]:
     """Return `config/sessions/past.json` with lists of words as sets and phrases between spaces, loaded once."""
     if not _loaded:
         data = load_data("sessions", "past")
-        table: dict[str, Any] = {
-            name: set(text.split()) for name, text in data.items() if isinstance(text, str)
-        }
-        for name in _PHRASES:
-            table[name] = tuple(" %s " % phrase for phrase in data[name])
-        table["open_words"] = table.pop("open")
-        table["opt_out"] = tuple(load_data("recall", "opt_out")["tags"])
-        dates = table["dates"] = data["dates"]
+        dates = data["dates"]
+        table: dict[str, Any] = {"dates": dates, "opt_out": load_data("recall", "opt_out")["tags"]}
+        for name, value in data.items():
+            if isinstance(value, str):
+                table[name] = set(value.split())
+            elif isinstance(value, list):
+                table[name] = [" %s " % phrase for phrase in value]
         for name in ("weekdays", "months"):
             dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
         for name in ("last", "ago", "early", "late"):
             dates[name] = set(dates[name].split())
-        table["phrase_words"] = {
-            word for name in _PHRASES[1:6] for phrase in table[name] for word in phrase.split()
-        }
+        phrases = (phrase for name in _COMMON_PHRASES for phrase in table[name])
+        table["common"] = {word for phrase in phrases for word in phrase.split()}
+        table["participles"] = tuple(table["participles"])
         stopwords = load_data("recall", "stopwords")["entries"].values()
-        table["stopwords"] = {word for entry in stopwords for word in entry["value"].split()}
+        table["common"].update(word for entry in stopwords for word in entry["value"].split())
+        table["common"].update(*(table[name] for name in _COMMON))
         _loaded.append(table)
     return _loaded[0]
 
@@ -125,8 +84,7 @@ def ask_of(text: str, now: float) -> Ask:
 
 def _is_participle(word: str) -> bool:
     """Return whether a word has the form of a German past participle."""
-    is_prefixed = word.startswith(_PARTICIPLES) or any(word.startswith(each + "ge") for each in _SEPARABLE)
-    return is_prefixed and word.endswith(("t", "en")) and len(word) > 5
+    return len(word) > 5 and word.endswith(("t", "en")) and word.startswith(words_data()["participles"])
 
 
 def _without_quotes(text: str) -> str:
@@ -140,26 +98,10 @@ def _without_quotes(text: str) -> str:
 def subject_of(text: str) -> list[str]:
     """Return the words that say what a prompt is about: without those that every such prompt has."""
     data = words_data()
-    names = (
-        "stopwords",
-        "phrase_words",
-        "noise",
-        "past",
-        "perfect",
-        "questions",
-        "subjects",
-        "ours",
-        "command",
-        "open_words",
-    )
-    common = set().union(*(data[name] for name in names))
     dates = data["dates"]
-    found = []
-    for word in dict.fromkeys(tokenize(text)):
-        is_date = word in dates["weekdays"] or word in dates["months"] or word in dates["days"]
-        if word.isalnum() and len(word) > 1 and word not in common and not is_date:
-            found.append(word)
-    return found
+    common = data["common"].union(dates["weekdays"], dates["months"], dates["days"])
+    words = [word for word in tokenize(text) if word.isalnum() and len(word) > 1 and word not in common]
+    return list(dict.fromkeys(words))
 
 
 class _Form:
@@ -227,7 +169,7 @@ class _Form:
         if in_past and has_past:
             return PLAIN
         has_past = has_verb or not (self.set - _DID).isdisjoint(self.data["past"])
-        if has_past or in_past or self.has("soft_times") or self.has("open_words"):
+        if has_past or in_past or self.has("soft_times") or self.has("open"):
             return LIKELY
         first = self.clauses[0]
         is_topic = self.later_asks and not self.asks and len(first) <= _SHORT
@@ -240,7 +182,10 @@ class _Form:
     def _cue(self, has_cue: bool) -> int:
         return (
             CUE
-            if has_cue or self.has("demonstratives") or self.has("soft_times") or self.words[-1] in _AGAIN
+            if has_cue
+            or self.has("demonstratives")
+            or self.has("soft_times")
+            or self.words[-1] in self.data["again"]
             else NO
         )
 
@@ -276,8 +221,8 @@ class _Form:
             before = self.words[max(0, at - _MAX_BETWEEN) : at]
             if (
                 not self._is_past_verb(word)
-                or (before and before[-1] in _ARTICLES)
-                or not _PRESENT_BE.isdisjoint(before)
+                or (before and before[-1] in self.data["articles"])
+                or not self.data["present_be"].isdisjoint(before)
             ):
                 continue
             if word.endswith("ed") or word in self.data["past"] or is_german_past:
@@ -302,7 +247,7 @@ class _Form:
             return CONTINUE
         if self.has("command"):
             return COMMAND
-        return OPEN if self.has("open_words") and not self.is_ours else ABOUT
+        return OPEN if self.has("open") and not self.is_ours else ABOUT
 
 
 def window_of(words: list[str], now: float) -> tuple[float, float] | None:

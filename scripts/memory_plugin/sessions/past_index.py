@@ -47,6 +47,7 @@ _MAX_LINES = 12  # files or commands of an exchange
 _TRIVIAL_REPLY = 80  # characters
 _DAY = 86400.0
 _CLEANUP_DAYS = 30  # after which the client deletes transcripts by default
+_BATCH = 20  # files
 _MAX_HEAD = 1 << 20  # bytes of a rollout's first row
 _WAIT = 2.0  # seconds for a writer
 
@@ -135,17 +136,27 @@ def refresh(paths: Paths, days: int, rules: int, wait: float = 0.0) -> list[str]
     with FileLock(path + ".lock", wait):
         connection = _open_or_create(path, rules)
         try:
-            known = {row[0]: Session(*row) for row in connection.execute("SELECT * FROM sessions")}
-            found = dict(_transcripts(paths, known, connection))
-            problems = []
-            for name, file in found.items():
-                try:
-                    _read(connection, name, file, known.get(name), paths)
-                except OSError as error:
-                    problems.append("session %s cannot be read: %s" % (name[:8], os_error_text(error)))
-            _drop_old(connection, known, set(found), days, paths)
+            return _update(connection, days, paths)
         finally:
             connection.close()
+
+
+def _update(connection: Connection, days: int, paths: Paths) -> list[str]:
+    """Read what is new, and return the problems; a commit waits for the disk, so it is for several files."""
+    problems = []
+    connection.execute("BEGIN IMMEDIATE")
+    known = {row[0]: Session(*row) for row in connection.execute("SELECT * FROM sessions")}
+    found = dict(_transcripts(paths, known, connection))
+    for at, (name, file) in enumerate(found.items(), 1):
+        try:
+            _read(connection, name, file, known.get(name), paths)
+        except OSError as error:
+            problems.append("session %s cannot be read: %s" % (name[:8], os_error_text(error)))
+        if at % _BATCH == 0:
+            connection.execute("COMMIT")
+            connection.execute("BEGIN IMMEDIATE")
+    _drop_old(connection, known, set(found), days, paths)
+    connection.execute("COMMIT")
     return problems
 
 
@@ -256,18 +267,12 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
         branch=_clean(totals.branch, _MAX_TITLE) or session.branch,
         first=session.first or next((_clean(draft.text, _MAX_TITLE) for draft in drafts), ""),
     )
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _save_session(connection, session)
-        for at, draft in enumerate(drafts):
-            _save_exchange(connection, name, session.number + at + 1, draft)
-        if drafts:
-            number, offset = session.number + len(drafts) - 1, session.offset + drafts[-1].offset
-            _save_session(connection, session._replace(number=number, offset=offset))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
+    _save_session(connection, session)
+    for at, draft in enumerate(drafts):
+        _save_exchange(connection, name, session.number + at + 1, draft)
+    if drafts:
+        number, offset = session.number + len(drafts) - 1, session.offset + drafts[-1].offset
+        _save_session(connection, session._replace(number=number, offset=offset))
 
 
 def _save_exchange(connection: Connection, session: str, number: int, draft: Draft) -> None:
@@ -328,10 +333,8 @@ def _drop_old(
             continue
         age = (now() - session.changed / 1e9) / _DAY
         if age < cleanup or age > days:
-            connection.execute("BEGIN IMMEDIATE")
             _delete(connection, name)
             connection.execute("DELETE FROM sessions WHERE session = ?", (name,))
-            connection.execute("COMMIT")
 
 
 def cleanup_days(paths: Paths) -> int:

@@ -17,6 +17,7 @@ from ..kernel.judge.asking import Judge
 from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
 from ..replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
 from ..replies.pipeline import CompletedReply, may_request_grade, read_last_reply, score_reply
+from ..replies.reply_state import ReplyState
 from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
 from .past_sessions import update_index
 
@@ -111,7 +112,8 @@ def _grade(work: _Work) -> None:
     user, calls = read_turn(work.ended.transcript)
     request = GradeRequest(record, work.reply.text)
     failure = grade_reply(request, user, calls, Judge("scoring", timed), timed)
-    if failure in DISABLING_FAILURES:
+    # Two replies in a row may be graded at the same time.
+    if failure in DISABLING_FAILURES and ReplyState(context.paths, context.session).disable_judge(failure):
         text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
         work.log(text, "judge")
 

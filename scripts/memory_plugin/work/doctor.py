@@ -106,9 +106,8 @@ def _pending(survey: Survey) -> Check:
     """Report memories that await approval."""
     items = [item for item in survey.items if item.waits]
     if not items:
-        return Check("pending", OK, "no memory awaits approval")
-    subject = inflected(len(items), "memory awaits", "memories await")
-    text = subject + " approval and will not be recalled until then"
+        return Check("pending", OK, "no pending memory")
+    text = inflected(len(items), "pending memory", "pending memories") + ", which Claude does not see"
     changed = sum(item.reason == CHANGED for item in items)
     if changed:
         text += "; %d changed since you trusted it" % changed

@@ -1,4 +1,4 @@
-"""Changes of a memory that concern others: its title, and the memory that replaces it."""
+"""Changes of a memory that concern others: its title, its place, and the memory that replaces it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import shlex
 import subprocess
 from typing import Any, Callable, TypeVar
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_texts, loads
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
-from ..memories.lifecycle import edit, supersede, unsupersede
-from ..memories.memory_files import MAX_BYTES, StoredMemory
-from ..memories.record import ACTIVE, MAX_TITLE, categories, parse_memory
+from ..memories.lifecycle import edit, move, supersede, unsupersede
+from ..memories.markdown import title_for
+from ..memories.memory_files import MAX_BYTES, StoredMemory, named_store
+from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, parse_memory
 from ..memories.relations import name_for, plain_title
 from ..memories.survey import (
     Item,
@@ -25,13 +26,14 @@ from ..memories.survey import (
     superseding,
 )
 from ..memories.trust import TRUSTED
+from ..memories.writing import Written
 from .context import WorkContext, WorkError
 from .save import TakenTitles
 
 NONE = "none"
 
 _SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
+_PENDING = "--superseded-by: %s is pending and replaces nothing yet; first run: memory accept %s"
 _REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
 
 
@@ -73,6 +75,25 @@ def resupersede(
         return supersede(context.paths, item, successor)
     change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
     return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
+
+
+def renewed_title(memory: Memory, body: str) -> str | None:
+    """Return the title of a new body if the present title was made from the present body; None if somebody chose it."""
+    main = memory.data["content"].get(categories()[memory.category].primary)
+    text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
+    return title_for(body) if plain_title(title_for(text)) == plain_title(memory.title) else None
+
+
+def moved(
+    context: WorkContext, written: Written, category: str | None, scope: str | None, approved: bool
+) -> Written:
+    """Move a memory to another category or scope; None for the present one."""
+    stored = written.stored
+    target = categories()[category or stored.memory.category]
+    store = named_store(context.paths, scope or stored.store.scope)
+    if target.name == stored.memory.category and store == stored.store:
+        return written
+    return move(context.paths, stored, target, store, approved)._replace(redacted=written.redacted)
 
 
 Stored = TypeVar("Stored")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import time
 
 from ..kernel.files import os_error_text
+from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
-from ..recall.gate import load_gate
 from ..recall.index_file import index_version
 from ..sessions.past import (
     WEAK,
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
+    from ..sessions.past_ask import Ask
 
-_WAIT = 5.0  # seconds that a command waits for a process that fills the index
+_WAIT = 2.0  # seconds that a command waits for a process that fills the index
 
 
 def is_on(context: Context) -> bool:
@@ -45,16 +46,18 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return refresh(
             context.paths, context.settings.integer("sessions.history.days"), index_version(), wait
         )
+    except Busy:
+        return ["sessions are being indexed by another process, so some may be missing"] if wait else []
     except (OSError, SqliteError) as error:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
-def answer_prompt(text: str, context: Context, problems: list[str]) -> Told:
-    """Return what Claude is told on a prompt that asks about past sessions; usually nothing."""
-    if not is_on(context) or load_gate().opts_out(text):
+def answer_ask(ask: Ask, context: Context, problems: list[str]) -> Told:
+    """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
+    if not is_on(context):
         return Told()
     try:
-        return answer(text, time(), index_version(), context)
+        return answer(ask, time(), index_version(), context)
     except (OSError, SqliteError) as error:
         problems.append("past sessions could not be searched: %s" % os_error_text(error))
         return Told()

@@ -170,7 +170,7 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project, 
         {"field": "asked as", "lines": [*("  " + text for text in PHRASES), "+ zanzibar kumquat pelican"]}
     ]
     assert entry["memory"]["waits_because"] == "its phrases changed since you accepted them"
-    assert "await approval" in staging.cli("edit", "staging", "--asked-as", "mine").stderr
+    assert "pending search phrases" in staging.cli("edit", "staging", "--asked-as", "mine").stderr
     assert staging.cli("edit", "staging", "--add-tag", "infra").returncode == 0
     assert not found(staging, "zanzibar kumquat pelican please")
     assert staging.cli("accept", "--group", group["id"]).returncode == 1, "its tags are others now"

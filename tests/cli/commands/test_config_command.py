@@ -190,7 +190,7 @@ def test_inside_the_client_a_change_needs_approval(project: Project, words: list
     with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write(before)
     run = project.cli("config", *words, inside=True)
-    assert (run.returncode, run.stdout, "the user must allow it" in run.stderr) == (1, "", True)
+    assert (run.returncode, run.stdout, "the user must approve this" in run.stderr) == (1, "", True)
     with open(project.settings_path, encoding="utf-8") as file:
         assert file.read() == before
     assert project.cli("config", "get", KEY, inside=True).stdout == "1\n"

@@ -106,7 +106,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
         pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "no problems", id="only another form"),
-        pytest.param(stored("a.json", GOOD), "pending", "note", "1 memory awaits approval", id="a pending one"),
+        pytest.param(stored("a.json", GOOD), "pending", "note", "1 pending memory", id="a pending one"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expiry", "warn", "got 31.12.2020", id="no date"),
         pytest.param(stored("a.json", {**GOOD, "superseded_by": "b"}), "superseded", "note", "no memory is called b", id="a lost one"),
         pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),

@@ -99,7 +99,7 @@ def test_claude_edits_a_trusted_memory_only_after_the_dialog(project: Project, s
     words = ("edit", saved, "--body", "Run the script at example.org")
     for request in ("go on", "Remember that we run the script."):
         project.user_types(request)
-        assert "must allow it" in project.cli(*words, inside=True).stderr
+        assert "must approve this" in project.cli(*words, inside=True).stderr
     assert "Run the script" not in project.cli("show", saved).stdout
     assert project.cli_allowed(*words).returncode == 0
     assert project.memories()[0]["trust"] == "trusted"
@@ -107,7 +107,7 @@ def test_claude_edits_a_trusted_memory_only_after_the_dialog(project: Project, s
 
 def test_a_guard_that_claude_adds_is_pending(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--guard-command", "git push", inside=True)
-    assert "awaits approval" in run.stdout
+    assert "Pending: Claude does not see it" in run.stdout
     assert project.memories("--status", "pending")[0]["id"] == saved
 
 
@@ -257,3 +257,42 @@ def test_a_project_cannot_choose_the_editor(project: Project, saved: str) -> Non
     )
     assert code == 0
     assert not os.path.exists(os.path.join(project.root, "evil"))
+
+
+def test_a_title_made_from_the_text_follows_a_new_body(project: Project) -> None:
+    run = project.cli("save", "carrier webhooks are signed with the OLD secret until february", "--json")
+    project.cli(
+        "edit", run.json["id"], "--body", "Carrier webhooks are signed with the NEW secret. Since November."
+    )
+    assert data(project, run.json["id"])["title"] == "Carrier webhooks are signed with the NEW secret"
+
+
+def test_a_chosen_title_stays_and_the_command_says_so(project: Project, saved: str) -> None:
+    run = project.cli("edit", saved, "--body", "Postgres 16 since March.")
+    assert "title kept: Use Postgres" in run.stdout
+    assert data(project, saved)["title"] == "Use Postgres"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(("--category", "runbook"), ("project", "runbook"), id="category"),
+        pytest.param(("--scope", "user"), ("user", "decision"), id="scope"),
+        pytest.param(("--category", "constraint", "--scope", "user"), ("user", "constraint"), id="both"),
+    ],
+)
+def test_a_memory_moves_with_its_trust(
+    project: Project, saved: str, words: tuple[str, ...], expected: tuple[str, str]
+) -> None:
+    run = project.cli("edit", saved, *words, "--json")
+    assert (run.returncode, run.json["trust"]) == (0, "trusted"), run.stderr
+    (row,) = project.cli("list", "--json").json["memories"]
+    assert (row["scope"], row["category"]) == expected
+    assert "Postgres 15" in project.cli("show", saved).stdout
+
+
+def test_a_memory_that_replaces_another_stays_where_it_is(project: Project, saved: str) -> None:
+    project.save("Use SQLite", "b")
+    project.cli("edit", saved, "--superseded-by", "use-sqlite")
+    run = project.cli("edit", saved, "--category", "runbook")
+    assert (run.returncode, "replaces a memory or is replaced" in run.stderr) == (1, True)

@@ -70,5 +70,5 @@ def test_errors_of_use(stored: Project, arguments: list[str], code: int, says: s
 )
 def test_inside_the_client_it_needs_the_users_word(stored: Project, command: list[str]) -> None:
     run = stored.cli(*command, inside=True)
-    assert (run.returncode, "the user must allow it" in run.stderr) == (1, True)
+    assert (run.returncode, "the user must approve this" in run.stderr) == (1, True)
     assert stored.ledger("feedback") == []

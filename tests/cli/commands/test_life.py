@@ -124,7 +124,7 @@ def test_claude_restores_a_memory_only_after_the_dialog(
 ) -> None:
     project.cli("forget", saved, *options)
     project.user_types("Remember that we use Postgres.")
-    assert "must allow it" in project.cli("restore", saved, inside=True).stderr
+    assert "must approve this" in project.cli("restore", saved, inside=True).stderr
     assert not recalled(project, "waiting")
     assert project.cli_allowed("restore", saved).returncode == 0
     assert recalled(project, "restored")

@@ -210,19 +210,18 @@ def test_only_one_option_may_read_standard_input(project: Project) -> None:
     [
         pytest.param(
             ("Never log request bodies",),
-            "saved as constraint: Never log request bodies;"
-            " to undo: memory forget never-log-request-bodies\n",
+            "saved constraint: Never log request bodies\nundo: memory forget never-log-request-bodies\n",
             id="a rule",
         ),
         pytest.param(
             ("sessions expire after 30 min. See auth/.",),
-            "saved as decision: sessions expire after 30 min;"
-            " to undo: memory forget sessions-expire-after-30-min\n",
+            "saved decision: sessions expire after 30 min\n"
+            "undo: memory forget sessions-expire-after-30-min\n",
             id="a statement",
         ),
         pytest.param(
             ("Never push", "--category", "preference"),
-            "saved as preference: Never push; to undo: memory forget never-push\n",
+            "saved preference: Never push\nundo: memory forget never-push\n",
             id="a named category",
         ),
     ],
@@ -309,8 +308,8 @@ def test_a_title_may_be_reused_in_another_scope_or_after_retirement(project: Pro
 
 def test_saving_the_same_text_again_adds_no_memory_even_if_it_contains_a_secret(project: Project) -> None:
     words = ("save", "--category", "decision", "--title", "Mail", "--body", "ask ghp_" + "a1B2" * 9)
-    assert project.cli(*words).stdout.startswith("saved as decision: Mail;")
-    assert project.cli(*words).stdout.startswith("already stored as mail (decision): Mail\n")
+    assert project.cli(*words).stdout.startswith("saved decision: Mail\n")
+    assert project.cli(*words).stdout.startswith("already saved as mail (decision): Mail\n")
 
 
 def test_a_replaced_memory_is_not_listed_as_similar(project: Project) -> None:

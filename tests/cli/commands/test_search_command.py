@@ -43,7 +43,7 @@ def test_pending_and_expired_memories_are_found_and_marked(stored: Project) -> N
     assert rows["The billing database of Claude"]["trust"] == "pending"
     text = stored.cli("search", "billing database").stdout
     assert "expired" in text
-    assert "awaits approval" in text
+    assert "pending" in text
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_proposal_is_shown_and_applied(scored: Project) -> None:
 
 def test_apply_inside_the_client_needs_approval(scored: Project) -> None:
     run = scored.cli("replies", "tune", "--thresholds", "--apply", inside=True)
-    assert (run.returncode, "the user must allow it" in run.stderr) == (1, True)
+    assert (run.returncode, "the user must approve this" in run.stderr) == (1, True)
     assert scored.cli("replies", "tune", "--thresholds", inside=True).returncode == 0
 
 

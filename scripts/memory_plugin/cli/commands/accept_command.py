@@ -23,7 +23,7 @@ from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..memory_view import guard_lines
 from ..options import add_flag
 
-HELP = "approve pending memories, so that they are recalled; store candidates"
+HELP = "accept pending memories, or save suggestions"
 EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
@@ -34,7 +34,7 @@ EXAMPLES = """\
 """
 
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
-_GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
+_GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
 def configure_ids(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +155,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
                 if _fits(arguments, stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
-            context.console.line("nothing was changed; to read them first: memory review")
+            context.console.line("nothing changed. To read them first: memory review")
             return
     accepted: list[str] = []
     left_out: list[str] = []

@@ -13,7 +13,7 @@ from ...work.check import GONE, StoreFinding, check_store, store_around
 from ..command_context import CommandContext, UsageError
 from ..options import require_existing
 
-HELP = "validate the memories of a repository, for a commit hook or CI"
+HELP = "validate a repository's memories (commit hooks, CI)"
 EXAMPLES = """\
   memory check                            this project's store
   memory check ../shop --json             another project

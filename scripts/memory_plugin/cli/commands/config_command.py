@@ -70,7 +70,7 @@ _PROJECT = {
 _VERBS = {"set": "written to", "unset": "removed from"}
 # Where keys go, and whose texts are accepted unseen.
 _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
-_ONLY_IN_A_TERMINAL = "nothing was changed: %s is changed only in a terminal, outside Claude Code"
+_ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
 from ...memories.lifecycle import edit, rewrite
-from ...memories.memory_files import StoredMemory
+from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.memory_text import text_digests
 from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import (
@@ -21,12 +21,28 @@ from ...memories.survey import (
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
-from ...work.edit import NONE, chosen_successor, edit_draft, refuse_title, resupersede
+from ...work.edit import (
+    NONE,
+    chosen_successor,
+    edit_draft,
+    moved,
+    refuse_title,
+    renewed_title,
+    resupersede,
+)
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, titled
-from ..memory_input import add_fields, check_fields, content_of, guard_of, project_files
+from ..memory_input import (
+    add_category,
+    add_fields,
+    check_fields,
+    content_of,
+    guard_of,
+    project_files,
+    text_of,
+)
 from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
@@ -36,6 +52,7 @@ EXAMPLES = """\
   memory edit freeze --expires 2031-12-31           or: --expires never
   memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
   memory edit use-mysql --superseded-by use-postgres
+  memory edit restart-the-ocr-worker --category runbook      or: --scope user
 """
 
 _GUARD = ("guard_commands", "guard_files", "guard_action")
@@ -43,18 +60,23 @@ _OPTIONS = (
     *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
     *_GUARD,
 )
+_PLACE = ("category", "scope")
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
-_NEW_PHRASES = "--asked-as: %s has phrases that await approval; first run: memory review"
+_NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or the beginning of it or of the title")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
     tag = "add a tag; can be repeated"
     parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
+    add_category(parser, "move it to another category: %s")
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), help="move it to this project, or to all your projects"
+    )
     add_fields(parser)
 
 
@@ -84,7 +106,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _changed_fields(arguments: argparse.Namespace) -> list[str]:
-    return [name.replace("_", " ") for name in _OPTIONS if getattr(arguments, name) not in (None, [])]
+    names = (*_OPTIONS, *_PLACE)
+    return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
 
 
 def _edit_by_options(
@@ -96,9 +119,12 @@ def _edit_by_options(
     if arguments.asked_as and trust.has_new_phrases(item.stored):
         raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
     approved = not context.only_new
+    if arguments.body is not None and arguments.title is None:
+        arguments.body = text_of(arguments.body, "--body")
+        arguments.title = renewed_title(item.stored.memory, arguments.body)
     if arguments.title is not None:
         refuse_title(context, item, {"title": arguments.title})
-    if fields:
+    if set(fields).difference(_PLACE):
         change = _change(arguments, context, item.stored)
         summary = "edited: " + ", ".join(fields)
         written = edit(context.paths, item.stored, change, summary, approved)
@@ -106,6 +132,7 @@ def _edit_by_options(
         trust = load_trust(context.paths, context.accept_from)
         item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
         written = written._replace(stored=resupersede(context, item, successor, items, approved))
+    written = moved(context, written, arguments.category, arguments.scope, approved)
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
@@ -182,6 +209,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         arguments.json,
         {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]},
         "changed: %s (%s)" % (item.stored.memory.id, status_text(item)),
+        *(["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []),
         *("  " + line for line in redaction_lines(written)),
         *approval_lines(item, shortest_names(items)[item.stored.key]),
     )

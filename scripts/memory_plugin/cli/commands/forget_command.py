@@ -12,7 +12,7 @@ from ...work.memory_facts import as_json, is_guarded
 from ..after_change import refresh_index, replaced_lines
 from ..command_context import Approval, CommandContext, UsageError, titled
 
-HELP = "stop recalling a memory, and delete its file after a grace period"
+HELP = "stop using a memory; its file goes after a grace period"
 EXAMPLES = """\
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"

@@ -12,7 +12,7 @@ from ...work.memory_facts import LAST_TRUSTED, guard_as_json, guard_rows, match_
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 
-HELP = "list the guards, or test what they would do about a command or a file"
+HELP = "list guards, or test a command or file against them"
 EXAMPLES = """\
   memory guards
   memory guards test "cd app && git push --force"
@@ -67,7 +67,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
         words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
         lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
         if row.state in (PENDING, LAST_TRUSTED):
-            lines.append("  The version in its file awaits approval: memory accept " + names[key])
+            lines.append("  The version in its file is pending: memory accept " + names[key])
     if not found:
         lines.append('No memory has a guard. To add one: memory edit ID --guard-command "git push --force"')
     context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)

@@ -241,5 +241,5 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line(line)
     if counts["created"] + same and not approved:
         console.line(
-            "They await approval and are not recalled until then: memory accept --all in a terminal, or /memory:review in Claude Code"
+            "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
         )

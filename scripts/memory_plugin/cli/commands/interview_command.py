@@ -225,12 +225,12 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     for (_, record), near in zip(written, found):
         similar = [memory for memory in near if memory.id not in new]
         record["similar"] = [memory._asdict() for memory in similar]
-        lines.append("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
+        lines.append("%s %s" % ("saved" if record["created"] else "already saved as", record["id"]))
         lines += similar_lines(similar)
     records = [record for _, record in written]
     if written and not approved:
         ids = " ".join(record["id"] for record in records)
-        lines.append("They await approval. To have the user asked, or in a terminal: memory accept %s" % ids)
+        lines.append("They are pending. To accept them (Claude Code asks the user): memory accept %s" % ids)
     context.console.result(arguments.json, {"interview": interview.id, "memories": records}, *lines)
     return 0
 

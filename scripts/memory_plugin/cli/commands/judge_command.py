@@ -45,7 +45,7 @@ from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
 
-HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
+HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then switches it on
   memory judge on --host      through Claude Code, with your own login: no key is needed

@@ -15,7 +15,7 @@ from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, gr
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext, UsageError
 
-HELP = "review pending memories and candidates in groups"
+HELP = "decide about pending memories and suggestions"
 EXAMPLES = """\
   memory review                           in a terminal: press one key to accept, reject, edit or skip
   memory review | less                    only lists what is pending

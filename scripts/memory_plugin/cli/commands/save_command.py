@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from ...memories.hygiene import shown_line
 from ...memories.importing import statement_category
 from ...memories.markdown import title_for
+from ...memories.memory_files import PROJECT
 from ...memories.record import MAX_TITLE, categories
 from ...memories.trust import TRUSTED
 from ...work.memory_facts import as_json, guard_as_json, redaction_lines
@@ -44,16 +46,14 @@ _TEXT = "what to remember, in one line; its first sentence becomes the title"
 _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
 _SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
 _CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
-_PENDING = (
-    "  It awaits approval and is not recalled until then: the user types"
-    " `memory accept %s` in a terminal, or /memory:review in Claude Code"
-)
+_PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
+_PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
-    add_category(parser, "one of %s (with TEXT, its form decides)")
+    add_category(parser, "one of %s (default: guessed from the text)")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help=_BODY)
     add_scope(parser)
@@ -66,8 +66,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
     check_fields(arguments)
-    if arguments.body is None and arguments.content_json is None:
-        raise UsageError("expected --body or --content-json")
     content = content_of(arguments, categories()[arguments.category])
     new = new_memory(arguments, arguments.category, arguments.title, content, context)
     saved = save(
@@ -95,9 +93,16 @@ def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     text = arguments.text
     if text is None:
+        if arguments.body is None and arguments.content_json is None:
+            raise UsageError('nothing to save. Try: memory save "what to remember"')
+        is_derived = arguments.title is None or arguments.category is None
+        if is_derived and arguments.body is not None and arguments.content_json is None:
+            text = arguments.body = text_of(arguments.body, "--body")
+            arguments.title = title_for(text) if arguments.title is None else arguments.title
+            arguments.category = arguments.category or statement_category(text)
         missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)
         if missing:
-            raise UsageError('expected --%s, or the one-line form: memory save "..."' % missing)
+            raise UsageError("expected --%s with --content-json" % missing)
         return
     if arguments.body is not None or arguments.content_json is not None:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
@@ -118,17 +123,19 @@ def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandCon
         "superseded": saved.replaced,
         "similar": [row._asdict() for row in saved.similar],
     }
-    stored, known = "saved as {0}: {1}; to undo: memory forget {2}", "already stored as {2} ({0}): {1}"
-    line = stored if saved.written.created else known
+    line = "saved {0}: {1}" if saved.written.created else "already saved as {2} ({0}): {1}"
     lines = [line.format(memory.category, shown_line(memory.title, _LONG_TITLE), saved.name)]
+    lines += ["undo: memory forget " + saved.name] if saved.written.created else []
     if len(arguments.title or "") > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     lines += ["  " + line for line in redaction_lines(saved.written) + guard_lines(memory)]
     lines += ["  %s is no longer recalled" % saved.replaced] if saved.replaced else []
     lines += similar_lines(saved.similar)
-    lines += [] if saved.item.trust == TRUSTED else [_PENDING % saved.name]
+    lines += [] if saved.item.trust == TRUSTED else [_PENDING, "next: memory accept " + saved.name]
+    if arguments.scope == PROJECT and memory.category == "preference" and _PERSONAL.match(memory.title):
+        lines.append("personal, not the team's? memory edit %s --scope user" % saved.name)
     context.console.result(arguments.json, record, *lines)
     if saved.is_approved:
         context.report_saves([(saved.name, memory.title)])
     elif old is not None:
-        context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)
+        context.console.error("%s is not replaced yet: the new memory is pending" % old.stored.memory.id)

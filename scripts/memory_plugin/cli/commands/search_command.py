@@ -19,7 +19,7 @@ from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console
 from ..options import add_flag
 
-HELP = "find memories, including pending and superseded ones"
+HELP = "find memories, also pending and replaced ones"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
@@ -110,7 +110,7 @@ def _marks(row: dict[str, Any]) -> list[str]:
     """Return what to know about a hit before relying on it: category, scope, trust, expiry, successor, judges."""
     marks = [row["category"].replace("_", " "), row["scope"]]
     if row["trust"] != TRUSTED:
-        marks.append("awaits approval" if row["trust"] == PENDING else "from the repository, not accepted")
+        marks.append("pending" if row["trust"] == PENDING else "from the repository, not accepted")
     if row["expired"]:
         marks.append("expired")
     if row["superseded_by"]:

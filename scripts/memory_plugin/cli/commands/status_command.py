@@ -19,7 +19,7 @@ from ...work.memory_facts import as_json, named_notes
 from ...work.state import catalog, stored_counts, titles_and_names
 from ..command_context import CommandContext
 
-HELP = "show what is stored and pending, and the last decisions of recall"
+HELP = "show what is stored, what is pending, and recent activity"
 EXAMPLES = """\
   memory status
   memory status --last 20 --json
