@@ -72,7 +72,8 @@ def score(weights: dict[str, int], text: str) -> float:
 
 def left_out(table: list[dict[str, str]], others: list[tuple[str, bool]]) -> tuple[list[float], list[float]]:
     """Return the scores of signals and of other sentences in each new table, by weights fitted without it."""
-    signals, rest = [], []
+    signals: list[float] = []
+    rest: list[float] = []
     for half in NEW:
         weights = fit(
             others + [(row["text"], row["label"] == "signal") for row in table if row["half"] != half]

@@ -96,8 +96,8 @@ def kit(folder: str, show: bool) -> None:
         harmful = row["type"].startswith("contrast_")
         about = harmful and any(word in row["prompt"].lower() for word in ("myself", "suicide", "self-harm"))
         kind = "contrasts on self-harm" if about else "other contrasts" if harmful else "harmless prompts"
-        found = bool(find_matches(pack, rules, row["prompt"])) or is_hint(row["prompt"])
-        count(counts, kind, row["prompt"], found, show, wanted=about)
+        is_found = bool(find_matches(pack, rules, row["prompt"])) or is_hint(row["prompt"])
+        count(counts, kind, row["prompt"], is_found, show, wanted=about)
     for kind, (found, total) in counts.items():
         print("crisis       %-24s found %d of %d" % (kind, found, total))
 
