@@ -332,3 +332,21 @@ def _text(value: object) -> str:
     """Return a text on one line in which nothing is Markdown or HTML."""
     line = escape(plain(str(value), _MAX_CELL), quote=False)
     return "".join("\\" + c if c in _MARKDOWN else c for c in line)
+
+
+def ledger_row(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a result for the ledger: figures and rule ids, no text of the conversation."""
+    names = (
+        *("digest", "turns", "verdict", "overall", "weight_scored", "hard_fail"),
+        *("packs", "rubric", "latency_ms", "cost_usd"),
+    )
+    jury, gates = entry["jury"], {}
+    for gate in entry["gates"]:
+        rules = sorted({finding["rule"] for finding in gate["findings"]})
+        gates["%s:%s" % (gate["pack"], gate["gate"])] = [gate["status"], rules]
+    dimensions = {
+        row["dimension"]: [row["median"], row["sd"], row["abstained"]] for row in jury.get("dimensions", [])
+    }
+    judges = [[judge["judge"], judge["outcome"]] for judge in jury.get("judges", [])]
+    row = {name: entry[name] for name in names}
+    return {**row, "gates": gates, "dimensions": dimensions, "judges": judges}

@@ -6,18 +6,23 @@ import json
 import os
 import re
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..kernel.files import Unreadable, read_regular
 from ..kernel.paths import Paths
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
-from ..memories.hygiene import Redacted
-from ..memories.import_records import Draft
-from ..memories.lifecycle import edit
-from ..memories.record import ACTIVE, CONTEXT, Memory, categories
+from ..memories.hygiene import Redacted, clean_data
+from ..memories.import_records import Draft, archive_replaced
+from ..memories.importing import STDIN, read, read_lines
+from ..memories.lifecycle import edit, save_all
+from ..memories.memory_files import named_store
+from ..memories.record import ACTIVE, CONTEXT, Memory, categories, parse_memory
 from ..memories.survey import Item
 from ..memories.writing import Written
+from .context import WorkContext
+from .refresh import Refreshed, refresh
+from .save import TakenTitles, similar_to
 
 WOULD_STORE, SAME_STORED = "would be stored", "same"
 
@@ -129,3 +134,99 @@ def outcome_of(draft: Draft, outcome: str, memory: Memory, redacted: list[Redact
         "status": memory.status,
         "redacted": [redaction._asdict() for redaction in redacted],
     }
+
+
+class Gathered(NamedTuple):
+    """The drafts to store, and the results for everything else that was found."""
+
+    drafts: list[Draft]
+    others: list[dict[str, Any]]
+
+
+def gather(
+    paths: list[str], given: str, kind: str, scope: str, context: WorkContext, *, everything: bool
+) -> Gathered:
+    """Read every file below the paths, and what standard input holds (`given`).
+
+    `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped, and
+    unless `everything` is wanted, what Claude reads in every session anyway is left out.
+    """
+    root = context.paths.project_root
+    loaded = set() if everything else loaded_files(root)
+    taken = TakenTitles(context.survey().items, scope)
+    drafts: list[Draft] = []
+    others: list[dict[str, Any]] = []
+    readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
+    archive_replaced([draft for reading in readings for draft in reading.drafts])
+    for reading in readings:
+        others += [skipped_outcome(source, why) for source, why in reading.problems]
+        others += [left_out_outcome(source, why) for source, why in reading.left_out]
+        for draft in reading.drafts:
+            data, reason = draft.data, ""
+            if os.path.realpath(draft.path) in loaded and not data["related_files"]:
+                reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
+                others.append(left_out_outcome(draft.source, reason))
+                continue
+            if data["record_status"] == ACTIVE and not data.get("supersedes"):
+                reason = taken.take(data, shown_source(draft.source, root))
+            if reason:
+                others.append(skipped_outcome(draft.source, reason))
+            else:
+                drafts.append(draft)
+    return Gathered(drafts, others)
+
+
+def would_store(drafts: list[Draft], context: WorkContext) -> list[dict[str, Any]]:
+    """Return what storing these drafts would do, including near duplicates, without writing anything."""
+    results: list[dict[str, Any]] = []
+    new: dict[int, tuple[str, Memory]] = {}
+    stored = {identity_of(item.stored.memory.data) for item in context.survey().items}
+    for at, draft in enumerate(drafts):
+        try:
+            data, redacted = clean_data(draft.data)
+            memory = parse_memory(data, "draft", categories()[data["category"]])
+        except InvalidMemory as error:
+            results.append(skipped_outcome(draft.source, str(error)))
+            continue
+        identity = identity_of(data)
+        if identity not in stored:
+            new[at] = ("draft", memory)
+        outcome = SAME_STORED if identity in stored else WOULD_STORE
+        results.append(outcome_of(draft, outcome, memory, redacted))
+        stored.add(identity)
+    return _with_similar(results, new, context)
+
+
+def _with_similar(
+    results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: WorkContext
+) -> list[dict[str, Any]]:
+    """Add near duplicates to the results; `new` maps an index in `results` to a memory and its key."""
+    for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
+        results[at]["similar"] = [memory._asdict() for memory in similar]
+    return results
+
+
+class Imported(NamedTuple):
+    """The results of an import, the ids and titles of what is stored, and what is left to do for the index."""
+
+    results: list[dict[str, Any]]
+    saved: list[tuple[str, str]]
+    refreshed: Refreshed
+
+
+def store_all(drafts: list[Draft], scope: str, context: WorkContext, *, approved: bool) -> Imported:
+    """Store drafts and refresh the index; one that cannot be stored is a result of its own."""
+    store = named_store(context.paths, scope)
+    archive_stored(drafts, context.survey().items, context.paths, approved)
+    written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
+    refreshed = refresh(context)
+    kept = [result.stored.memory for result in written if not isinstance(result, InvalidMemory)]
+    new = {
+        at: (result.stored.key, result.stored.memory)
+        for at, result in enumerate(written)
+        if not isinstance(result, InvalidMemory) and result.created
+    }
+    results = [stored_outcome(draft, result) for draft, result in zip(drafts, written)]
+    return Imported(
+        _with_similar(results, new, context), [(memory.id, memory.title) for memory in kept], refreshed
+    )

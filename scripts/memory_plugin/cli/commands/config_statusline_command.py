@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-from typing import Any
 
-from ...kernel.data import read_state
-from ...kernel.files import make_folder, replace_file
-from ...kernel.settings.user_file import EditError, change_content
-from ...work.refresh import current_counts, prepare_counts
-from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status_text
-from ...work.status_settings import BACKUP, NAME, back_up, line_command, status_line
+from ...kernel.settings.user_file import EditError
+from ...work.refresh import current_counts
+from ...work.status_line import status_text
+from ...work.status_settings import install, remove
 from ..command_context import Approval, CommandContext, CommandError
 
 HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"
@@ -51,32 +46,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _install(context: CommandContext) -> None:
-    paths = context.paths
-    current = status_line(paths)
-    command = line_command(paths)
-    if current is not None and current.get("command") != command:
-        back_up(current, paths)
-    make_folder(paths.state(FOLDER))
-    replace_file(script_path(paths), script_text(paths).encode("utf-8"))
-    prepare_counts(context)
-    value: dict[str, Any] = {**(current or {}), "type": "command", "command": command}
-    change = change_content(paths.config_dir, lambda content: content.update({NAME: value}))
-    done = "Installed" if change.changed else "Already installed"
-    order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
+    installed = install(context)
+    done = "Installed" if installed.changed else "Already installed"
+    order = " Your own status line comes first." if installed.has_other else ""
     text = "%s in %s.%s To remove it: memory config statusline remove"
-    context.console.paragraph(text % (done, change.path, order))
+    context.console.paragraph(text % (done, installed.path, order))
 
 
 def _remove(context: CommandContext) -> None:
-    paths = context.paths
-    current = status_line(paths)
-    if current is None or current.get("command") != line_command(paths):
-        context.console.line("This status line is not in your settings; nothing was changed there.")
-    else:
-        before = read_state(paths.state(FOLDER, BACKUP)).get("before")
-        change = change_content(
-            paths.config_dir,
-            lambda content: content.update({NAME: before}) if before else content.pop(NAME, None),
-        )
-        context.console.line("Removed from %s." % change.path)
-    shutil.rmtree(paths.state(FOLDER), ignore_errors=True)
+    path = remove(context)
+    text = "Removed from %s." % path
+    if not path:
+        text = "This status line is not in your settings; nothing was changed there."
+    context.console.line(text)

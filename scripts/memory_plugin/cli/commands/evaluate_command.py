@@ -19,6 +19,7 @@ from ...evaluation.pipeline import (
     EvaluationPlan,
     compare_labels,
     evaluate,
+    ledger_row,
     markdown_report,
     summarize,
     text_lines,
@@ -125,21 +126,8 @@ def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
     """Append a record to evaluations.jsonl: figures and rule ids, no text of the conversation."""
     if context.paths.state_dir is None:
         return
-    names = (
-        *("digest", "turns", "verdict", "overall", "weight_scored", "hard_fail"),
-        *("packs", "rubric", "latency_ms", "cost_usd"),
-    )
-    jury, gates = entry["jury"], {}
-    for gate in entry["gates"]:
-        rules = sorted({finding["rule"] for finding in gate["findings"]})
-        gates["%s:%s" % (gate["pack"], gate["gate"])] = [gate["status"], rules]
-    dimensions = {
-        row["dimension"]: [row["median"], row["sd"], row["abstained"]] for row in jury.get("dimensions", [])
-    }
-    judges = [[judge["judge"], judge["outcome"]] for judge in jury.get("judges", [])]
-    row = {name: entry[name] for name in names}
     try:
-        context.append("evaluations", {**row, "gates": gates, "dimensions": dimensions, "judges": judges})
+        context.append("evaluations", ledger_row(entry))
     except LedgerError as error:
         context.console.error("the evaluation was not recorded: %s" % error)
 

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections import Counter
 from typing import Any
 
 from ...kernel.text.clean import counted, plain
-from ...memories import InvalidMemory
-from ...memories.hygiene import clean_data
-from ...memories.import_records import Draft, archive_replaced
-from ...memories.importing import STDIN, read, read_lines
-from ...memories.lifecycle import save_all
-from ...memories.memory_files import named_store
-from ...memories.record import (
-    ACTIVE,
-    Memory,
-    categories,
-    parse_memory,
-)
+from ...memories.import_records import Draft
+from ...memories.importing import STDIN
 from ...work.imports import (
     LEFT_OUT,
     LOADED_ANYWAY,
     SAME_STORED,
     SKIPPED,
     WOULD_STORE,
-    archive_stored,
     by_reason,
-    identity_of,
-    left_out_outcome,
-    loaded_files,
-    outcome_of,
+    gather,
     shown_source,
-    skipped_outcome,
-    stored_outcome,
+    store_all,
+    would_store,
 )
-from ...work.save import TakenTitles, similar_to
-from ..after_change import phrase_lines, refresh_index
+from ..after_change import phrase_lines, print_notice
 from ..command_context import CommandContext
 from ..memory_input import add_category, add_scope, text_of
 from ..options import add_flag, require_existing
@@ -77,16 +61,25 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """
     require_existing(*(path for path in arguments.paths if path != STDIN))
     with context.console.working("reading"):
-        drafts, others = _gather(arguments, context)
+        given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
+        found = gather(
+            arguments.paths,
+            given,
+            arguments.category or "",
+            arguments.scope,
+            context,
+            everything=arguments.all,
+        )
+    drafts, others = found.drafts, found.others
     dry = arguments.dry_run
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_prompt()
     if asks:
-        _print_results(_would_store(drafts, context) + others, context)
+        _print_results(_compared(drafts, context) + others, context)
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
             context.console.line("nothing was stored")
             return DONE
     approved = bool(drafts) and not dry and not context.only_new  # a request to save covers no files
-    results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
+    results = _compared(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
     results += others
     counts = Counter(result["outcome"] for result in results)
     if arguments.json:
@@ -99,91 +92,20 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return FAILED if counts[SKIPPED] else DONE
 
 
-def _gather(
-    arguments: argparse.Namespace, context: CommandContext
-) -> tuple[list[Draft], list[dict[str, Any]]]:
-    """Read every file below the paths; return the drafts to store, and the results for all others.
-
-    Taken titles are skipped, and without --all, what Claude reads in every session anyway is left out.
-    """
-    root = context.paths.project_root
-    loaded = set() if arguments.all else loaded_files(root)
-    taken = TakenTitles(context.survey().items, arguments.scope)
-    drafts: list[Draft] = []
-    others: list[dict[str, Any]] = []
-    kind = arguments.category or ""
-    readings = [
-        read_lines(text_of(path, "PATH"), kind) if path == STDIN else read(path, kind, root)
-        for path in arguments.paths
-    ]
-    archive_replaced([draft for reading in readings for draft in reading.drafts])
-    for reading in readings:
-        others += [skipped_outcome(source, why) for source, why in reading.problems]
-        others += [left_out_outcome(source, why) for source, why in reading.left_out]
-        for draft in reading.drafts:
-            data, reason = draft.data, ""
-            if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-                reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
-                others.append(left_out_outcome(draft.source, reason))
-                continue
-            if data["record_status"] == ACTIVE and not data.get("supersedes"):
-                reason = taken.take(data, shown_source(draft.source, root))
-            if reason:
-                others.append(skipped_outcome(draft.source, reason))
-            else:
-                drafts.append(draft)
-    return drafts, others
-
-
-def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
-    """Return what storing these drafts would do, including near duplicates, without writing anything."""
-    results: list[dict[str, Any]] = []
-    new: dict[int, tuple[str, Memory]] = {}
-    stored = {identity_of(item.stored.memory.data) for item in context.survey().items}
-    for at, draft in enumerate(drafts):
-        try:
-            data, redacted = clean_data(draft.data)
-            memory = parse_memory(data, "draft", categories()[data["category"]])
-        except InvalidMemory as error:
-            results.append(skipped_outcome(draft.source, str(error)))
-            continue
-        identity = identity_of(data)
-        if identity not in stored:
-            new[at] = ("draft", memory)
-        outcome = SAME_STORED if identity in stored else WOULD_STORE
-        results.append(outcome_of(draft, outcome, memory, redacted))
-        stored.add(identity)
+def _compared(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
     with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
-        return _with_similar(results, new, context)
-
-
-def _with_similar(
-    results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: CommandContext
-) -> list[dict[str, Any]]:
-    """Add near duplicates to the results; `new` maps an index in `results` to a memory and its key."""
-    for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
-        results[at]["similar"] = [memory._asdict() for memory in similar]
-    return results
+        return would_store(drafts, context)
 
 
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
-    store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        archive_stored(drafts, context.survey().items, context.paths, approved)
-        written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
-        refresh_index(context)
+        imported = store_all(drafts, scope, context, approved=approved)
+    print_notice(imported.refreshed, context)
     if approved:
-        kept = [result.stored.memory for result in written if not isinstance(result, InvalidMemory)]
-        context.report_saves([(memory.id, memory.title) for memory in kept])
-    results = [stored_outcome(draft, result) for draft, result in zip(drafts, written)]
-    new = {
-        at: (result.stored.key, result.stored.memory)
-        for at, result in enumerate(written)
-        if not isinstance(result, InvalidMemory) and result.created
-    }
-    return _with_similar(results, new, context)
+        context.report_saves(imported.saved)
+    return imported.results
 
 
 def _totals(counts: Counter[str]) -> dict[str, int]:
