@@ -19,10 +19,28 @@ from tests.events import PLUGIN_ROOT, SCRIPTS, SESSION
 __all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
 IS_WINDOWS = os.name == "nt"
+INSIDE: dict[str, Any] = {
+    "CLAUDECODE": "1",
+    "CLAUDE_CODE_SESSION_ID": SESSION,
+}  # as the client's Bash tool sets them
 HAS_PROC = not IS_WINDOWS and os.path.isdir("/proc/self")
 _GIT_CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
 )
+
+
+def answered(call: str, by: str) -> list[dict[str, object]]:
+    """Return the rows that the client writes about a call whose dialog `user`, `hook` (as old clients do) or another source answered."""
+    use = {"type": "tool_use", "id": call, "name": "Bash", "input": {}}
+    rows: list[dict[str, object]] = [{"type": "assistant", "message": {"content": [use]}}]
+    if by == "hook":
+        decision = {"type": "hook_permission_decision", "hookEvent": "PermissionRequest", "toolUseID": call}
+        rows.append({"type": "attachment", "attachment": {**decision, "decision": "allow"}})
+    result = {"type": "tool_result", "tool_use_id": call, "content": "noted"}
+    row: dict[str, object] = {"type": "user", "message": {"content": [result]}, "entrypoint": "cli"}
+    if by not in ("user", "hook"):
+        row["permissionDecision"] = {"decision": "accept", "source": by}
+    return rows if by == "nobody" else [*rows, row]
 
 
 def posix(reason: str) -> pytest.MarkDecorator:
@@ -103,7 +121,10 @@ class Project:
     def environment(self, **extra: str | None) -> dict[str, str]:
         """Return the complete environment of a process in this project; a value of None removes a name."""
         values: dict[str, str | None] = {
-            "PATH": os.environ.get("PATH", os.defpath),
+            # The client puts the plugin's own folder first; a virtual environment may hold another `memory`.
+            "PATH": os.pathsep.join(
+                [os.path.join(self.plugin_root, "bin"), os.environ.get("PATH", os.defpath)]
+            ),
             "HOME": self.home,  # on Windows, Git's shell sets it, which runs the hooks
             "CLAUDE_CONFIG_DIR": self.config,
             "TMPDIR": os.path.join(os.path.dirname(self.root), "tmp"),
@@ -230,11 +251,19 @@ class Project:
         output: dict[str, Any] = run.json["hookSpecificOutput"] if run.stdout else {}
         return output
 
+    def run_in_dialog(self, *args: str, by: str = "user") -> Run:
+        """Run a command as Claude does, after the client's dialog was answered with yes; write who did that to the transcript."""
+        call, path = "toolu_" + os.urandom(4).hex(), os.path.join(self.home, SESSION + ".jsonl")
+        output = self.dialog(*args, tool_use_id=call, transcript_path=path)
+        run = self.memory(*shlex.split(output["updatedInput"]["command"])[1:], **INSIDE)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write("".join(json.dumps(row) + "\n" for row in answered(call, by)))
+        return run
+
     def cli_allowed(self, *args: str, stdin: str = "") -> Run:
-        """Run a command as Claude does, after the user allowed it in the client's dialog."""
-        line = self.dialog(*args)["updatedInput"]["command"]
-        env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
-        return self.memory(*shlex.split(line)[1:], stdin=stdin.encode(), **env)
+        """Run a command as Claude does, after the user allowed it in the client's dialog, and carry it out."""
+        run = self.run_in_dialog(*args)
+        return run if run.returncode else self.cli("settle", inside=True, stdin=stdin)
 
     def start(self, source: str = "startup") -> Run:
         """Run the SessionStart hook."""
@@ -243,7 +272,7 @@ class Project:
     def cli(self, *args: str, inside: bool = False, stdin: str = "", **env: str | None) -> Run:
         """Run the command line for this project; `inside` runs it as the client's Bash tool does."""
         if inside:
-            env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
+            env = {**INSIDE, **env}
         return self.memory(*args, "--root", self.root, stdin=stdin.encode(), **env)
 
     def memory(self, *words: str, stdin: bytes = b"", **env: str | None) -> Run:

@@ -238,8 +238,10 @@ def test_an_address_set_only_in_the_environment_is_used_only_outside_the_client(
     if inside:
         client = StandIn(table.project, **launch)
         words = ("judge", "on", "--json")
-        line = table.project.dialog(*words)["updatedInput"]["command"]
-        run = client.run(client.hook("SessionStart", {}, source="startup"), client.bash(line, {}))[-1]
+        assert table.project.run_in_dialog(*words).returncode == 0
+        run = client.run(client.hook("SessionStart", {}, source="startup"), client.bash("memory settle", {}))[
+            -1
+        ]
         said = " ".join(run.json["said"])
         assert "Address: api.openai.com, the vendor's own address." in said
         assert "OPENAI_BASE_URL is ignored: only the environment sets it" in said

@@ -39,9 +39,11 @@ export const host = (config, complete) => ({
   model: { complete },
 })
 export const SESSION = "%s"
-export const ask = async (folder, number, session = SESSION) => {
+export const ask = async (folder, number, session = SESSION, wrong = "") => {
   const stem = path.join(folder, `${session}.${number}`)
-  fs.writeFileSync(stem + ".ask", JSON.stringify({ model: "m", prompt: "p" + number }))
+  const mark = path.join(folder, `${SESSION}.open`)
+  const key = wrong || (fs.existsSync(mark) ? fs.readFileSync(mark, "utf8") : "")
+  fs.writeFileSync(stem + ".ask", JSON.stringify({ model: "m", prompt: "p" + number, key }))
   for (let at = 0; at < 60; at++) {
     await new Promise((done) => setTimeout(done, 5))
     const text = fs.existsSync(stem + ".answer") ? fs.readFileSync(stem + ".answer", "utf8") : ""
@@ -155,12 +157,39 @@ say([found, open() === (found !== null)])
     assert run(tmp_path, code % interactive) == [answer, True]
 
 
+def test_a_request_of_another_program_gets_no_answer(tmp_path: Path) -> None:
+    code = """
+const next = async () => [await ask(folder, 1, SESSION, "guessed"), await ask(folder, 2, SESSION, " ")]
+say([await hooks["classic.UserPromptSubmit"](host(config, complete), prompt, next), calls])
+"""
+    assert run(tmp_path, code) == [[None, None], []]
+
+
+def test_only_a_few_questions_of_a_prompt_are_answered(tmp_path: Path) -> None:
+    code = """
+const next = async () => Promise.all(Array.from({ length: 40 }, (_, at) => ask(folder, at)))
+const answers = await hooks["classic.UserPromptSubmit"](host(config, complete), prompt, next)
+say([answers.filter((answer) => answer).length, calls.length])
+"""
+    assert run(tmp_path, code) == [8, 8]
+
+
 @pytest.mark.parametrize(
-    ("command", "answer"), [("memory judge check", "t"), ("ls -l", None)], ids=["ours", "another"]
+    ("command", "answer"),
+    [
+        ("memory judge check", "t"),
+        ("'/opt/my tools/../bin/memory' judge check", None),
+        ("/opt/bin/memory judge check", "t"),
+        ("python3 /opt/scripts/memory.py judge check", "t"),
+        ("memory interview answer - <<'END'", "t"),
+        ("ls -l", None),
+        ("sh build.sh # memory", None),
+        ("sh memory", None),
+    ],
 )
 def test_a_command_of_ours_is_listened_to(tmp_path: Path, command: str, answer: str | None) -> None:
     code = """
 const next = async () => (await ask(folder, 1))?.text ?? null
-say(await hooks["tool.call"](host(config, complete), { tool: "Bash", command: "%s" }, next))
+say(await hooks["tool.call"](host(config, complete), { tool: "Bash", command: %s }, next))
 """
-    assert run(tmp_path, code % command) == answer
+    assert run(tmp_path, code % json.dumps(command)) == answer

@@ -85,6 +85,18 @@ def test_a_guard_on_any_file_holds_a_patch_back(project: Project) -> None:
     assert all(title in reason for title in ("Ports are fixed", "Billing rounds down"))
 
 
+@pytest.mark.parametrize(
+    "last", ["*** Add File: db/x.sql\n+1\n", "*** Update File: a.py\n*** Move to: db/x.sql\n"]
+)
+def test_a_guard_sees_every_file_of_a_patch(project: Project, last: str) -> None:
+    project.save("Migrations are frozen", "Ask Ada.", "--guard-file", "db/")
+    files = "".join("*** Add File: src/f%d.py\n+1\n" % number for number in range(12))
+    call = {"command": "*** Begin Patch\n%s%s*** End Patch\n" % (files, last)}
+    run = codex(project, "PreToolUse", tool_name="apply_patch", tool_input=call)
+    assert run.json["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert run.json["hookSpecificOutput"]["permissionDecisionReason"].count("Migrations are frozen") <= 3
+
+
 def test_a_failed_command_recalls(project: Project) -> None:
     asked = ("--asked-as", "make: *** No rule to make target")
     project.save("No rule to make target release", "Run ./configure first.", *asked, category="runbook")

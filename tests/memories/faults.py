@@ -18,9 +18,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from memory_plugin.cli.command_line import main
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.grants import grant, issue_ticket
+from memory_plugin.memories.grants import grant
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.memory_text import text_digests
+from memory_plugin.memories.tickets import issue_ticket
 from memory_plugin.memories.trust import TRUSTED, load_trust
 from memory_plugin.recall import index_refresh
 from memory_plugin.recall.store_refresh import RefreshReport

@@ -9,8 +9,8 @@ import pytest
 
 from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories import grants
-from memory_plugin.memories.grants import SECONDS, end_tickets, issue_ticket, take_ticket
+from memory_plugin.memories import tickets
+from memory_plugin.memories.tickets import SECONDS, end_tickets, issue_ticket, take_ticket
 from tests.project import Project
 
 WORDS = ["accept", "--group", "g1"]
@@ -49,7 +49,7 @@ def test_a_guessed_number_is_no_ticket(paths: Paths, number: str) -> None:
 @pytest.mark.parametrize("seconds", [-1.0, SECONDS + 1], ids=["before it was issued", "too late"])
 def test_a_ticket_ends_with_its_time(paths: Paths, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     number, moment = issued(paths), now() + seconds
-    monkeypatch.setattr(grants, "now", lambda: moment)
+    monkeypatch.setattr(tickets, "now", lambda: moment)
     assert take_ticket(paths, "s", number, WORDS) is None
 
 
@@ -63,7 +63,7 @@ def test_all_tickets_of_a_session_end_together(paths: Paths) -> None:
 
 
 def test_a_ticket_s_file_does_not_hold_its_number(paths: Paths) -> None:
-    number, folder = issued(paths), paths.state(grants.FOLDER)
+    number, folder = issued(paths), paths.state(tickets.FOLDER)
     (name,) = os.listdir(folder)
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         assert number not in name + file.read()

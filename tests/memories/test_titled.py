@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from memory_plugin.memories.record import categories, new_memory
@@ -126,3 +128,17 @@ def test_a_pulled_title_captures_no_name(several: Project) -> None:
     put(several, "hostile", memory("rot", "x"))
     assert "2 memories fit" in several.cli("edit", "rot", "--add-tag", "x").stderr
     assert several.cli("show", "Rotate the SECRET_KEY in March!", "--json").json["trust"] == "trusted"
+
+
+def test_phrases_that_nobody_accepted_are_shown_apart_and_not_to_claude(project: Project) -> None:
+    name = project.save("Use Redis", "Redis 7.", "--asked-as", "which cache")
+    path = ".claude/memory/decisions/%s.json" % name
+    with open(project.root + "/" + path, encoding="utf-8") as file:
+        project.write(path, {**json.load(file), "asked_as": ["which cache", "stranger's words"]})
+    shown = project.cli("show", name).stdout
+    assert "trusted" not in shown.partition("stranger's words")[2]
+    assert "asked as: which cache\n" in shown
+    assert "which you have not accepted (to do so: memory review):\n  stranger's words\n" in shown
+    assert "stranger" not in project.cli("show", name, inside=True).stdout
+    record = project.cli("show", name, "--json", inside=True).json
+    assert (record["asked_as"], record["new_phrases"]) == (["which cache"], [])

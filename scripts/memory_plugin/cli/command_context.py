@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths
+    from ..memories.memory_files import StoredMemory
     from .console import Console
 
 _FAILED, _USAGE = 1, 2
 
-_MAX_NAMED = 5
+MAX_NAMED = 5
 _NOT_APPROVED = "nothing changed: the user must approve this (%s). Run it by itself so that Claude Code can ask, or in a terminal"
-_CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
+_TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 
 class CommandError(WorkError):
@@ -71,20 +72,37 @@ class CommandContext(WorkContext):
 
 
 class Approval(NamedTuple):
-    """What the user decides about: an action, such as "change settings", and the digests of the texts that it accepts or rejects."""
+    """What the user decides about: a question such as `delete all candidates?`, and the digests of the texts that it accepts or rejects."""
 
-    action: str
+    question: str
     texts: Collection[str] = ()
 
 
 def titled(action: str, titles: Sequence[str], noun: str = "memory") -> str:
-    """Return an action with the number of things and their titles, at most five: "accept 2 memories: A, B"."""
+    """Return a question with the titles, at most five, in quotes that none of them can end: `accept 2 memories: "A", "B"?`."""
     from ..kernel.text.clean import counted
     from ..memories.hygiene import shown_line
 
-    named = ", ".join(shown_line(title, 80) for title in titles[:_MAX_NAMED])
-    more = ", and %d more" % (len(titles) - _MAX_NAMED) if len(titles) > _MAX_NAMED else ""
-    return "%s %s: %s%s" % (action, counted(len(titles), noun), named, more)
+    named = ", ".join('"%s"' % shown_line(title, 80).replace('"', "'") for title in titles[:MAX_NAMED])
+    more = ", and %d more" % (len(titles) - MAX_NAMED) if len(titles) > MAX_NAMED else ""
+    return "%s %s%s%s?" % (action, "" if len(titles) == 1 else counted(len(titles), noun) + ": ", named, more)
+
+
+def about(action: str, memories: Sequence[StoredMemory], effect: str = "") -> Approval:
+    """Return a question about memories, with what follows and what each of their guards does. Raises CommandError for more than five."""
+    from ..memories.guard import guard_in_words
+    from ..memories.hygiene import shown_line
+    from ..memories.memory_text import text_digests
+
+    if len(memories) > MAX_NAMED:
+        raise CommandError(_TOO_MANY % (action, MAX_NAMED))
+    guards = [(one.memory.title, one.memory.guard) for one in memories if one.memory.guard is not None]
+    sentences = [titled(action, [one.memory.title for one in memories]), *([effect] if effect else [])]
+    sentences += [
+        titled("Guard of", [title])[:-1] + ": %s." % shown_line(guard_in_words(guard), 300)
+        for title, guard in guards
+    ]
+    return Approval(" ".join(sentences), {text_digests(one.memory).full for one in memories})
 
 
 def needed_approval(module: Any, arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ANN401  (a command)
@@ -95,12 +113,9 @@ def needed_approval(module: Any, arguments: argparse.Namespace, context: Command
 
 
 def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:
-    """Raise CommandError unless the user decided this, in the client's dialog for exactly these words and texts."""
-    from ..memories.grants import take_ticket
+    """Leave a wish for this command. Raises CommandError unless the client asked the user about exactly these words."""
+    from ..memories.tickets import take_ticket
 
     covered = take_ticket(context.paths, context.session, number, words) if number else None
     if covered is None:
-        raise CommandError(_NOT_APPROVED % approval.action)
-    if not covered.issuperset(approval.texts):
-        raise CommandError(_CHANGED)
-    context.has_ticket = True
+        raise CommandError(_NOT_APPROVED % approval.question)

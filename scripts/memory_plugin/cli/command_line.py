@@ -11,30 +11,37 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stdout
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
-from ..host.caller import identify
+from ..host.caller import Caller, identify
 from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
 from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
+from ..kernel.fastjson import as_texts
 from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
+from ..memories.tickets import FOLDER, OPTION, settle
 from ..work.context import WorkError
-from .command_context import CommandContext, UsageError, needed_approval, require_approval
+from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
 from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
 
 USAGE = 2
 FAILED = 1
 _INTERRUPTED = 130
-_TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed
+_NOTED = (
+    "noted: it takes effect when the reply ends, or with `memory settle`,"
+    " once Claude Code's transcript shows that the user allowed it, and not a hook"
+)
+_CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -48,17 +55,18 @@ def main(argv: Sequence[str]) -> int:
     if os.name == "nt":
         os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # a repository may hold a `notepad.exe`
     try:
-        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [_TICKET] else (argv, "")
-        code = _guarded(list(words), ticket, Console())
+        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [OPTION] else (argv, "")
+        console = Console()
+        code = _guarded(partial(_run, list(words), ticket, console), console)
     except SystemExit as stop:  # the help or a usage error was printed
         code = stop.code if isinstance(stop.code, int) else USAGE
     return finish_streams(code)
 
 
-def _guarded(argv: list[str], ticket: str, console: Console) -> int:
+def _guarded(run: Callable[[], int], console: Console) -> int:
     """Run a command and return its exit code. Every error becomes one line of text here."""
     try:
-        return _run(argv, ticket, console)
+        return run()
     except BrokenPipeError:  # the reader of our output is gone
         return FAILED
     except WorkError as error:
@@ -81,19 +89,67 @@ def _guarded(argv: list[str], ticket: str, console: Console) -> int:
 
 
 def _run(argv: list[str], ticket: str, console: Console) -> int:
+    arguments, context, module = _prepared(argv, console, identify(argv))
+    if not context.inside_client:
+        return _started(arguments, context, module)
+    if arguments.command != "describe":
+        _settle(arguments, context)
+    approval = needed_approval(module, arguments, context)
+    if approval is None:
+        return _started(arguments, context, module)
+    require_approval(approval, argv, ticket, context)
+    console.result(arguments.json, {"waits_for": "Claude Code's transcript"}, _NOTED)
+    return 0
+
+
+def _prepared(
+    argv: list[str], console: Console, caller: Caller
+) -> tuple[argparse.Namespace, CommandContext, Any]:
+    """Return the arguments of a command line, its context and its module. Raises SystemExit and UsageError."""
     arguments = parse_arguments(argv)
-    caller = identify(argv)
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
     context = CommandContext(locate(root), console, taint, caller)
-    module = module_of(arguments.command)
-    approval = needed_approval(module, arguments, context) if context.inside_client else None
-    if approval is not None:
-        require_approval(approval, argv, ticket, context)
+    return arguments, context, module_of(arguments.command)
+
+
+def _started(arguments: argparse.Namespace, context: CommandContext, module: Any) -> int:  # noqa: ANN401  (a command)
     prompts = COMMANDS[arguments.command].prompts
-    with nullcontext() if prompts else console.working(arguments.command):
+    with nullcontext() if prompts else context.console.working(arguments.command):
         return int(module.run(arguments, context) or 0)
+
+
+def _settle(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Carry out what the user allowed earlier in this session, if the transcript says so by now."""
+    if context.paths.state_dir is None or not os.path.isdir(context.paths.state(FOLDER)):
+        return
+    allowed, lines = settle(context.paths, context.session)
+    for line in lines:
+        context.console.error(line.removeprefix("memory: "))
+    with redirect_stdout(sys.stderr) if arguments.json else nullcontext():
+        carry_out(allowed, context)
+
+
+def carry_out(wishes: list[dict[str, Any]], caller: CommandContext) -> int:
+    """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed."""
+    code, folder = 0, os.getcwd()
+    for wish in wishes:
+        try:
+            os.chdir(str(wish["folder"]))
+            code = _guarded(partial(_run_allowed, wish, caller), caller.console) or code
+        finally:
+            os.chdir(folder)
+    return code
+
+
+def _run_allowed(wish: dict[str, Any], caller: CommandContext) -> int:
+    arguments, context, module = _prepared(as_texts(wish["words"]), caller.console, caller.caller)
+    approval = needed_approval(module, arguments, context)
+    if approval is not None and not set(as_texts(wish["texts"])).issuperset(approval.texts):
+        raise CommandError(_CHANGED)
+    context.has_ticket = True
+    return _started(arguments, context, module)
 
 
 def _root(option: str | None) -> str:

@@ -46,7 +46,7 @@ def configure(actions: dict[str, argparse.ArgumentParser]) -> None:
 def approval(arguments: argparse.Namespace) -> Approval:
     """Return what forgetting needs the user's decision for."""
     return Approval(
-        "forget %s"
+        "forget %s?"
         % ("all past sessions" if arguments.all else "the session %s" % plain(arguments.session or "", 40))
     )
 

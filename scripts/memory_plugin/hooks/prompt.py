@@ -14,7 +14,7 @@ from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
 from ..kernel.data import session_file
 from ..kernel.files import os_error_text
-from ..memories.grants import asks_to_save, end_tickets, grant, revoke, take_unshown_saves
+from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
 from ..recall.gate import Prompt, load_gate
 from ..recall.history import Answer
 from ..recall.pipeline import EXPECTED_PROBLEMS, recall
@@ -171,9 +171,10 @@ def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
         map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))
     ):
         return ""
+    from ..work.wishes import settle_wishes  # most sessions have none
+
     try:
-        end_tickets(paths, session)
-        unshown = take_unshown_saves(paths, session)
+        unshown = [*take_unshown_saves(paths, session), *settle_wishes(context, is_last=True)]
         revoke(paths, session)
         if asks:
             grant(paths, session, prompt.id, prompt.transcript)

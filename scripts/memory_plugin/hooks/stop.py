@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from .entry import Event
 
+_WAIT = 1.0  # seconds for the client to write the rows of its last calls
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 
 
@@ -61,15 +62,16 @@ def _hand_over(event: Event, problems: list[str]) -> None:
 
 
 def _unseen_saves(context: Context, problems: list[str]) -> str:
-    """Return lines about what Claude saved under this session's grant, unless the user has seen them; end the session's tickets."""
+    """Return lines about what Claude saved under this session's grant, unless the user has seen them; settle what they allowed."""
     paths, session = context.paths, context.session
     if not any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))):
         return ""
-    from ..memories.grants import end_tickets, take_unshown_saves
+    from ..memories.grants import take_unshown_saves
+    from ..work.wishes import settle_wishes
 
     try:
-        end_tickets(paths, session)
-        return "\n".join(take_unshown_saves(context.paths, context.session))
+        lines = settle_wishes(context, wait=_WAIT)
+        return "\n".join([*take_unshown_saves(paths, session), *lines])
     except OSError as error:
         problems.append("the list of saved memories is not shown: %s" % os_error_text(error))
         return ""

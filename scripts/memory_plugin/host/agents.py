@@ -14,7 +14,7 @@ from ..kernel.transcript.rows import patched_files
 
 Payload = dict[str, object]
 
-_MAX_FILES = 8  # of one patch
+_MAX_FILES = 8  # of one patch, for which memories are recalled
 # Words in the last lines of a failed command; Codex passes its output, but not its exit code.
 _ERRORS = (
     "error",
@@ -44,7 +44,9 @@ def _from_codex(payload: Payload) -> Iterator[Payload]:
     call, response = payload.get("tool_input"), payload.get("tool_response")
     text = call.get("command") if isinstance(call, dict) else None
     if payload.get("tool_name") == "apply_patch" and isinstance(text, str):
-        for tool, path in patched_files(text)[:_MAX_FILES]:
+        files = patched_files(text)
+        event["patched"] = [path for _, path in files]  # a guard sees all of them
+        for tool, path in files[:_MAX_FILES]:
             yield {**event, "tool_name": tool, "tool_input": {"file_path": path}}
     elif payload.get("hook_event_name") != "PostToolUse":
         yield event

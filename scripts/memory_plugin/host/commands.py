@@ -86,6 +86,7 @@ TABLE = (
     Command("session ended", prompts=True, background=True),
     Command("refresh", background=True),
     Command("background", prompts=True, background=True),
+    Command("settle", prompts=True, background=True),
     Command("describe", prompts=True),
 )
 COMMANDS = {command.name: command for command in TABLE}

@@ -1,4 +1,4 @@
-"""What the user allowed Claude: requests to save, grants and tickets.
+"""What the user asked Claude for: requests to save, and grants.
 
 After the user asked for it in a prompt, Claude may save a few memories that need no review: a grant. A pasted page, mail or file can ask
 to be remembered. Therefore only the first line counts, and there only a sentence that begins with the request: the first one, or a later
@@ -9,10 +9,6 @@ A page that Claude reads can ask it to remember something. Therefore a memory th
 user typed issues a grant, for at most three saves and until the next prompt, and each save is shown to the user. Who wrote the prompt is
 looked up in the transcript when the grant is used: prompts of schedules, agents and programs look the same to a hook. This is a safeguard,
 not a guarantee, because Claude runs with the user's permissions.
-
-A ticket is for one command, word for word, that the user approved in the client's dialog. A hook writes it for exactly these words,
-appends its number to the command, and has the client ask. Only a command that the user lets run gets to know the number, so a parallel
-call or a later one cannot use the ticket. It ends when it is used, at the next prompt, when the turn ends, and after ten minutes.
 """
 
 from __future__ import annotations
@@ -21,24 +17,21 @@ import os
 
 from ..kernel.clock import now
 from ..kernel.data import load_data, read_state, session_file, write_state
-from ..kernel.fastjson import as_texts, digest, dumps
+from ..kernel.fastjson import as_texts
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from re import Pattern
     from typing import Any
 
     from ..kernel.paths import Paths
 
-SECONDS = 600.0  # for which a grant or a ticket is valid
+SECONDS = 600.0  # for which a grant is valid
 MAX_SAVES = 3
 PART = "grant"
 _LOCK_WAIT = 1.0
-FOLDER = "tickets"
-OPTION = "--ticket"
 
 COMMAND = "/memory:save"
 _MAX_LINE = 1000  # characters
@@ -165,63 +158,3 @@ def _remaining(state: dict[str, Any]) -> int:
     until, left = state.get("until"), state.get("left")
     is_valid = isinstance(until, float) and now() <= until <= now() + SECONDS
     return left if is_valid and isinstance(left, int) and 0 < left <= MAX_SAVES else 0
-
-
-def issue_ticket(
-    paths: Paths, session: str, words: Sequence[str], project: str, texts: Collection[str]
-) -> str:
-    """Write a ticket for a command in a session and return its number.
-
-    `project` is the key of the project that the command acts on; `texts` are the digests of the texts that the user is asked about.
-    Raises OSError.
-    """
-    number = os.urandom(8).hex()
-    ticket = {"words": _digest(words), "project": project, "texts": sorted(texts), "until": now() + SECONDS}
-    write_state(_path(paths, session, number), ticket)
-    return number
-
-
-def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -> frozenset[str] | None:
-    """Use a ticket; return the digests of the texts that it covers, or None if it is not valid for this command.
-
-    The process that removes the file has used the ticket, so it works once even if two try.
-    """
-    path = _path(paths, session, number)
-    ticket = read_state(path)
-    try:
-        os.unlink(path)
-    except OSError:
-        return None
-    until, texts = ticket.get("until"), ticket.get("texts")
-    expected = {"words": _digest(words), "project": paths.project_key}
-    is_valid = (
-        isinstance(until, float) and 0 <= until - now() <= SECONDS and expected.items() <= ticket.items()
-    )
-    return frozenset(texts) if is_valid and isinstance(texts, list) else None
-
-
-def end_tickets(paths: Paths, session: str) -> None:
-    """Make all tickets of a session invalid. Raises OSError."""
-    folder = paths.state(FOLDER)
-    if not os.path.isdir(folder):
-        return
-    for name in os.listdir(folder):
-        if name.startswith(_stem(session)):
-            os.unlink(os.path.join(folder, name))
-    try:
-        os.rmdir(folder)
-    except OSError:  # another session has a ticket
-        return
-
-
-def _path(paths: Paths, session: str, number: str) -> str:
-    """Return a ticket's path, which does not reveal its number."""
-    return paths.state(FOLDER, _stem(session) + digest(number.encode("utf-8", "replace"), 16) + ".json")
-
-
-def _stem(session: str) -> str:
-    return digest(session.encode("utf-8", "replace"), 8) + "."
-
-
-def _digest(words: Sequence[str]) -> str:
-    return digest(dumps(list(words)).encode("ascii"), 16)

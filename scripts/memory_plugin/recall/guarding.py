@@ -32,14 +32,16 @@ _AFTER = "If the call is still right, run it again unchanged; it will go through
 class GuardedCall:
     """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
 
-    __slots__ = ("agent", "can_ask", "command", "folder", "id", "matches", "path", "prepared", "tool", "transcript")  # fmt: skip
+    __slots__ = ("agent", "can_ask", "command", "files", "folder", "id", "matches", "prepared", "tool", "transcript")  # fmt: skip
 
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
         tool_input = payload.get("tool_input")
         fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
         self.tool = as_text(payload.get("tool_name"))
         self.command = as_text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
-        self.path = _path(fields.get(_FILE_TOOLS.get(self.tool, "")))
+        changed, patched = [fields.get(_FILE_TOOLS.get(self.tool, ""))], payload.get("patched")
+        changed += patched if isinstance(patched, list) else []
+        self.files = list(filter(None, map(_path, changed)))
         self.id = as_text(payload.get("tool_use_id"))
         self.folder = _path(payload.get("cwd"))
         self.transcript = _path(payload.get("transcript_path"))
@@ -49,7 +51,7 @@ class GuardedCall:
         self.matches: list[tuple[GuardInForce, str]] = []
         if prepared.may_cover_command(self.command):
             self._match_command()
-        elif self.path and prepared.has_files:
+        elif self.files and prepared.has_files:
             self._match_path(root)
         self.matches = [(guard, pattern) for guard, pattern in self.matches if _is_in_force(guard)]
 
@@ -66,7 +68,7 @@ class GuardedCall:
     def _match_path(self, root: str) -> None:
         from ..memories.guard_file import covers, paths_below
 
-        paths = paths_below(root, self.path, self.folder)
+        paths = [path for file in self.files for path in paths_below(root, file, self.folder)]
         for guard in self.prepared.guards:
             pattern = next((file for file in guard.files if any(covers(file, path) for path in paths)), "")
             if pattern:

@@ -223,7 +223,7 @@ def test_a_judge_gets_no_personal_data() -> None:
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:
     judged(staging, rows(*PHRASES))
     described = staging.cli("describe", "check", "phrases", "--judge").json
-    assert described["action"].startswith("send title and text of 1 memory to")
+    assert described["question"].startswith("send title and text of 1 memory to")
     assert staging.cli("check", "phrases", "--judge", "--yes", inside=True).returncode == 1
     assert staging.cli("show", "staging", "--json").json["asked_as"] == []
 

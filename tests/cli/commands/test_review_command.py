@@ -193,7 +193,7 @@ def test_a_group_id_decides_only_the_entries_that_were_listed(team: Project) -> 
 def test_the_dialog_about_a_group_names_its_memories(team: Project) -> None:
     bo, *_ = groups(team)
     reason = team.dialog("accept", "--group", str(bo["id"]))["permissionDecisionReason"]
-    assert "accept 2 memories: Title of bo-one, Title of bo-two" in reason
+    assert 'accept 2 memories: "Title of bo-one", "Title of bo-two"?' in reason
 
 
 def test_a_guard_is_never_decided_with_a_group(team: Project) -> None:

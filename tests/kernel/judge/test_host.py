@@ -86,6 +86,7 @@ def test_the_client_answers_and_its_files_are_gone(bench: Bench, listen: Callabl
     verdict = bench.ask(5)
     assert (verdict.values, verdict.failure, verdict.tokens_in, verdict.tokens_out) == (CHOSEN, "", 600, 12)
     (request,) = client.requests
+    assert request.pop("key") == "1"
     assert request.keys() == {"model", "system", "prompt", "maxTokens", "effort", "timeoutMs"}
     assert (request["model"], request["timeoutMs"] <= 4900) == ("claude-haiku-5-5", True)
     assert os.listdir(client.folder) == [SESSION + ".open"]

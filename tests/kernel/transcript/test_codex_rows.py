@@ -116,3 +116,5 @@ def test_a_shell_call_with_a_list_runs_its_last_word() -> None:
 
 def test_the_files_of_a_patch() -> None:
     assert patched_files(PATCH) == [("Write", "src/b.py"), ("Edit", "a b.py")]
+    moved = "*** Update File: a.py\n*** Move to: db/a.py\n"
+    assert patched_files(moved) == [("Edit", "a.py"), ("Write", "db/a.py")]

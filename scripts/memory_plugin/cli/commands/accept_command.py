@@ -12,14 +12,13 @@ from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory
-from ...memories.memory_text import text_digests
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, load_trust
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import holds_guard
 from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group, pending_memories
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
+from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
 from ..memory_view import guard_lines
 from ..options import add_flag
 
@@ -34,6 +33,7 @@ EXAMPLES = """\
 """
 
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
+_EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
@@ -70,14 +70,14 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     entries = chosen_entries(arguments, context)
     if entries:
         # A group is of one kind, and entries named by their ids are candidates.
-        action = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
-        return Approval(action, {entry.version for entry in entries})
+        question = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
+        texts = {entry.version for entry in entries}
+        return Approval("%s %s" % (question, _EFFECTS[arguments.command]), texts)
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
         chosen = [stored for stored in pending_memories(context, trust) if not holds_guard(stored)]
-    texts = {text_digests(stored.memory).full for stored in chosen}
-    return Approval(titled(arguments.command, [stored.memory.title for stored in chosen]), texts)
+    return about(arguments.command, list(chosen), _EFFECTS[arguments.command])
 
 
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return that all candidates are deleted; None for reading sessions."""
-    return Approval("delete all candidates") if arguments.files[:1] == [_CLEAR] else None
+    return Approval("delete all candidates?") if arguments.files[:1] == [_CLEAR] else None
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

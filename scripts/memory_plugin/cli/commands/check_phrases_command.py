@@ -62,7 +62,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if not arguments.judge:
         return None
     due = without_own_phrases(context)
-    return Approval(_price(_judge(context), phrase_questions(due), len(due)))
+    return Approval(_price(_judge(context), phrase_questions(due), len(due)) + "?")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -93,7 +93,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, MAX_VALUE) if arguments.action == "set" else ""
-    return Approval("%s your setting %s%s" % (arguments.action, name, value))
+    meaning = keys()[name].description if name in keys() else ""
+    return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return the change of the status line; None for printing it."""
-    return None if arguments.action == "show" else Approval("%s the status line" % arguments.action)
+    return None if arguments.action == "show" else Approval("%s the status line?" % arguments.action)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

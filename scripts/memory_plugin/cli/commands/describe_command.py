@@ -17,11 +17,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the action, the digests of its texts, and the project; an empty object if no approval is needed."""
+    """Print the question, the digests of its texts, and the project; an empty object if no approval is needed."""
     described = parse_arguments(arguments.words)
     approval = needed_approval(module_of(described.command), described, context)
     record: dict[str, object] = {}
     if approval is not None:
         project = context.paths.project_key
-        record = {"action": approval.action, "texts": sorted(approval.texts), "project": project}
+        record = {"question": approval.question, "texts": sorted(approval.texts), "project": project}
     context.console.json(record)

@@ -9,7 +9,6 @@ from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
 from ...memories.lifecycle import edit, rewrite
 from ...memories.memory_files import PROJECT, USER, StoredMemory
-from ...memories.memory_text import text_digests
 from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import (
     Item,
@@ -33,7 +32,7 @@ from ...work.edit import (
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, UsageError, titled
+from ..command_context import Approval, CommandContext, UsageError, about
 from ..memory_input import (
     add_category,
     add_fields,
@@ -87,7 +86,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
     if _is_about_guard(arguments, stored, context) or before_write(context.paths, stored).state != TRUSTED:
         return None
-    return Approval(titled("change", [stored.memory.title]), {text_digests(stored.memory).full})
+    return about("change", [stored], "Claude will see the changed text.")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -46,7 +46,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action == _SHOW:
         return None
     if arguments.action == _RESET:
-        return Approval("delete the feedback on %s" % (", ".join(arguments.ids) or "all memories"))
+        return Approval("delete the feedback on %s?" % (", ".join(arguments.ids) or "all memories"))
     titles = [item.stored.memory.title for item in _chosen(arguments, context.overview().items)]
     return Approval(titled("rate as %s" % arguments.action, titles))
 

@@ -10,7 +10,7 @@ from ...memories.record import RETIRED, date_text
 from ...memories.survey import Item, choose, shortest_names
 from ...work.memory_facts import as_json, is_guarded
 from ..after_change import refresh_index, replaced_lines
-from ..command_context import Approval, CommandContext, UsageError, titled
+from ..command_context import Approval, CommandContext, UsageError, about
 
 HELP = "stop using a memory; its file goes after a grace period"
 EXAMPLES = """\
@@ -39,11 +39,11 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
     stored = choose(context.overview().items, arguments.id).stored
     if arguments.now:
-        return Approval(titled("delete permanently", [stored.memory.title]))
+        return about("permanently delete", [stored])
     if not is_guarded(stored, context):
         return None
     action = "archive" if arguments.keep else "forget"
-    return Approval(titled(action + " the guard of", [stored.memory.title]))
+    return about(action, [stored], "Its guard ends.")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

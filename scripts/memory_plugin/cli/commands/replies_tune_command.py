@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what to change; None for an analysis."""
-    what = "change the thresholds" if arguments.thresholds else "change the filler rules"
+    what = "change the thresholds?" if arguments.thresholds else "change the filler rules?"
     return Approval(what) if arguments.apply else None
 
 

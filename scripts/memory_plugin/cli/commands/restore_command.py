@@ -6,7 +6,6 @@ import argparse
 
 from ...memories import InvalidMemory
 from ...memories.lifecycle import restore, unsupersede
-from ...memories.memory_text import text_digests
 from ...memories.survey import (
     SUPERSEDED,
     choose,
@@ -19,7 +18,7 @@ from ...memories.trust import REJECTED, TRUSTED
 from ...memories.written_trust import before_write
 from ...work.memory_facts import as_json
 from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, titled
+from ..command_context import Approval, CommandContext, about
 from ..memory_view import approval_lines, status_text
 
 HELP = "bring back a forgotten, archived or superseded memory"
@@ -39,7 +38,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     stored = read_item(choose(context.overview().items, arguments.id)).stored
     if before_write(context.paths, stored).state != TRUSTED:
         return None
-    return Approval(titled("restore", [stored.memory.title]), {text_digests(stored.memory).full})
+    return about("restore", [stored], "Claude will see it from then on.")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return that scores are stored as the user's own; None for comparing them."""
-    return Approval("store scores of sessions as your own") if arguments.ask else None
+    return Approval("store scores of sessions as your own?") if arguments.ask else None
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -86,7 +86,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action != "score" or not arguments.yes:
         return None
     cap = context.settings.number("judge.caps.request_usd")
-    return Approval("grade sessions with a judge, for at most $%.2f each" % cap)
+    return Approval("grade sessions with a judge, for at most $%.2f each?" % cap)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -22,7 +22,7 @@ EXAMPLES = """\
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:  # noqa: ARG001  (every command gets the same arguments)
     """Return that scores are stored as the user's own."""
-    return Approval("store scores of a session as your own")
+    return Approval("store scores of a session as your own?")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -41,9 +41,9 @@ _ACTIONS = {
     "pull": "download a session and store it as a transcript that can be graded",
 }
 _NEEDS_APPROVAL = {
-    "setup": "create score configs in Langfuse",
-    "push": "send scores to Langfuse",
-    "pull": "read sessions from Langfuse",
+    "setup": "create score configs in Langfuse?",
+    "push": "send scores to Langfuse?",
+    "pull": "read sessions from Langfuse?",
 }
 
 

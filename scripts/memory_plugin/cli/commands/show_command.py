@@ -9,7 +9,7 @@ from ...memories.hygiene import shown, shown_line
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import Memory, categories, date_text, quoted_name
 from ...memories.survey import Item, choose, item_of
-from ...memories.trust import load_trust
+from ...memories.trust import TRUSTED, load_trust
 from ...work.memory_facts import as_json, guard_as_json, shown_name
 from ..command_context import CommandContext
 from ..memory_view import status_text
@@ -23,6 +23,7 @@ EXAMPLES = """\
 """
 
 _MAX_CHANGES, _MAX_GONE = 10, 500
+_NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: memory review):"
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
@@ -41,15 +42,23 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     # The index does not know a file that changed just now.
     trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
     item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
+    file = item.stored
+    if item.trust == TRUSTED and trust is not None:
+        item = item._replace(stored=trust.with_accepted_phrases(file))
     fields = shown_fields(item.stored.memory)
+    new = [shown_line(text) for text in file.memory.asked_as if text not in item.stored.memory.asked_as]
+    new = [] if context.inside_client else new  # nobody accepted them, so Claude does not read them
     history = _history(item.stored.memory) if arguments.history else []
     if arguments.json:
         record = {**as_json(item), "guard": guard_as_json(item.stored.memory)}
         record.update(body="\n".join(fields.get(TEXT, [])), asked_as=fields.get("asked as", []))
         record["content"] = _shown_content(item.stored.memory)
+        record["new_phrases"] = new
         context.console.json({**record, **({"history": history} if arguments.history else {})})
         return
     _print_memory(item, fields, context)
+    for line in ["", _NEW_PHRASES, *("  " + text for text in new)] if new else []:
+        context.console.line(line)
     for line in ["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []:
         context.console.line(line)
 

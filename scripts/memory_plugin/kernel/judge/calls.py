@@ -8,7 +8,7 @@ The backend `scripted` answers from a file, for tests and trials, without networ
 The first reply whose `rubric`, if given, matches the question is used, after `delay` seconds: its `text`, or its `failure`.
 
 The backend `host` asks through Claude Code with the session's own login: `hooks/register.js` runs inside the client. In the folder `host`,
-`SESSION.open` is not empty while it listens, `SESSION.N.ask` holds a request, and `SESSION.N.answer` the result and a line end.
+`SESSION.open` holds a key while it listens, `SESSION.N.ask` holds a request, and `SESSION.N.answer` the result and a line end.
 """
 
 from __future__ import annotations
@@ -173,7 +173,11 @@ def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
     path = os.path.join(folder, "%s.%s" % (_name(target.session), os.urandom(8).hex()))
     limit = max(1, round(1000 * (deadline.remaining() - _MARGIN)))
     try:
-        replace_file(path + ".ask", dumps({**request, "timeoutMs": limit}).encode("ascii"), durable=False)
+        key = read_regular(os.path.join(folder, _name(target.session) + ".open"), _MAX_BYTES)[0].decode(
+            "ascii"
+        )
+        sent = dumps({**request, "timeoutMs": limit, "key": key}).encode("ascii")
+        replace_file(path + ".ask", sent, durable=False)
         while deadline.remaining() > _LAST:
             sleep(_POLL)
             with suppress(FileNotFoundError):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 PROMPT, COMMAND = "prompt", "command"
+PERSON, PROGRAM = "person", "program"  # who let a tool call run
+_DECIDED = {"type": "hook_permission_decision", "hookEvent": "PermissionRequest"}  # of an attachment
 SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up, such as API errors
 # Flags of rows that are not the conversation: of sub-agents, of the client's notes, of the summary after a compaction, of API errors.
 _NOT_CONVERSATION = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
@@ -32,7 +34,12 @@ _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
 _TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
 # A line of a patch that begins a file -> the tool of Claude Code that does the same.
-_PATCHES = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Edit"}
+_PATCHES = {
+    "*** Add File: ": "Write",
+    "*** Update File: ": "Edit",
+    "*** Delete File: ": "Edit",
+    "*** Move to: ": "Write",
+}
 _SHELL_TOOLS = ("exec_command", "shell_command", "shell", "local_shell")
 _EXIT = ("Process exited with code ", "Exit code: ")
 # Texts in the user's place that the agent adds begin with one of these.
@@ -135,6 +142,45 @@ def _is_typed(row: dict[str, Any]) -> bool:
         return isinstance(origin, dict) and origin.get("kind") == "human"
     is_command = kind_of(plain_text(message.get("content"))) == COMMAND
     return is_command and row.get("turnOrigin") == "human"
+
+
+def who_allowed(transcript: str, call: str) -> str:
+    """Return who let a tool call run, PERSON or PROGRAM (such as a hook), by the transcript; empty if it does not say so (yet).
+
+    Measured: since 2.1.330 or later the row of the result has the source of the decision. Older clients write a row for the decision
+    of a hook before it, and none for that of a person. Where an SDK runs the client, a program answers.
+    """
+    who = ""
+    for row in records_backwards(transcript, _TYPED_BYTES) if call else ():
+        decision = row.get("attachment")
+        if (
+            isinstance(decision, dict)
+            and _DECIDED.items() <= decision.items()
+            and decision.get("toolUseID") == call
+        ):
+            return PROGRAM
+        blocks = {
+            str(block.get("type")): block
+            for block in _blocks(row)
+            if call in (block.get("id"), block.get("tool_use_id"))
+        }
+        if "tool_result" in blocks:
+            who = PERSON if _was_a_person(row) else PROGRAM
+        elif "tool_use" in blocks:
+            return who
+    return ""
+
+
+def _blocks(row: Row) -> list[Row]:
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _was_a_person(result: Row) -> bool:
+    decision = result.get("permissionDecision")
+    source = decision.get("source") if isinstance(decision, dict) else "user"
+    return str(source).startswith("user") and not str(result.get("entrypoint")).startswith("sdk")
 
 
 def plain_text(content: object) -> str:

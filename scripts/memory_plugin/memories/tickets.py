@@ -1,0 +1,148 @@
+"""Commands that the user allowed in the client's dialog: tickets and wishes.
+
+A ticket is for one command, word for word, about which the client's dialog asks. A hook writes it, appends its number to the command, and
+has the client ask. Only a command that is let run gets to know the number, so a parallel call or a later one cannot use the ticket. It
+ends when it is used, at the next prompt, when the turn ends, and after ten minutes.
+
+Who answered the dialog, the user or a hook of theirs or of a project, is only in the transcript, and there only after the command has
+ended (measured with 2.1.197, 2.1.330 and 2.1.332). So the command that uses a ticket changes nothing yet, but leaves a wish. It is carried
+out by the next command, when the turn ends, or at the next prompt, as soon as the transcript says that the user allowed this call.
+"""
+
+from __future__ import annotations
+
+import os
+from time import sleep
+
+from ..kernel.clock import now
+from ..kernel.data import read_state, write_state
+from ..kernel.fastjson import as_text, as_texts, digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from ..kernel.paths import Paths
+
+SECONDS = 600.0  # for which a ticket is valid
+FOLDER = "tickets"
+OPTION = "--ticket"
+_WISH = "wish."
+_PAUSE = 0.05
+_NOT_DONE = "memory: not done: `memory %s`. %s To do it yourself, run it in a terminal."
+_WHY = {
+    "program": "A hook or another program answered Claude Code's dialog, not you.",
+    "": "Claude Code's transcript does not show that you answered the dialog.",
+}
+
+
+def issue_ticket(
+    paths: Paths,
+    session: str,
+    words: Sequence[str],
+    project: str,
+    texts: Collection[str],
+    *,
+    call: str = "",
+    transcript: str = "",
+) -> str:
+    """Write a ticket for a command in a session and return its number.
+
+    `project` is the key of the project that the command acts on; `texts` are the digests of the texts that the user is asked about;
+    `call` is the id of the tool call in the session's transcript. Raises OSError.
+    """
+    number = os.urandom(8).hex()
+    ticket = {"words": list(words), "project": project, "texts": sorted(texts), "until": now() + SECONDS}
+    write_state(_path(paths, session, number), {**ticket, "call": call, "transcript": transcript})
+    return number
+
+
+def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -> frozenset[str] | None:
+    """Turn a ticket into a wish; return the digests of the texts that it covers, or None if it is not valid for this command.
+
+    The process that removes the file has used the ticket, so it works once even if two try. Raises OSError.
+    """
+    path = _path(paths, session, number)
+    ticket = read_state(path)
+    try:
+        os.unlink(path)
+    except OSError:
+        return None
+    until = ticket.get("until")
+    expected = {"words": list(words), "project": paths.project_key}
+    if (
+        not isinstance(until, float)
+        or not 0 <= until - now() <= SECONDS
+        or not expected.items() <= ticket.items()
+    ):
+        return None
+    name = _stem(session) + _WISH + os.path.basename(path).removeprefix(_stem(session))
+    write_state(paths.state(FOLDER, name), {**ticket, "folder": os.getcwd()})
+    return frozenset(as_texts(ticket.get("texts")))
+
+
+def settle(
+    paths: Paths, session: str, *, wait: float = 0.0, is_last: bool = False
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the wishes of a session that the user allowed, to be carried out now, and lines that say why others never will be.
+
+    Waits up to `wait` seconds for the transcript. A wish whose answer is not to be seen is kept, unless this `is_last`. Raises OSError.
+    """
+    from ..kernel.transcript.rows import PERSON, who_allowed
+
+    allowed: list[dict[str, Any]] = []
+    lines: list[str] = []
+    end = now() + wait
+    for path in _files(paths, _stem(session) + _WISH):
+        wish = read_state(path)
+        who = who_allowed(as_text(wish.get("transcript")), as_text(wish.get("call")))
+        while not who and now() < end:
+            sleep(_PAUSE)
+            who = who_allowed(as_text(wish.get("transcript")), as_text(wish.get("call")))
+        if not who and not is_last:
+            continue
+        try:
+            os.unlink(path)
+        except FileNotFoundError:  # another process carries it out
+            continue
+        if who == PERSON:
+            allowed.append(wish)
+        else:
+            lines.append(_NOT_DONE % (shown(wish), _WHY[who]))
+    return allowed, lines
+
+
+def shown(wish: dict[str, Any]) -> str:
+    """Return the command of a wish on one line, to be shown."""
+    from shlex import join
+
+    from .hygiene import shown_line
+
+    return shown_line(join(as_texts(wish.get("words"))), 200)
+
+
+def end_tickets(paths: Paths, session: str) -> None:
+    """Make all unused tickets of a session invalid; wishes stay. Raises OSError."""
+    for path in _files(paths, _stem(session)):
+        if not os.path.basename(path).startswith(_stem(session) + _WISH):
+            os.unlink(path)
+    try:
+        os.rmdir(paths.state(FOLDER))
+    except OSError:  # another session has a ticket
+        return
+
+
+def _files(paths: Paths, start: str) -> list[str]:
+    folder = paths.state(FOLDER)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if name.startswith(start)]
+
+
+def _path(paths: Paths, session: str, number: str) -> str:
+    """Return a ticket's path, which does not reveal its number."""
+    return paths.state(FOLDER, _stem(session) + digest(number.encode("utf-8", "replace"), 16) + ".json")
+
+
+def _stem(session: str) -> str:
+    return digest(session.encode("utf-8", "replace"), 8) + "."
