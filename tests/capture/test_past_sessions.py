@@ -214,3 +214,10 @@ def test_a_prompt_that_claude_suggested_is_not_the_users_word(project: Project) 
         for at, row in enumerate(rows)
     ]
     assert counts == [0, 1]
+
+
+def test_a_prompt_without_an_answer_keeps_its_day(project: Project) -> None:
+    row = user_record("we always deploy from the release branch", timestamp="2026-03-01T09:00:00.000Z")
+    project.cli("capture", write_transcript(os.path.join(project.root, "one.jsonl"), row))
+    (candidate,) = project.candidates()
+    assert candidate["origin"]["time"].startswith("2026-03-01")

@@ -98,3 +98,14 @@ def test_unreadable_settings_are_reported_in_one_line(project: Project) -> None:
 def test_invalid_settings_are_reported_in_one_line(project: Project) -> None:
     project.write_settings(retrieval={"max_inject": "many", "no_such_key": 1})
     assert project.start().json["systemMessage"].startswith("memory: 2 settings have no effect")
+
+
+def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Project) -> None:
+    project.save("Use Postgres", "Postgres 15")
+    os.rename(project.state, project.state + "-old")
+    with open(project.state, "w", encoding="utf-8"):
+        pass
+    message = project.start().message
+    assert message == (
+        "memory: nothing is recalled: the state folder cannot be used (not a folder); see: memory doctor"
+    )

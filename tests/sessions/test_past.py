@@ -332,3 +332,42 @@ def test_a_large_project_is_searched_quickly(world: World) -> None:
     start = time.perf_counter()
     assert "5e6f7081" in world.told("what did we do about valve 7 of tank 9?")
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "",
+        "9999-99-99T00:00:00Z",
+        "0000-00-00T00:00:00Z",
+        "yesterday",
+        "\u0661\u0661\u0661\u0661-11-11T00:00:00Z",
+    ],
+    ids=ascii,
+)
+def test_a_row_with_an_odd_time_is_found(world: World, when: str) -> None:
+    world.say(QUICK, Said(when, "paint the gallery white", "The gallery is white now, with two coats."))
+    world.index()
+    context = Context(world.paths, load(world.paths.config_dir, world.root), Deadline(5), "")
+    told = answer(ask_of("what did we do about the gallery?", NOW), NOW, RULES, context)
+    assert "two coats" in told.block
+    assert told.receipt("all") == "memory: showed Claude 1 past session (Oct 8)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did we do on 2026-99-99",
+        "what did we do 9999 weeks ago",
+        "was war am 99. oktober",
+        "what did we do on \u1369 may",
+        "?",
+        "...",
+        "did",
+        "\ud800?",
+    ],
+    ids=ascii,
+)
+def test_odd_prompts_do_no_harm(world: World, text: str) -> None:
+    world.index()
+    assert isinstance(world.told(text), str)

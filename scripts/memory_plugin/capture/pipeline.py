@@ -119,7 +119,10 @@ def candidates_in(
     reader = Reader(file)
     watch = ErrorWatch()
     for turn in reader:
-        origin = Origin(session or reader.totals.session, turn.number, turn.time or now_origin("").time)
+        time = (
+            turn.time or reader.totals.ended or now_origin("").time
+        )  # an unanswered prompt has no time of its own
+        origin = Origin(session or reader.totals.session, turn.number, time)
         if not reader.totals.chain:  # in a sub-agent's transcript, Claude writes the prompts
             yield from _statements_in(turn, origin, may_use, ask)
             if sections is not None and turn.prompt and may_use(turn.prompt):

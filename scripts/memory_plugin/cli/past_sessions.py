@@ -26,29 +26,24 @@ ACTIONS = {
 DONE, FAILED = 0, 1
 _RESUME = {"claude": "claude --resume %s", "codex": "codex resume %s"}
 _SHOWN = 8
-_MAX_PROMPT, _MAX_REPLY, _MAX_LINE = 100, 240, 300
+_MAX_PROMPT, _MAX_REPLY = 100, 240
+_ID = "a session id or its first six characters"
 _OFF = "past sessions are not indexed; to change that: memory config set sessions.history.enabled true"
 
 
 def configure(actions: dict[str, argparse.ArgumentParser]) -> None:
     """Declare the arguments."""
-    actions["find"].add_argument(
-        "words", nargs="+", metavar="WORD", help="what it was about, or a question in words"
-    )
+    actions["find"].add_argument("words", nargs="+", metavar="WORD", help="words, or a question")
     actions["find"].add_argument("--days", type=int, metavar="N", help="only the last N days")
-    actions["show"].add_argument("session", metavar="ID", help="a session id or its first characters")
-    actions["forget"].add_argument(
-        "session", nargs="?", metavar="ID", help="a session id or its first characters"
-    )
+    actions["show"].add_argument("session", metavar="ID", help=_ID)
+    actions["forget"].add_argument("session", nargs="?", metavar="ID", help=_ID)
     add_flag(actions["forget"], "--all", "all sessions of this project")
 
 
 def approval(arguments: argparse.Namespace) -> Approval:
     """Return what forgetting needs the user's decision for."""
-    return Approval(
-        "forget %s?"
-        % ("all past sessions" if arguments.all else "the session %s" % plain(arguments.session or "", 40))
-    )
+    what = "the session " + plain(arguments.session, 40) if arguments.session else "all past sessions"
+    return Approval("forget %s?" % what)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -67,6 +62,11 @@ def _report(problems: list[str], context: CommandContext) -> None:
         context.console.error(problem)
 
 
+def _require_id(name: str) -> None:
+    if not is_session_id(name):
+        raise UsageError("expected %s, got %s" % (_ID, plain(name, 40)))
+
+
 def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.days is not None:
         require_days(arguments.days)
@@ -79,9 +79,8 @@ def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.line("No past session found.")
     for each in by_session(found)[:_SHOWN]:
         _print(each, context)
-        context.console.line(
-            "    " + context.console.style(_RESUME.get(each.kind, "%s") % each.session, "cyan")
-        )
+        resume = _RESUME.get(each.kind, "%s") % each.session
+        context.console.line("    " + context.console.style(resume, "cyan"))
     return DONE
 
 
@@ -89,31 +88,20 @@ def _print(each: Exchange, context: CommandContext) -> None:
     """Print an exchange: date, prompt, reply, files and commands."""
     console = context.console
     console.paragraph("%s  %s" % (each.time[:10], plain(each.prompt, _MAX_PROMPT)), "", 4, "bold")
-    for label, text in (
-        ("", each.reply),
-        ("files: ", ", ".join(each.files)),
-        ("ran: ", "; ".join(each.passed)),
-        ("failed: ", "; ".join(each.failed)),
-    ):
+    lists = (("files: ", each.files), ("ran: ", each.passed), ("failed: ", each.failed))
+    for text in (each.reply, *(label + "; ".join(lines) for label, lines in lists if lines)):
         if text:
-            console.paragraph(label + plain(text, _MAX_REPLY), "    ", 4)
+            console.paragraph(plain(text, _MAX_REPLY), "    ", 4)
 
 
 def _show(arguments: argparse.Namespace, context: CommandContext) -> int:
-    if not is_session_id(arguments.session):
-        raise UsageError(
-            "expected a session id or its first six characters, got %s" % plain(arguments.session, 40)
-        )
+    _require_id(arguments.session)
     found, problems = past_sessions.session_exchanges(arguments.session, context)
     _report(problems, context)
     names = list(dict.fromkeys(each.session for each in found))
     if len(names) != 1:
-        why = (
-            "%d sessions begin with it" % len(names)
-            if names
-            else "no past session of this project begins with it"
-        )
-        raise CommandError("%s: %s; see: memory session list" % (arguments.session, why))
+        why = "%s: %d past sessions of this project begin with it; see: memory session list"
+        raise CommandError(why % (arguments.session, len(names)))
     if arguments.json:
         context.console.json({"exchanges": [each.record() for each in found]})
         return DONE
@@ -169,17 +157,12 @@ def _cells(row: dict[str, Any]) -> list[str]:
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
     if bool(arguments.session) == arguments.all:
         raise UsageError("expected one of: a session id, --all")
-    if arguments.session and not is_session_id(arguments.session):
-        raise UsageError(
-            "expected a session id or its first six characters, got %s" % plain(arguments.session, 40)
-        )
+    if arguments.session:
+        _require_id(arguments.session)
     try:
         number = past_sessions.forget_sessions(arguments.session or "", context)
     except OSError as error:
         raise CommandError("nothing was forgotten: %s" % error_text(error)) from None
-    context.console.result(
-        arguments.json,
-        {"forgotten": number},
-        "%s forgotten; the transcripts stay" % counted(number, "session"),
-    )
+    line = "%s forgotten; the transcripts stay" % counted(number, "session")
+    context.console.result(arguments.json, {"forgotten": number}, line)
     return DONE if number or arguments.all else FAILED

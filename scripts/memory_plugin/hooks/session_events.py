@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.files import os_error_text
+from ..kernel.files import make_folder, os_error_text
 from ..work.status_line import FOLDER
 
 TYPE_CHECKING = False
@@ -32,9 +32,9 @@ def handle_start(event: Event) -> dict[str, object] | None:
     from ..work.background import start_refresh
 
     source = event.field("source")
-    if event.paths.state_dir is None:
-        why = "memory: nothing is recalled: " + event.paths.why_no_state
-        return event.output("", why) if source in _STARTS_SESSION else None
+    why = _why_unusable(event.paths)
+    if why:
+        return event.output("", "memory: nothing is recalled: " + why) if source in _STARTS_SESSION else None
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)
@@ -45,6 +45,19 @@ def handle_start(event: Event) -> dict[str, object] | None:
     unread = _unread_nearby(event.paths) if source == "startup" else ""
     lines = [damaged, notice, unread, _offer(event.context), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
+
+
+def _why_unusable(paths: Paths) -> str:
+    """Return why the plugin cannot keep a state, without which it does nothing; empty if it can."""
+    if paths.state_dir is None:
+        return paths.why_no_state
+    try:
+        make_folder(paths.state_dir)
+    except OSError as error:
+        return "the state folder cannot be used (%s); see: memory doctor" % os_error_text(error)
+    if os.access(paths.state_dir, os.W_OK):
+        return ""
+    return "you cannot write to the state folder; see: memory doctor"
 
 
 def _offer(context: Context) -> str:

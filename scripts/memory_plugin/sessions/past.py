@@ -227,11 +227,9 @@ def _rarity(connection: Connection, words: list[str]) -> dict[str, float]:
 
 
 def _age(each: Exchange, now: float) -> float:
-    """Return an exchange's age in days; long if its time is unknown."""
-    day = each.time[:10].split("-")
-    if len(day) != 3 or not all(map(str.isdigit, day)):
-        return _LATEST
-    return max(0.0, now - mktime((int(day[0]), int(day[1]), int(day[2]), 0, 0, 0, 0, 0, -1))) / _DAY
+    """Return an exchange's age in days."""
+    year, month, day = map(int, each.time[:10].split("-"))
+    return max(0.0, now - mktime((year, month, day, 0, 0, 0, 0, 0, -1))) / _DAY
 
 
 def by_session(found: list[Exchange]) -> list[Exchange]:
@@ -273,7 +271,7 @@ class Told:
 
 
 def _day(day: str) -> str:
-    return "%s %d" % (_MONTHS[int(day[5:7]) - 1], int(day[8:10])) if day[5:7].isdigit() else day
+    return "%s %d" % (_MONTHS[int(day[5:7]) - 1], int(day[8:10]))
 
 
 def _fitted(lines: list[str]) -> str:

@@ -134,9 +134,11 @@ class _Form:
     def has(self, name: str) -> bool:
         """Return whether a phrase or word of this list is in the prompt."""
         words = self.data[name]
-        if isinstance(words, set):
-            return not words.isdisjoint(self.set)
-        return any(phrase in self.joined for phrase in words)
+        return (
+            not words.isdisjoint(self.set)
+            if isinstance(words, set)
+            else any(map(self.joined.__contains__, words))
+        )
 
     def level(self, has_date: bool, kind: str) -> int:
         """Return how plainly the prompt asks."""
@@ -174,20 +176,12 @@ class _Form:
         first = self.clauses[0]
         is_topic = self.later_asks and not self.asks and len(first) <= _SHORT
         is_bare = not self.asks and not self.later_asks and len(self.words) <= _SHORT
-        return self._cue(
-            ((is_topic or is_bare) and self.data["present"].isdisjoint(first))
-            or not _DID.isdisjoint(self.set)
-        )
+        is_verbless = (is_topic or is_bare) and self.data["present"].isdisjoint(first)
+        return self._cue(is_verbless or not _DID.isdisjoint(self.set))
 
     def _cue(self, has_cue: bool) -> int:
-        return (
-            CUE
-            if has_cue
-            or self.has("demonstratives")
-            or self.has("soft_times")
-            or self.words[-1] in self.data["again"]
-            else NO
-        )
+        has_cue = has_cue or self.has("demonstratives") or self.has("soft_times")
+        return CUE if has_cue or self.words[-1] in self.data["again"] else NO
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words."""
@@ -219,24 +213,19 @@ class _Form:
         is_german_past = self.has("perfect")
         for at, word in enumerate(self.words):
             before = self.words[max(0, at - _MAX_BETWEEN) : at]
-            if (
-                not self._is_past_verb(word)
-                or (before and before[-1] in self.data["articles"])
-                or not self.data["present_be"].isdisjoint(before)
-            ):
-                continue
-            if word.endswith("ed") or word in self.data["past"] or is_german_past:
+            is_other = not self.data["articles"].isdisjoint(before[-1:]) or not self.data[
+                "present_be"
+            ].isdisjoint(before)
+            is_past = word.endswith("ed") or word in self.data["past"] or is_german_past
+            if is_past and not is_other and self._is_past_verb(word):
                 return True
         return False
 
     def _is_past_verb(self, word: str) -> bool:
         if word in self.data["past"]:
             return word not in self.data["auxiliaries"]
-        if len(word) < 5 or word in self.data["not_past"]:
-            return False
-        if word.endswith("ed"):
-            return True
-        return _is_participle(word)
+        is_form = (len(word) > 4 and word.endswith("ed")) or _is_participle(word)
+        return is_form and word not in self.data["not_past"]
 
     def kind(self, subject: list[str]) -> str:
         """Return what kind of answer the prompt wants."""
@@ -253,74 +242,67 @@ class _Form:
 def window_of(words: list[str], now: float) -> tuple[float, float] | None:
     """Return the time in the past that a prompt names, as (since, until) in seconds since 1970; None without one."""
     dates = words_data()["dates"]
-    spans = [_span(words, at, dates, now) for at, word in enumerate(words) if word in dates["units"]]
-    if any(spans):
-        return next(filter(None, spans))
-    weekdays = [
-        _weekday(words[max(0, at - 1) : at], word, dates, now)
-        for at, word in enumerate(words)
-        if word in dates["weekdays"]
+    places = list(enumerate(words))
+    spans = (_span(words, at, dates, now) for at, word in places if word in dates["units"])
+    span = next(filter(None, spans), None)
+    if span:
+        return span
+    days = [
+        _weekday(words[at - 1 : at], word, dates, now) for at, word in places if word in dates["weekdays"]
     ]
-    if weekdays:
-        return (weekdays[0], max(weekdays) + _DAY)
-    for at, word in enumerate(words):
+    if days:
+        return (days[0], max(days) + _DAY)
+    for at, word in places:
         if dates["days"].get(word):
             return _days(now, dates["days"][word], 1)
         before, after = words[max(0, at - 2) : at], words[at + 1 : at + 3]
         if word in dates["months"] and (word not in _AMBIGUOUS or before[-1:] in _BEFORE_MONTH):
             return _month(dates["months"][word], before, after, dates, now)
-        if (
-            len(word) == 4
-            and word.startswith("20")
-            and len(after) == 2
-            and all(map(str.isdigit, (word, *after)))
-        ):
-            start = mktime((int(word), int(after[0]), int(after[1]), 0, 0, 0, 0, 0, -1))
+        numbers = [_number(each) for each in (word, *after)]
+        if len(numbers) == 3 and 2000 < numbers[0] < 2100 and 0 < numbers[1] < 13 and 0 < numbers[2] < 32:
+            start = _start(*numbers)
             return (start, start + _DAY)
     return None
+
+
+def _number(word: str) -> int:
+    """Return a number of at most four digits, else 0."""
+    return int(word) if word.isdecimal() and len(word) < 5 else 0
+
+
+def _start(year: int, month: int, day: int) -> float:
+    """Return when a day begins in local time; a day beyond the month's end or start belongs to another month."""
+    return mktime((year, month, day, 0, 0, 0, 0, 0, -1))
 
 
 def _weekday(before: list[str], word: str, dates: dict[str, Any], now: float) -> float:
     """Return when the named weekday began; with "last" not one of the last two days, which people call otherwise."""
     back = (localtime(now).tm_wday - dates["weekdays"][word]) % 7 or 7
-    if back <= _NEAR and not dates["last"].isdisjoint(before):
-        back += 7
-    return _days(now, back, 1)[0]
+    return _days(now, back + 7 * (back <= _NEAR and not dates["last"].isdisjoint(before)), 1)[0]
 
 
 def _span(words: list[str], at: int, dates: dict[str, Any], now: float) -> tuple[float, float] | None:
     """Return the time of "last week" or "two weeks ago", with a weekday beside it that day."""
-    size = dates["units"][words[at]]
-    near = words[max(0, at - 3) : at + 3]
-    number = next(
-        (
-            dates["numbers"].get(word, int(word) if word.isdigit() and len(word) < 4 else 0)
-            for word in words[max(0, at - 1) : at]
-        ),
-        0,
-    )
-    weekday = next((dates["weekdays"][word] for word in words if word in dates["weekdays"]), None)
-    today = localtime(now).tm_wday
+    size, today = dates["units"][words[at]], localtime(now)
+    near, before = words[max(0, at - 3) : at + 3], "".join(words[at - 1 : at])
+    number = dates["numbers"].get(before, _number(before) % 1000)
+    days = [
+        today.tm_wday - dates["weekdays"][word] for word in words if word in dates["weekdays"] and size == 7
+    ]
     if number and not dates["ago"].isdisjoint(near):
-        if weekday is not None and size == 7:
-            return _days(now, today - weekday + 7 * number, 1)
-        slack = 0 if size == 1 else size // 2
-        return _days(now, number * size + slack, 1 + 2 * slack)
-    if dates["last"].isdisjoint(near):
+        slack = 0 if size == 1 or days else size // 2
+        return _days(now, (days[0] if days else 0) + number * size + slack, 1 + 2 * slack)
+    if dates["last"].isdisjoint(near) or size == 1:
         return None
     if size == 7:
-        return _days(now, today + 7, 7) if weekday is None else _days(now, today - weekday + 7, 1)
-    if size == 30:
-        moment = localtime(now)
-        start = mktime((moment.tm_year, moment.tm_mon - 1, 1, 0, 0, 0, 0, 0, -1))
-        return (start, mktime((moment.tm_year, moment.tm_mon, 1, 0, 0, 0, 0, 0, -1)))
-    return None
+        return _days(now, days[0] + 7, 1) if days else _days(now, today.tm_wday + 7, 7)
+    return (_start(today.tm_year, today.tm_mon - 1, 1), _start(today.tm_year, today.tm_mon, 1))
 
 
 def _days(now: float, back: int, length: int) -> tuple[float, float]:
     """Return `length` days that begin `back` days before today."""
-    moment = localtime(now)
-    start = mktime((moment.tm_year, moment.tm_mon, moment.tm_mday - back, 0, 0, 0, 0, 0, -1))
+    today = localtime(now)
+    start = _start(today.tm_year, today.tm_mon, today.tm_mday - back)
     return (start, start + length * _DAY)
 
 
@@ -328,13 +310,12 @@ def _month(
     month: int, before: list[str], after: list[str], dates: dict[str, Any], now: float
 ) -> tuple[float, float]:
     """Return the last such month, a day of it, or its beginning or end."""
-    moment = localtime(now)
-    year = moment.tm_year - (month + 1 > moment.tm_mon)
-    number = next((int(word) for word in (*before[-1:], *after) if word.isdigit() and 0 < int(word) < 32), 0)
-    first, length = number or 1, 1 if number else 31
-    if not number and not dates["early"].isdisjoint(before):
+    today = localtime(now)
+    day = next((number for number in map(_number, (*before[-1:], *after)) if 0 < number < 32), 0)
+    first, length = (day, 1) if day else (1, 31)
+    if not day and not dates["early"].isdisjoint(before):
         length = _EARLY
-    elif not number and not dates["late"].isdisjoint(before):
+    elif not day and not dates["late"].isdisjoint(before):
         first, length = _LATE, 15
-    start = mktime((year, month + 1, first, 0, 0, 0, 0, 0, -1))
+    start = _start(today.tm_year - (month + 1 > today.tm_mon), month + 1, first)
     return (start, start + length * _DAY)

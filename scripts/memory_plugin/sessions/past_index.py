@@ -6,10 +6,11 @@ The index outlives the transcripts, which the client deletes after some weeks. T
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..kernel.clock import now
+from ..kernel.clock import iso, now
 from ..kernel.data import read_state
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import make_folder, os_error_text
@@ -40,6 +41,7 @@ CREATE INDEX of_session ON exchanges (session, number);
 CREATE INDEX times ON exchanges (time);
 CREATE VIRTUAL TABLE words USING fts5(prompt, reply, files, commands, context, prefixes);
 """
+_TIME = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 CLAUDE, CODEX, ELSEWHERE, FORGOTTEN = "claude", "codex", "elsewhere", "forgotten"
 _MAX_PROMPT, _MAX_REPLY, _MAX_LINE, _MAX_TITLE = 600, 1000, 200, 100  # characters
 _MAX_READ = 20_000  # characters of a text that are redacted
@@ -268,15 +270,19 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
         first=session.first or next((_clean(draft.text, _MAX_TITLE) for draft in drafts), ""),
     )
     _save_session(connection, session)
+    written = iso(max(0.0, min(status.st_mtime, now())))
     for at, draft in enumerate(drafts):
-        _save_exchange(connection, name, session.number + at + 1, draft)
+        _save_exchange(connection, name, session.number + at + 1, draft, written)
     if drafts:
         number, offset = session.number + len(drafts) - 1, session.offset + drafts[-1].offset
         _save_session(connection, session._replace(number=number, offset=offset))
 
 
-def _save_exchange(connection: Connection, session: str, number: int, draft: Draft) -> None:
-    """Store an exchange, in place of an earlier state of it; not a copy of another session's, nor one that is left out."""
+def _save_exchange(connection: Connection, session: str, number: int, draft: Draft, written: str) -> None:
+    """Store an exchange, in place of an earlier state of it; not a copy of another session's, nor one that is left out.
+
+    `written` is when the transcript was, for rows without a time.
+    """
     when = draft.time or "%s:%d" % (session, number)
     mark = digest(("%s %s" % (when, draft.text)).encode("utf-8", "replace"), 12)
     before = connection.execute("SELECT session, id FROM exchanges WHERE mark = ?", (mark,)).fetchone()
@@ -293,7 +299,8 @@ def _save_exchange(connection: Connection, session: str, number: int, draft: Dra
     )
     lines = ["\n".join(_clean(line, _MAX_LINE) for line in each) for each in kept]
     is_trivial = not any(lines) and len(reply) < _TRIVIAL_REPLY
-    facts = (before and before[1], mark, session, number, draft.time[:20], is_trivial)
+    time = draft.time[:20] if _TIME.match(draft.time) else written
+    facts = (before and before[1], mark, session, number, time, is_trivial)
     _store(connection, facts, [prompt, reply, *lines])
 
 

@@ -62,7 +62,8 @@ _ACTIONS = {
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
 }
-_OFFER = "No key was found. Ask through Claude Code, with your own login? The calls count against your plan."
+_OFFER = "No key was found. Turn it on through Claude Code, with your own login?"
+_TURN_ON = "Turn it on?"
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To switch it on: memory judge on"
@@ -116,21 +117,32 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
     missing = judges[0].unready(anyway=True)
-    is_offered = missing is not None and missing.failure == "no_key"
-    if arguments.host or (is_offered and context.console.confirm(_OFFER)):
-        change_values(context.paths.config_dir, host_values(feature, context.settings))
-        context.settings = load(context.paths.config_dir, context.paths.project_root)
+    asks = context.console.can_prompt() and not arguments.json
+    is_offered = asks and missing is not None and missing.failure == "no_key"
+    values = host_values(feature, context.settings) if arguments.host or is_offered else {}
+    if values:
+        context.settings = context.settings.with_values(values)
         judges = judges_of(context, feature)
     price = costs(judges, feature, context.settings)
     said = [shape["sent"], price, *where(context, judges), *key_sentences(judges, feature, context)]
-    key, values, _ = JUDGE_SWITCHES[feature]
+    if asks:
+        _print(said, context)
+        said = []
+        if not context.console.confirm(_OFFER if is_offered else _TURN_ON):
+            context.console.line(
+                "Nothing changed: the judge is not asked. To use a key instead, set it and run this again."
+            )
+            return DONE
+    if values:
+        change_values(context.paths.config_dir, values)
+    key, allowed, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
-    change = set_value(context.paths.config_dir, key, current if current in values else values[0])
-    route = judges[0].address_source() if len(judges) == 1 else None
-    said += address_notice(context, route)
+    change = set_value(context.paths.config_dir, key, current if current in allowed else allowed[0])
+    said += address_notice(context, judges[0].address_source() if len(judges) == 1 else None)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
