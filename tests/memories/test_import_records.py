@@ -34,6 +34,7 @@ def imported(project: Project, files: dict[str, str]) -> tuple[dict[str, str], R
         ("Proposed", "archived"),
         ("Proposed, then accepted in May", "active"),
         ("Approved", "active"),
+        ("Accepted\n\n**Superseded by**: none", "active"),
     ],
 )
 def test_only_a_status_that_says_so_ends_a_record(project: Project, status: str, expected: str) -> None:
@@ -73,6 +74,38 @@ def test_a_front_matter_list_names_what_is_replaced_but_a_proposal_replaces_noth
         new = "---\nstatus: %s\nsupersedes: [0001]\n---\n" % status + RECORD % ("2. New way", "", "We use B.")
         found, _ = imported(project, {"0001-old.md": old, "0002-new.md": new})
         assert found["Old way"] == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Accepted\n\nSupersedes: None (extends ADR-024)",
+        "Accepted. This replaces the prior ADR-024 statement on costs.",
+        "Accepted\n\nAmends ADR-024",
+    ],
+)
+def test_prose_about_another_record_replaces_nothing(project: Project, said: str) -> None:
+    old = "---\nsuperseded-by: null\nsupersedes: []\n---\n" + RECORD % (
+        "ADR-024: Old runners",
+        "Accepted",
+        "Ubuntu.",
+    )
+    new = (
+        RECORD % ("ADR-055: New runners", said, "We use arm64.")
+        + "\n## Notes\n\nIt replaces what ADR-024 said.\n"
+    )
+    found, _ = imported(project, {"ADR-024.md": old, "ADR-055.md": new})
+    assert found == {"Old runners": "active", "New runners": "active"}
+
+
+def test_a_numbered_record_is_one_memory_whatever_its_headings(project: Project) -> None:
+    text = "# ADR-030: Skills come first\n\n## Discovery\n\n- Skills see all tools.\n\n## Phases\n\n- Prototype it.\n"
+    more = (
+        RECORD % ("ADR-031: Thin jobs", "Accepted", "Jobs are thin.")
+        + "\n## Amendment\n\n### Decision\n\nData may be fat.\n"
+    )
+    found, _ = imported(project, {"ADR-030.md": text, "ADR-031.md": more})
+    assert found == {"Skills come first": "active", "Thin jobs": "active"}
 
 
 @pytest.mark.parametrize(

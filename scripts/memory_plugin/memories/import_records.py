@@ -19,6 +19,8 @@ from .markdown import (
 from .record import ACTIVE, ARCHIVED, CONTEXT
 
 _NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014\u00b7-])\s+", re.IGNORECASE)
+_CALLED_RECORD = re.compile(r"(?:ADR|MADR|RFC)[-_ #]*\d", re.IGNORECASE)
+_COUNTED = re.compile(r"\d{1,4}(?!\d|-\d\d-)[-_. ]")
 _DAY = re.compile(r"\A\d{4}-\d\d-\d\d[\s:\u2013-]+")
 _NAMED = re.compile(r"^(?:[-*+][ \t]+)?\*\*([^*\n]{1,40}?)(?:[:.]\*\*|\*\*:)[ \t]*", re.MULTILINE)
 _STATUS_LINE = re.compile(r"^\W*status\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
@@ -31,7 +33,10 @@ _BADGE = re.compile(r"!\[([^\[\]\n]{0,100})\]\(https?://[^()\s]{0,500}\)")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _STATEMENT = re.compile(r"\n|(?<=[.;])\s+")
 _FEW_WORDS = 3
-_REPLACES = re.compile(r"(?im)\b(?:supersed|superced|replac|obsolet)es\b(.{0,300})")
+# What is replaced follows at once, on the line or in a list below it; in prose, words are between them.
+_REPLACES = re.compile(
+    r"(?i)\b(?:supersed|superced|replac|obsolet)es\b(?=\W{0,12}(?:ADR|RFC|MADR|\[|\d))((?:.|\n(?=\s*[-*])){0,300})"
+)
 _TARGET = re.compile(
     r"\]\(([^()\s#]+)|\[\[([^\]|#\n]+)|\b(?:ADR|RFC|MADR)[-_ #]*(\d{1,5})\b|(?<![\w-])#?(0\d{2,4})(?![\w-])",
     re.IGNORECASE,
@@ -114,6 +119,16 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
         groups.setdefault(owner_of(piece), []).append(piece)
     records = {owner: _record(owner or title, group) for owner, group in groups.items()}
     return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
+
+
+def is_one_record(stem: str, title: str, records: list[DecisionRecord]) -> bool:
+    """Return whether a document is one decision as a whole: numbered as a record, or with a status of its own."""
+    names = (stem, title)
+    if any(map(_CALLED_RECORD.match, names)):
+        return True
+    own = records[0] if records else None
+    is_whole = own is not None and own.title == title_for(_NUMBER.sub("", title)) and "status" in own.fields
+    return is_whole or (own is not None and any(map(_COUNTED.match, names)))
 
 
 def _named_paragraphs(part: Section) -> list[Section]:
@@ -203,7 +218,7 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, Any]:
     item = {
         "asked_as": found,
         **fields,
-        "title": title_for(_DAY.sub("", titles[0]) if titles else text or stem),
+        "title": title_for(_NUMBER.sub("", _DAY.sub("", titles[0])) if titles else text or stem),
         "body": body,
     }
     return {"type": kind[1], **item} if kind else item

@@ -14,22 +14,9 @@ from typing import Any
 from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
-from . import InvalidMemory, import_files
+from . import InvalidMemory, import_files, import_records
 from .guard_file import files_problem
-from .import_records import (
-    DecisionRecord,
-    Draft,
-    Reading,
-    archive,
-    is_blank_form,
-    no_longer_holds,
-    note_item,
-    questions,
-    record_item,
-    record_names,
-    records_in,
-    replaced_names,
-)
+from .import_records import DecisionRecord, Draft, Reading
 from .markdown import (
     COMMA,
     Fields,
@@ -130,7 +117,7 @@ def _read_file(path: str, category: str, reading: Reading, follow: bool = False)
         reader(path, text, category, reading)
 
 
-def _text(path: str, reading: Reading, follow: bool = False) -> str | None:
+def _text(path: str, reading: Reading, follow: bool) -> str | None:
     try:
         return read_regular(path, _MAX_BYTES, follow)[0].decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
@@ -150,7 +137,6 @@ def _collect(reading: Reading, source: str, path: str, make: Callable[[], dict[s
 
 
 def _read_markdown(path: str, text: str, category: str, reading: Reading) -> None:
-    """Read a record, a note, a runbook or rules, in this order: the first form that a file has decides."""
     fields, rest, skipped = front_matter(text)
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
@@ -159,15 +145,19 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
     parts = sections(rest)
     title = document_title(rest, stem)
     is_about_notes = fields.get("type") in import_files.ABOUT_NOTES
-    if import_files.is_template(path) or is_about_notes or is_blank_form(title):
+    if import_files.is_template(path) or is_about_notes or import_records.is_blank_form(title):
         reading.left_out.append((path, import_files.INDEX if is_about_notes else import_files.TEMPLATE))
         return
-    records, others = records_in(parts, title)
+    records, others = import_records.records_in(parts, title)
+    if is_one := import_records.is_one_record(stem, title, records):
+        records, others = records[:1], []  # what else it says are details
     for record in records:
         source = "%s:%d" % (path, record.line + skipped)
         _add_record(reading, record, fields, category, title, source, path)
-    if fields and not records and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc"):
-        _collect(reading, path, path, partial(_note_data, fields, rest, stem, category))
+    is_note = fields and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    if not records and (is_one or is_note):
+        kind = category or ("" if "type" in fields or "kind" in fields else _kind_of(path, title))
+        _collect(reading, path, path, partial(_note_data, fields, rest, stem, kind))
     else:
         _read_rules(path, title, others, category, reading, skipped, _bound_to(path, fields, reading))
 
@@ -182,6 +172,12 @@ def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
     return kept[:_MAX_FILES] or import_files.own_folder(path, reading.root)
 
 
+def _kind_of(path: str, title: str) -> str:
+    """Return `runbook` for a document that calls itself or its folder so; else empty."""
+    named = form("runbook").search("%s\n%s" % (title, os.path.basename(os.path.dirname(path))))
+    return "runbook" if named else ""
+
+
 def _read_rules(
     path: str,
     title: str,
@@ -191,8 +187,7 @@ def _read_rules(
     skipped: int,
     bound: list[str],
 ) -> None:
-    names = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
-    runbook = without_markdown(title) if form("runbook").search(names) else ""
+    runbook = without_markdown(title) if _kind_of(path, title) else ""
     lead = "" if runbook or form("document").search(title) else title
     for section in parts:
         for raw in statements_in(section, runbook):
@@ -219,14 +214,14 @@ def _statement_data(
         CONTEXT: statement.context,
         "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
         "tags": tags,
-        "asked_as": questions(section.heading),
+        "asked_as": import_records.questions(section.heading),
     }
     return item_data(item, category or statement_category(statement.text))
 
 
 def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
-    data = item_data(note_item(fields, text, stem), category)
-    archive(data, no_longer_holds(str(fields.get("status", "")), fields))
+    data = item_data(import_records.note_item(fields, text, stem), category)
+    import_records.archive(data, import_records.no_longer_holds(str(fields.get("status", "")), fields))
     return data
 
 
@@ -239,12 +234,12 @@ def _add_record(
     source: str,
     path: str,
 ) -> None:
-    item, texts = record_item(record, fields)
+    item, texts = import_records.record_item(record, fields)
     data = item_data(item, category or record.category)
     data["content"] = {**texts, **data["content"]}
-    archive(data, no_longer_holds(texts.get("status", ""), fields))
-    replaces = tuple(replaced_names(record.fields, fields))
-    reading.drafts.append(Draft(source, data, path, record_names(path, title), replaces))
+    import_records.archive(data, import_records.no_longer_holds(texts.get("status", ""), fields))
+    replaces = tuple(import_records.replaced_names(record.fields, fields))
+    reading.drafts.append(Draft(source, data, path, import_records.record_names(path, title), replaces))
 
 
 def _read_json(path: str, text: str, category: str, reading: Reading) -> None:

@@ -104,7 +104,7 @@ def _fields(lines: list[str]) -> Fields:
 def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
         return [part for part in map(_unquoted, COMMA.split(text[1:-1])) if part]
-    return "" if text in ("|", ">", "|-", ">-") else _unquoted(text)
+    return "" if text in ("|", ">", "|-", ">-", "null", "~", "none", "None") else _unquoted(text)
 
 
 def _unquoted(text: str) -> str:

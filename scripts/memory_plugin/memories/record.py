@@ -304,7 +304,7 @@ def _continues(step: str, before: str, line: str) -> bool:
 def body_text(memory: Memory, max_background: int | None = None) -> str:
     """Return the content as a person would read it: one `name: value` line per field, the category's main field first and unnamed.
 
-    Then come its other fields, and unknown ones as in the file, with their names in quotation marks.
+    Then come its other fields and those of other categories, and unknown ones as in the file, with their names in quotation marks.
     Context and alternatives of more than `max_background` characters each are left out; None means no limit.
     """
     category = categories()[memory.category]
@@ -315,10 +315,15 @@ def body_text(memory: Memory, max_background: int | None = None) -> str:
     lines = []
     for name in dict.fromkeys([category.primary, *category.fields, *content]):
         text = _readable(content.get(name))
-        label = _label(name) if name in category.fields else quoted_name(name)
+        label = _label(name) if name in _known_fields() else quoted_name(name)
         if text:
             lines.append(text if name == category.primary else "%s: %s" % (label, text))
     return "\n".join(lines)
+
+
+@lru_cache(maxsize=1)
+def _known_fields() -> frozenset[str]:
+    return frozenset(name for category in categories().values() for name in category.fields)
 
 
 def quoted_name(name: str) -> str:
