@@ -15,10 +15,12 @@ from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
 from .decision import cut_at_word, joined, one_line, tokens_of
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
+from .recall_rows import FEEDBACK, RECALLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.records import Form
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
@@ -115,19 +117,19 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
 def _applications(context: Context) -> dict[str, int]:
     """Return key -> how often a memory bore on a prompt, a file or a command lately, or a reply used it, from the ends of the ledgers."""
     uses: dict[str, int] = {}
-    for row in _latest("recalls", context):
+    for row in _latest(RECALLS, context):
         if row.get("place") not in ("catalog", "subagent"):
             keys = [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
             for key in [*keys, *row.get("injected", ()), *row.get("guards", ())]:
                 uses[key] = uses.get(key, 0) + 1
-    for row in _latest("feedback", context):
+    for row in _latest(FEEDBACK, context):
         for key in row.get("memories", ()) if row.get("kind") in _USES else ():
             uses[key] = uses.get(key, 0) + 1
     return uses
 
 
-def _latest(ledger: str, context: Context) -> Records:
-    return Records(context.paths.state(), ledger, project=context.paths.project_key, tail=_TAIL_BYTES)
+def _latest(form: Form, context: Context) -> Records:
+    return Records(context.paths.state(), form, project=context.paths.project_key, tail=_TAIL_BYTES)
 
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
@@ -178,7 +180,7 @@ def _is_current(path: str, indexed: str) -> bool:
 
 def recently_used(context: Context) -> dict[str, str]:
     """Return key -> time of memories that replies used or users called useful recently, from the end of the ledger."""
-    rows = [row for row in _latest("feedback", context) if row.get("kind") in _USES]
+    rows = [row for row in _latest(FEEDBACK, context) if row.get("kind") in _USES]
     return {key: row.get("time", "") for row in rows for key in row.get("memories", ())}
 
 

@@ -166,6 +166,7 @@ def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None
         ("scoring", "the tool calls of the turn", ""),
         ("sessions", "the beginning and end of outputs", "sessions.judge.when ended"),
         ("interview", "the last ten questions", ""),
+        ("capture", "the sentences that you typed", "memory review"),
         ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
 )
