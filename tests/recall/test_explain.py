@@ -184,7 +184,7 @@ def test_the_outcome_of_a_candidate_as_text(
         ({"reason": "already_injected"}, False),
         ({"reason": "declined"}, False),
     ],
-    ids=["told", "pointed to", "too weak", "told before", "the judges decided"],
+    ids=["told", "pointed to", "too weak", "unrelated", "told before", "the judges decided"],
 )
 def test_a_phrase_is_advised_only_if_words_were_missing(row: dict[str, object], helps: bool) -> None:
     assert would_phrases_help(row) == helps
