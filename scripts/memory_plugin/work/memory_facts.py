@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from ..memories.claude_notes import NativeNote, native_folders, notes
@@ -20,6 +21,12 @@ from .context import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
 _MAX_NAME = 200
+_PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
+
+
+def is_personal(category: str, title: str) -> bool:
+    """Return whether a memory seems to be a taste of one person, which does not belong into the team's store."""
+    return category == "preference" and _PERSONAL.match(title) is not None
 
 
 def as_json(item: Item) -> dict[str, object]:
