@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 from ..memories.claude_notes import NativeNote, native_folders, notes
 from ..memories.guard import guard_json
-from ..memories.guard_file import GuardFile
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state
 from ..memories.trust import TRUSTED, Trust, load_trust
 from ..memories.writing import Written
-from ..recall.guarding import GuardedCall
 from ..recall.in_force import guarded_version
 from .context import WorkContext, WorkError
 
@@ -166,6 +164,9 @@ def _row(item: Item, trust: Trust, *, enabled: bool) -> _GuardRow | None:
 
 def match_rows(command: str | None, file: str | None, context: WorkContext) -> list[dict[str, str]]:
     """Return the guards in force that cover a command or a file, from the same file that the hook reads."""
+    from ..memories.guard_file import GuardFile  # a save needs neither
+    from ..recall.guarding import GuardedCall
+
     root, guards = context.paths.project_root, GuardFile(context.paths)
     if file is None:
         tool, tool_input = "Bash", {"command": command}
