@@ -97,17 +97,24 @@ def test_whether_a_failure_shows_in_the_exit_code(command: str, *, hidden: bool)
     assert [head.hidden for head in pipeline_heads(command) if runs_tests(head)] == [hidden]
 
 
-@pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
-def test_a_pattern_hits_and_misses_its_examples(entry: dict[str, Any]) -> None:
-    compiled = pattern(entry["id"])
-    assert [text for text in entry["hit"] if not compiled.search(text)] == []
-    assert [text for text in entry["miss"] if compiled.search(text)] == []
+def test_patterns_hit_and_miss_their_examples() -> None:
+    wrong = [
+        (entry["id"], kind, text)
+        for entry in PATTERNS
+        for kind in ("hit", "miss")
+        for text in entry[kind]
+        if bool(pattern(entry["id"]).search(text)) != (kind == "hit")
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["a", "1 ", "[", "[x](", ".a", "it's ", "| ", "<b>\n", "the user ", "-- "])
-def test_a_pattern_takes_linear_time(entry: dict[str, Any], piece: str) -> None:
-    compiled = pattern(entry["id"])
-    started = time.process_time()
-    compiled.search(piece * (50_000 // len(piece)))
-    assert time.process_time() - started < 10
+def test_patterns_take_linear_time(piece: str) -> None:
+    slow = []
+    for entry in PATTERNS:
+        started = time.process_time()
+        pattern(entry["id"]).search(piece * (50_000 // len(piece)))
+        if time.process_time() - started >= 10:
+            slow.append(entry["id"])
+    assert slow == []
