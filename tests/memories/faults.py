@@ -156,8 +156,8 @@ def words_of(command: str, root: str) -> list[str]:
     return [*(word.replace("ROOT", root) for word in COMMANDS[command]), "--root", root]
 
 
+def act(command: str, root: str, word: bool) -> int:
     """Run the command under test. If it is asked for, those that a request to Claude does not cover are the user's own."""
-    """Run the command under test: with the user's word, those that a request to Claude does not cover as the user's own."""
     if word and command not in ASKED:
         os.environ.pop("CLAUDECODE", None)
         os.environ.pop("CLAUDE_CODE_SESSION_ID", None)
