@@ -156,6 +156,13 @@ def test_without_a_key_the_best_two_memories_are_injected(judged: MakeJudged) ->
     assert box.api.connections == 0
 
 
+def test_a_prompt_in_other_words_is_judged_over_the_whole_store(judged: MakeJudged) -> None:
+    box = judged(choosing(relevant=TITLES[:1], useful=TITLES[:1]))
+    box.settings(retrieval={"inject_threshold": 0.5})
+    assert TITLES[0] in box.prompt("In welcher Ablage liegen Kundenrechnungen?").context
+    assert box.decision()["asked"] == len(TITLES)
+
+
 def test_a_refused_key_is_reported_once(judged: MakeJudged) -> None:
     box = judged(answer({}, 401))
     messages = [(box.prompt(prompt_id=name).json or {}).get("systemMessage", "") for name in ("p1", "p2")]
