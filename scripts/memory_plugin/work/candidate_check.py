@@ -80,7 +80,7 @@ def keep_other_candidates(context: Context, days: float, watch: SectionWatch | N
 
 
 def _guard_hints(context: Context) -> list[Candidate]:
-    """Return hints about guards that keep answering, according to the recalls ledger."""
+    """Return hints about guards that fire often, according to the recalls ledger."""
     rows = Records(context.paths.state(), "recalls", project=context.paths.project_key)
     return repeating_guards(rows, _active(context)[0])
 
