@@ -1,6 +1,6 @@
 """Measure how much of each store the session catalog contains, using the real hook.
 
-    catalog_reach.py --data DIR [--only a,b] [--tokens 900] [--show]
+    catalog_reach.py --data DIR [--only a,b] [--tokens 1500] [--show]
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, created_at, supersedes?}; `benchmarks/made` holds some. Each
 is written to a temporary project and accepted, and the SessionStart hook runs once. The columns are the memories (without superseded ones),
@@ -147,7 +147,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", required=True, help="a folder of stores")
     parser.add_argument("--only", default="", help="names of stores, separated by commas")
-    parser.add_argument("--tokens", type=int, default=900, help="retrieval.catalog.max_tokens (default: 900)")
+    parser.add_argument(
+        "--tokens", type=int, default=1500, help="retrieval.catalog.max_tokens (default: 900)"
+    )
     parser.add_argument("--show", action="store_true", help="also print the catalogs")
     arguments = parser.parse_args()
     form = "%-20s %8s %12s %14s %10s %7s %10s"

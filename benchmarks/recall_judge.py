@@ -103,7 +103,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
     for source in sources:
         titles = {str(record["id"]): one_line(str(record["title"]), 120) for record in source.corpus}
         texts = {str(prompt["id"]): str(prompt["text"]) for prompt in (*source.queries, *source.negatives)}
-        for result in whole_store(source):
+        for result in whole_store(source, judged=is_on and form == "always"):
             judge.needed = {titles[key] for key in result.needed() if key in titles}
             found.append((result, *_chosen(result, texts[result.identity], settings, paths)))
     price = price_of(settings.text("retrieval.judge.model"))

@@ -34,7 +34,7 @@ from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_tables import create_index_in_memory
 from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import Hit, rank
+from memory_plugin.recall.ranking import Hit, rank, unranked
 
 SIZES = (3, 30, 300)
 FORMS = ("phrases", "bare", "plain", "scripted", "mixed")  # of the memories of a store
@@ -60,6 +60,7 @@ _TEMPLATES = (
 NEEDED = 2
 MAX_INJECTED = 3
 MAX_POINTED = 3
+WHOLE_STORE = 100
 MIN_LENGTH, MAX_FOLLOWUP = 10, 60  # the defaults of the settings
 TYPES = ("ask", "task", "symptom", "named", "followup", "para")
 KINDS = ("other", "chore", "near")
@@ -102,8 +103,13 @@ def results_for(
     relevant: dict[str, dict[str, int]],
     store: str,
     variant: str,
+    *,
+    judged: bool = False,
 ) -> list[PromptResult]:
-    """Return the results of prompts in a store of these memories; `relevant` maps a prompt's id to its grades."""
+    """Return the results of prompts in a store of these memories; `relevant` maps a prompt's id to its grades.
+
+    With `judged`, the memories that no word reached follow, as for a judge that sees the whole store.
+    """
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, (document(record) for record in memories))
@@ -115,6 +121,8 @@ def results_for(
             is_asked = not gate.refusal(text) and (follows or effective_length(text) >= MIN_LENGTH)
             query = analyze(text, extra if follows else "")
             hits = rank(connection, query, LIMIT, only_injectable=True, expires_after="") if is_asked else []
+            if is_asked and judged:
+                hits += unranked(connection, hits, "", WHOLE_STORE)
             kind, identity = str(prompt.get("type") or prompt.get("kind")), str(prompt["id"])
             found.append(PromptResult(store, variant, kind, identity, relevant.get(identity, {}), hits))
     return found
@@ -156,12 +164,12 @@ def with_scripted_phrases(record: Record) -> Record:
     return dict(record, asked_as=list(dict.fromkeys(phrases)))
 
 
-def whole_store(source: Set, form: str = "phrases") -> list[PromptResult]:
+def whole_store(source: Set, form: str = "phrases", *, judged: bool = False) -> list[PromptResult]:
     """Return the results of all prompts of a store whose memories have one of FORMS or MIXED."""
     memories = in_form(source, form)
-    return results_for(memories, source.queries, source.relevant, source.name, form) + results_for(
-        memories, source.negatives, {}, source.name, form
-    )
+    return results_for(
+        memories, source.queries, source.relevant, source.name, form, judged=judged
+    ) + results_for(memories, source.negatives, {}, source.name, form, judged=judged)
 
 
 def mixed_figures(sources: list[Set], limits: tuple[float, float]) -> None:

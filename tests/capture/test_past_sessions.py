@@ -202,10 +202,10 @@ def test_sections_of_claude_md_that_many_prompts_need_are_offered(project: Proje
     assert kinds(project) == {"section": "Deploy"}
 
 
-def test_a_prompt_that_claude_suggested_is_not_the_users_word(project: Project) -> None:
+def test_a_prompt_that_the_user_did_not_type_is_not_their_word(project: Project) -> None:
     rows = [
         user_record("we always deploy from the release branch", promptSource=source)
-        for source in ("suggestion_accepted", "typed")
+        for source in ("suggestion_accepted", "system", "typed")
     ]
     counts = [
         project.cli(
@@ -213,7 +213,7 @@ def test_a_prompt_that_claude_suggested_is_not_the_users_word(project: Project) 
         ).json["open"]
         for at, row in enumerate(rows)
     ]
-    assert counts == [0, 1]
+    assert counts == [0, 0, 1]
 
 
 def test_a_prompt_without_an_answer_keeps_its_day(project: Project) -> None:

@@ -58,7 +58,6 @@ def with_host_judges(sandbox: Sandbox, delay: float = 0.0, **judge: object) -> S
     assert settings["memory"] == {"judge": {"backend": "host"}, "retrieval": {"judge": {"enabled": True}}}
     settings["memory"]["retrieval"]["judge"].update({"timeout_per_call": 8.0, **judge})
     sandbox.write(path, settings)
-    os.makedirs(os.path.join(sandbox.config, "lcars", "memory", "judge", "host"))
     script = HostJudges(TITLES[:2], TITLES[1:])
     script.delay = delay
     sandbox.api.script = script

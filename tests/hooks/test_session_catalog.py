@@ -145,10 +145,12 @@ def test_read_only_subagents_and_the_plugins_own_get_nothing(stored: Project, ki
 
 def test_a_subagent_gets_at_most_300_tokens(project: Project) -> None:
     for n in range(12):
-        project.save("Rule number %d" % n, "It says this and that. " * 8, category="preference")
+        project.save(
+            "Rule number %d %s" % (n, "and on " * 14), "It says this and that. " * 8, category="preference"
+        )
     subagent(project)
     project.start()
-    assert catalogs(project, "subagent")[0]["tokens"] in range(250, 301)
+    assert catalogs(project, "subagent")[0]["tokens"] in range(200, 301)
     assert len(catalogs(project)[0]["injected"]) == 12  # type: ignore[arg-type]
 
 
@@ -174,32 +176,42 @@ def test_a_project_can_shorten_the_catalog(stored: Project) -> None:
 
 
 def test_memories_related_to_the_branch_come_first_in_a_large_store(project: Project) -> None:
-    for n in range(120):
+    for n in range(220):
         category = ("decisions", "runbooks")[n % 2]
         primary = {"decisions": "decision", "runbooks": "steps"}[category]
         fields = {"category": category[:-1], "updated_at": "2026-02-02T00:00:00Z"}
         data = memory("A decision about part %d of the system and its neighbors" % n, "x", **fields)
         put(project, "m%d" % n, {**data, "content": {primary: "x"}}, category)
-    old = memory("Invoices are exported as CSV by night", "x", updated_at="2020-01-01T00:00:00Z")
-    put(project, "csv", old)
+    old = memory("Invoices are exported as CSV by night", "x", category="runbook")
+    put(project, "csv", {**old, "updated_at": "2020-01-01T00:00:00Z", "content": {"steps": "x"}}, "runbooks")
     project.cli("accept", "--all")
     assert "Invoices" not in project.start().context
     project.git("checkout", "-q", "-b", "feature/invoices-export")
     assert "by title:\nInvoices are exported as CSV by night\n" in project.start().context
 
 
+LONG_RULE = "Name test %02d after its module, so that pytest finds each of them at once with its option -k"
+
+
+def shorten(project: Project) -> None:
+    """Leave less room than forty rules take."""
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": {"catalog": {"max_tokens": 700}}}}, file)
+
+
 def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> None:
     """The user's rules are the oldest here, and the number of rules that do not fit is on a line."""
     project.save("Never log request bodies", "They hold addresses.", category="constraint")
     project.save("No emojis in commits", "In no commit.", "--scope", "user", category="preference")
+    shorten(project)
     for n in range(40):
-        rule = memory("Name test %02d after its module" % n, "x", category="preference")
+        rule = memory(LONG_RULE % n, "x", category="preference")
         text = "So that pytest -k module%02d finds each of them at once." % n
         put(project, "r%02d" % n, {**rule, "content": {"value": text}}, "preferences")
     project.cli("accept", "--all")
     context = project.start().context
     told, listed = context.split("More rules, by title:")
-    assert "- Never log request bodies. They hold addresses.\n" in told
+    assert "- Never log request bodies.\n" in told
     assert "- No emojis in commits." in told
     rules = told.count("\n- ")
     titles = "and the titles of %d memories" % (42 - rules)
@@ -209,7 +221,7 @@ def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> No
         == "memory: Claude has %d of your 42 standing rules (all rules: memory list --rules) %s"
         % (rules, titles)
     )
-    assert "Standing rules (%d of 42; all: memory list --rules):" % rules in told
+    assert "Standing rules, to follow (%d of 42; all: memory list --rules):" % rules in told
     assert listed.count("Name test") == 42 - rules
     (row, _) = catalogs(project)
     assert (row["rules"], row["listed"], row["unlisted"]) == (42, 42 - rules, 0)
@@ -235,7 +247,7 @@ def test_of_very_many_rules_the_users_own_and_those_that_applied_come_first(proj
     project.cli("accept", "--all")
     assert project.cli("feedback", "useful", "signed").returncode == 0
     told = project.start().context.split("More rules, by title:")[0]
-    assert "- Never log request bodies. They hold addresses.\n- Sign each tag." in told
+    assert "- Never log request bodies.\n- Sign each tag." in told
     assert " of 522; all: memory list --rules):" in told
     assert catalogs(project)[0]["rules"] == 522
 
@@ -270,8 +282,9 @@ def test_rules_that_all_fit_stay_in_the_order_of_their_changes(project: Project)
 
 
 def test_a_rule_that_applied_lately_comes_before_newer_ones(project: Project) -> None:
+    shorten(project)
     for n in range(40):
-        rule = memory("Name test %02d after its module" % n, "x", category="preference")
+        rule = memory(LONG_RULE % n, "x", category="preference")
         text = "So that pytest -k module%02d finds each of them at once." % n
         put(project, "r%02d" % n, {**rule, "content": {"value": text}}, "preferences")
     project.cli("accept", "--all")

@@ -100,6 +100,23 @@ def test_invalid_settings_are_reported_in_one_line(project: Project) -> None:
     assert project.start().json["systemMessage"].startswith("memory: 2 settings have no effect")
 
 
+def test_memories_of_the_project_around_are_named_at_a_start_only(project: Project) -> None:
+    put(project, "port", memory("The port", "It is 7777."))
+    outer, project.root = project.root, os.path.join(project.root, "libs", "lib")
+    os.makedirs(os.path.join(project.root, ".git"))
+    assert project.start().message.startswith("memory: the memories of %s are not read" % outer)
+    assert project.start("resume").message == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_state_folder_of_another_user_is_named(project: Project) -> None:
+    os.makedirs(project.config, exist_ok=True)
+    os.chown(project.config, 12345, 12345)
+    message = project.start().message
+    assert message.startswith("memory: nothing is recalled: ")
+    assert "belongs to another user" in message
+
+
 def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Project) -> None:
     project.save("Use Postgres", "Postgres 15")
     os.rename(project.state, project.state + "-old")

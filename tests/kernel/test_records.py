@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.records import Records, ledger_names
+from memory_plugin.kernel.judge.asking import CALLS
+from memory_plugin.kernel.records import Form, Records, ledger_names
+from memory_plugin.recall.recall_rows import RECALLS
+from memory_plugin.replies.score_history import SCORES
+from memory_plugin.sessions.score_rows import SESSIONS
 
 ODD: tuple[object, ...] = (
     5,
@@ -42,10 +46,14 @@ KINDS = [
 ]
 
 
+FORMS: dict[str, Form] = {form.name: form for form in (RECALLS, SCORES, SESSIONS, CALLS)}
+
+
 def write(folder: Path, name: str, *rows: object) -> Records:
     with open(folder / (name + ".jsonl"), "a", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
-    return Records(str(folder), name.partition(".")[0])
+    ledger = name.partition(".")[0]
+    return Records(str(folder), FORMS.get(ledger, ledger))
 
 
 @pytest.mark.parametrize(("ledger", "field", "expected"), KINDS, ids=[kind[1] for kind in KINDS])

@@ -63,3 +63,17 @@ def test_patterns_that_no_memory_can_hold_are_named(project: Project) -> None:
     reading = read(project.write("a.mdc", head + RULE % "code"), root=project.root)
     assert [draft.data["related_files"] for draft in reading.drafts] == [["src/**/*.{ts,tsx}"]]
     assert "!src/gen/**" in reading.left_out[0][1]
+
+
+def test_a_record_about_templates_is_no_template(project: Project) -> None:
+    text = "# ADR-036: %s\n\n## Status\n\nAccepted\n\n## Context\n\nMany.\n\n## Decision\n\nOne source.\n"
+    names = [
+        "ADR-036-two-source-template-architecture.md",
+        "0052-mail-template.md",
+        "adr-template.md",
+        "0000-template.md",
+    ]
+    for name in names:
+        project.write("adr/" + name, text % name)
+    reading = read(os.path.join(project.root, "adr"))
+    assert sorted(os.path.basename(draft.path) for draft in reading.drafts) == sorted(names[:2])

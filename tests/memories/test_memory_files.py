@@ -253,3 +253,15 @@ def test_without_a_config_folder_there_is_no_user_store(
     assert [store.scope for store in stores(paths)] == [PROJECT]
     with pytest.raises(RuntimeError, match="no home folder"):
         named_store(paths, USER)
+
+
+def test_in_the_home_folder_the_project_s_store_is_the_user_s(project: Project) -> None:
+    """As with a repository of dotfiles."""
+    project.root, project.state = project.home, os.path.join(project.config, "lcars", "memory")
+    project.git("init", "-q")
+    run = project.cli(
+        "save", "--category", "decision", "--title", "Stow links dotfiles", "--body", "It does."
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    (memory,) = project.cli("list", "--json").json["memories"]
+    assert memory["scope"] == "user"

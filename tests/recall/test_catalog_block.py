@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.recall.catalog_entries import (
-    MAX_RULE_TOKENS,
     CatalogBlock,
     CatalogEntry,
     arrange,
     rule_line,
 )
-from memory_plugin.recall.decision import estimated_tokens
+from memory_plugin.recall.decision import estimated_tokens, tokens_of
 
 RULE = "Short answers. Answer in one paragraph, without a summary at the end."
 
@@ -22,8 +21,8 @@ def arranged(
     rules: list[str], titles: list[str], max_tokens: int = 900, *, only_rules: bool = False
 ) -> CatalogBlock:
     """Return the block of rules with these lines, whose titles are the same, and of memories with these titles."""
-    rule_entries = [CatalogEntry("", rule, rule, "", "", "", 0) for rule in rules]
-    title_entries = [CatalogEntry("", title, "", "", "", "", 0) for title in titles]
+    rule_entries = [CatalogEntry(("", rule, rule, "", "", "", 0, "")) for rule in rules]
+    title_entries = [CatalogEntry(("", title, "", "", "", "", 0, "")) for title in titles]
     return arrange(rule_entries, title_entries, max_tokens, only_rules=only_rules)
 
 
@@ -48,7 +47,7 @@ def test_rules_come_first_then_titles_then_the_number_of_the_others() -> None:
     assert block.render(3).split("\n") == [
         "<memory-catalog>",
         "Saved by the user or the team. Full text: memory show TITLE",
-        "Standing rules:",
+        "Standing rules, to follow:",
         "- " + RULE,
         "Other memories, by title:",
         "Staging is reset at 03:00",
@@ -75,35 +74,42 @@ def test_everything_is_whole_where_it_fits() -> None:
 
 
 def test_lines_are_shortened_before_they_are_left_out() -> None:
-    """All rules stay, and nine titles in ten, in a store whose full lines would take a third more than there is."""
+    """All rules and titles stay in a store whose full lines would take a third more than there is."""
     rules = [("Rule %d says " % n) + "x " * 93 for n in range(4)]
     titles = [("Title %02d " % n) + "y" * 90 for n in range(40)]
     block = arranged(rules, titles, 900)
     assert len(block.rules) == 4
-    assert len(block.titles) >= 36
+    assert len(block.titles) == 40
     assert all(line.startswith("Title %02d " % at) for at, line in enumerate(block.titles))
 
 
-def test_rules_leave_the_greater_part_to_titles() -> None:
-    block = arranged(["r" * 200] * 8, ["title %d" % n for n in range(60)], 900)
-    assert estimated_tokens("\n".join("- " + line for line in block.rules)) <= MAX_RULE_TOKENS
+def test_a_rule_loses_its_second_sentence_before_a_title_is_left_out() -> None:
+    block = arranged(["Rule. " + "It says so. " * 15] * 20, ["title %d" % n for n in range(60)], 900)
+    assert block.rules == ["Rule."] * 20
     assert len(block.titles) == 60
 
 
+def test_every_memory_of_a_store_of_a_hundred_is_listed() -> None:
+    rules = ["Rule %02d. %s" % (n, "It says so at length. " * 9) for n in range(30)]
+    block = arranged(rules, ["Title %02d %s" % (n, "goes on and on " * 7) for n in range(70)], 1500)
+    assert (len(block.rules), len(block.titles)) == (30, 70)
+    assert tokens_of(block.render(0)) <= 1500
+
+
 def test_rules_that_do_not_fit_are_counted_and_listed_before_other_titles() -> None:
-    rules = ["Rule %02d. %s" % (n, "It says so. " * 9) for n in range(25)]
+    rules = ["Rule %02d %s" % (n, "says so " * 12) for n in range(45)]
     block = arranged(rules, ["Staging is reset at 03:00"])
     lines = block.render(0).split("\n")
-    assert lines[2] == "Standing rules (%d of 25; all: memory list --rules):" % len(block.rules)
-    assert 10 < len(block.rules) < 25
+    assert lines[2] == "Standing rules, to follow (%d of 45; all: memory list --rules):" % len(block.rules)
+    assert 10 < len(block.rules) < 45
     more = lines.index("More rules, by title:")
     assert lines[more + 1].startswith("Rule %02d" % len(block.rules))
-    assert len(block.rules) + len(block.more_rules) == 25
+    assert len(block.rules) + len(block.more_rules) == 45
     assert lines.index("Other memories, by title:") == more + 1 + len(block.more_rules)
 
 
 def test_a_subagent_reads_the_number_of_the_rules_that_do_not_fit() -> None:
-    text = arranged(["Rule. " * 20] * 25, [], 300, only_rules=True).render(0)
+    text = arranged(["Rule " * 20] * 25, [], 300, only_rules=True).render(0)
     assert " of 25; all: memory list --rules):" in text
     assert "by title" not in text
 

@@ -22,7 +22,7 @@ SHARES = st.floats(0.001, 0.999)
 TWO_WORDS = {
     "missed": 0.5, "matched": log(1 + 2), "named": 0.0, "in_files": 1.0, "has_opening": 1.0, "opening_held": 0.0, "phrase": 0.0,
     "unasked": 0.0, "question": 0.0, "asks_what_holds": 0.0, "phrase_covered": 0.0, "title_covered": 0.6, "lacks_subject": 0.0,
-    "lacks_known": 0.0, "best": 1.0,
+    "lacks_known": 0.0, "best": 1.0, "shared": 2.0,
 }  # fmt: skip
 
 
@@ -154,6 +154,7 @@ OTHER = {"lacks_subject": 1.0}
         pytest.param({**OTHER, "lacks_known": 0.5}, False, True, id="another memory has a lesser word"),
         pytest.param({"lacks_subject": 0.7, "lacks_known": 2.0}, True, True, id="the missing word is minor"),
         pytest.param({**OTHER, "named": 1.0}, True, True, id="a name"),
+        pytest.param({**OTHER, "shared": 4.0}, True, True, id="more than a frame"),
         pytest.param({**OTHER, "phrase_covered": 0.5}, True, True, id="half of a phrase"),
         pytest.param({**OTHER, "title_covered": 0.1}, True, True, id="matched outside the title"),
         pytest.param({**OTHER, "title_covered": 0.3, "asks_what_holds": 1.0}, True, True, id="a question"),

@@ -194,7 +194,7 @@ def test_without_an_answer_the_best_few_get_a_pointer_for_words_of_their_titles(
     trial.bench.env = {}
     assert trial.chosen_keys(weak) == ([], expected)
     trial.bench.retrieval["enabled"] = False
-    assert trial.chosen_keys(weak) == ([], expected)
+    assert trial.chosen_keys(weak) == ([], [])
 
 
 def test_a_judge_that_is_off_leaves_the_thresholds(make_trial: MakeTrial) -> None:
@@ -218,20 +218,28 @@ def test_a_search_without_an_answer_shows_all(make_trial: MakeTrial) -> None:
     assert trial.search_keys(many) == ["m%02d" % at for at in range(30)]
 
 
-def test_a_search_asks_about_twenty_and_shows_ten(make_trial: MakeTrial) -> None:
+def test_a_search_asks_about_all_that_it_was_given(make_trial: MakeTrial) -> None:
     many = [hit("m%02d" % at, 0.2 - at / 1000) for at in range(30)]
     names = ["m%02d" % at for at in range(30)]
     trial = make_trial(judges(relevance=names, usefulness=[]))
-    assert trial.search_keys(many) == names[:10]
-    assert {len(parse_request(seen).data["notes"]) for seen in trial.api.seen} == {20}
+    assert trial.search_keys(many) == names
+    assert {len(parse_request(seen).data["notes"]) for seen in trial.api.seen} == {30}
 
 
-def test_the_pool_and_the_outputs_are_bounded(make_trial: MakeTrial) -> None:
+def test_what_both_approved_comes_before_what_one_approved(make_trial: MakeTrial) -> None:
+    names = ["m%02d" % at for at in range(8)]
+    trial = make_trial(judges(relevance=names, usefulness=names[3:]))
+    assert trial.chosen_keys([hit(name, 0.1) for name in names]) == (names[3:6], [*names[6:], names[0]])
+
+
+@pytest.mark.parametrize(("whole_store", "asked"), [(0, 15), (100, 30)])
+def test_the_pool_and_the_outputs_are_bounded(make_trial: MakeTrial, whole_store: int, asked: int) -> None:
     many = [hit("m%02d" % at, 0.49 - at / 1000) for at in range(30)]
     names = ["m%02d" % at for at in range(30)]
     trial = make_trial(judges(relevance=names, usefulness=names))
+    trial.bench.retrieval["whole_store"] = whole_store
     assert trial.chosen_keys(many) == (names[:3], names[3:6])
-    assert {len(parse_request(seen).data["notes"]) for seen in trial.api.seen} == {15}
+    assert {len(parse_request(seen).data["notes"]) for seen in trial.api.seen} == {asked}
 
 
 def test_one_question_in_place_of_two(make_trial: MakeTrial) -> None:

@@ -371,3 +371,17 @@ def test_a_row_with_an_odd_time_is_found(world: World, when: str) -> None:
 def test_odd_prompts_do_no_harm(world: World, text: str) -> None:
     world.index()
     assert isinstance(world.told(text), str)
+
+
+def test_worktrees_share_the_index(world: World, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    inside = os.path.join(world.paths.project_root, ".git", "worktrees", "linked")
+    os.makedirs(inside)
+    linked.mkdir()
+    (linked / ".git").write_text("gitdir: %s\n" % inside, encoding="utf-8")
+    Path(inside, "gitdir").write_text("%s\n" % (linked / ".git"), encoding="utf-8")
+    said = Said("2026-10-07T20:00:00Z", "grease the winch", "The winch is greased.")
+    root = os.path.realpath(linked)
+    write_rows(world.config, root, "7e8f9000-linked", rows_of("7e8f9000-linked", "", [said], root))
+    assert refresh(Paths(root), 365, RULES) == []
+    assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK, "7e8f9000-linked"}

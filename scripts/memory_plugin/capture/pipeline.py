@@ -135,7 +135,7 @@ def _statements_in(
     turn: Turn, origin: Origin, may_use: MayUse, ask: Ask | None = None
 ) -> Iterable[Candidate]:
     """Yield the lasting statements that the user typed in a turn; `ask` puts what rules are unsure of to a judge."""
-    typed = [text.text for text in turn.user_texts if text.kind == PROMPT and not text.suggested]
+    typed = [text.text for text in turn.user_texts if text.kind == PROMPT and not text.untyped]
     prompts = list(filter(may_use, typed))
     for statement in judge_statements(prompts, ask):
         finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)

@@ -20,10 +20,12 @@ from ..kernel.judge.question import one_line
 from ..kernel.text.tags import cut_after
 from ..kernel.text.tokens import fold
 from .conversations import Conversation, ConversationTurn
+from .hints import is_hint
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
+_HINT = "The words hint at a crisis, although no rule matches."
 _SUMMARIES = ("<analysis>", "<summary>")
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
@@ -143,6 +145,14 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
         signs: dict[str, tuple[GateFinding, Quote]] = {}
         for _, finding, quote in _matches(pack, "crisis", turn):
             signs.setdefault(quote.text, (finding, quote))
+        if (
+            not signs
+            and turn.role == "user"
+            and pack.gates["crisis"].get("hints") is True
+            and is_hint(turn.content)
+        ):
+            hint = GateFinding("likely-hint", turn.number, turn.role, "", _HINT)
+            signs[turn.content] = (hint, Quote(turn.content, 0, len(turn.content), turn.content))
         for finding, quote in signs.values():
             yield finding._replace(note=True), quote
         if not signs:

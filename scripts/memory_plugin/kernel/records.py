@@ -13,142 +13,90 @@ from .files import open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import IO, Any
 
-    Check = Callable[[Any], Any]  # returns the value without parts of a wrong type, or _WRONG
+    Check = Callable[[Any], Any]  # returns the value without parts of a wrong type, or WRONG
 
-_WRONG = object()
+WRONG = object()
 _MAX_LINE = 1 << 20
 _MAX_NUMBER = 1e12  # larger than any figure of ours, and small enough to sum
 _END = "~"  # after all times
 
 
-def _text(value: object) -> object:
-    return value if isinstance(value, str) else _WRONG
+def text(value: object) -> object:
+    """Check a text."""
+    return value if isinstance(value, str) else WRONG
 
 
-def _texts(value: object) -> object:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else _WRONG
+def texts(value: object) -> object:
+    """Check a list of texts."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else WRONG
 
 
-def _number(value: object) -> object:
+def number(value: object) -> object:
+    """Check a number that is not negative."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= _MAX_NUMBER else _WRONG  # type: ignore[operator]
+    return value if is_number and 0 <= value <= _MAX_NUMBER else WRONG  # type: ignore[operator]
 
 
-def _number_or_null(value: object) -> object:
-    return None if value is None else _number(value)
+def number_or_null(value: object) -> object:
+    """Check a number that may be missing."""
+    return None if value is None else number(value)
 
 
-def _signed(value: object) -> object:
+def signed(value: object) -> object:
     """Check a number that may be negative."""
-    return value if isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER else _WRONG
+    return value if isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER else WRONG
 
 
-def _count(value: object) -> object:
-    return _number(value) if isinstance(value, int) else _WRONG
+def count(value: object) -> object:
+    """Check a whole number that is not negative."""
+    return number(value) if isinstance(value, int) else WRONG
 
 
-def _object(value: object) -> object:
-    return value if isinstance(value, dict) else _WRONG
+def mapping(value: object) -> object:
+    """Check an object."""
+    return value if isinstance(value, dict) else WRONG
 
 
-def _counts(value: object) -> object:
+def counts(value: object) -> object:
+    """Check counts by name."""
     if not isinstance(value, dict):
-        return _WRONG
-    return {name: number for name, number in value.items() if _count(number) is not _WRONG}
+        return WRONG
+    return {name: item for name, item in value.items() if count(item) is not WRONG}
 
 
-def _lists_of(*types: type) -> Check:
+def lists_of(*types: type) -> Check:
     """Return a check of a list of lists, each with items of these types."""
 
     def check(value: object) -> object:
         if not isinstance(value, list):
-            return _WRONG
+            return WRONG
         return [item for item in value if isinstance(item, list) and tuple(map(type, item)) == types]
 
     return check
 
 
-def _candidates(value: object) -> object:
-    if not isinstance(value, list):
-        return _WRONG
-    found = [checked(item, _CANDIDATE) for item in value if isinstance(item, dict)]
-    return [item for item in found if "key" in item]
+class Form:
+    """The name of a ledger, and a check of each field that anything reads; others are passed on as they are.
+
+    Each feature has the forms of the ledgers that it writes.
+    """
+
+    __slots__ = ("fields", "name")
+
+    def __init__(self, name: str, fields: Mapping[str, Check]) -> None:
+        self.name = name
+        self.fields = {**dict.fromkeys(("time", "session", "project", "kind"), text), **fields}
 
 
-def _verdicts(value: object) -> object:
-    """Check the judges' votes on each candidate: relevant and useful, each true, false, or null if that judge gave none."""
-    votes = ((bool, bool), (bool, _NULL), (_NULL, bool), (_NULL, _NULL))
-    if not isinstance(value, dict):
-        return _WRONG
-    return {
-        key: pair for key, pair in value.items() if isinstance(pair, list) and tuple(map(type, pair)) in votes
-    }
-
-
-def _judge(value: object) -> object:
-    return checked(value, _JUDGE) if isinstance(value, dict) else _WRONG
-
-
-_NULL = type(None)
-_HEAD: dict[str, Check] = {"time": _text, "session": _text, "project": _text, "kind": _text}
-_CANDIDATE: dict[str, Check] = {
-    **dict.fromkeys(("key", "way", "withheld"), _text),
-    **dict.fromkeys(("confidence", "pointer_confidence"), _number_or_null),
-    **dict.fromkeys(("score", "shift"), _signed),
-    "parts": _object,
-}
-_JUDGE: dict[str, Check] = {"path": _text, "reasons": _texts, "verdicts": _verdicts}
-# The fields that anything reads, by ledger; others are passed on as they are.
-_FIELDS: dict[str, dict[str, Check]] = {
-    "recalls": {
-        **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), _text),
-        **dict.fromkeys(("prompt", "answered_by"), _text),
-        **dict.fromkeys(("injected", "pointed", "guards", "sessions"), _texts),
-        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "found", "unread"), _count),
-        **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), _number_or_null),
-        "candidates": _candidates,
-        "judge": _judge,
-    },
-    "scores": {
-        **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), _text),
-        **dict.fromkeys(("text", "query_type"), _text),
-        **dict.fromkeys(("padding_count", "preamble_words", "words"), _count),
-        "density": _number_or_null,
-        "threshold": _number,
-        "matches": _lists_of(int, int, str),
-        "missed": _lists_of(int, int),
-        "phrases": _lists_of(str, bool),
-        "drift": _texts,
-        "levels": _counts,
-    },
-    "drift": {"id": _text, "arm": _text, "categories": _texts},
-    "feedback": {"memories": _texts},
-    "sessions": {
-        "dimensions": _object,
-        "overall_quality": _number_or_null,
-        "scorer": _object,
-        "subject": _object,
-        "signals": _counts,
-    },
-    "judge-calls": {
-        **dict.fromkeys(("feature", "outcome"), _text),
-        **dict.fromkeys(("tokens_in", "tokens_out"), _count),
-        **dict.fromkeys(("cost_usd", "latency_ms"), _number_or_null),
-    },
-    "evaluations": {"verdict": _text},
-    "events": {"event": _text, "what": _text},
-}
-
-
-def checked(row: dict[str, Any], fields: dict[str, Check]) -> dict[str, Any]:
+def checked(row: dict[str, Any], fields: Mapping[str, Check]) -> dict[str, Any]:
     """Remove the fields of a wrong type from a row, and return it."""
     for name, check in fields.items():
         if name in row:
             value = check(row[name])
-            if value is _WRONG:
+            if value is WRONG:
                 del row[name]
             else:
                 row[name] = value
@@ -164,20 +112,28 @@ class Records:
     __slots__ = ("_fields", "_paths", "_project", "_since", "_tail", "_until", "lines", "skipped")
 
     def __init__(
-        self, folder: str, name: str, since: str = "", until: str = _END, project: str = "", *, tail: int = 0
+        self,
+        folder: str,
+        form: Form | str,
+        since: str = "",
+        until: str = _END,
+        project: str = "",
+        *,
+        tail: int = 0,
     ) -> None:
-        """Prepare to read the ledger of that name.
+        """Prepare to read a ledger.
 
         Args:
             folder: The folder with the ledgers.
-            name: The ledger, such as `recalls`.
+            form: The form of its rows, or its name for rows of which only the head is read.
             since: The first time, as ledgers write it; a record without a time comes before all times.
             until: The first time after the period.
             project: Only the records of this project; empty for all.
             tail: Read only that many bytes at the end of the current file; 0 for everything.
         """
+        form = Form(form, {}) if isinstance(form, str) else form
+        name, self._fields = form.name, form.fields
         self._paths = [os.path.join(folder, name + ".jsonl")] if tail else _parts(folder, name)
-        self._fields = {**_HEAD, **_FIELDS.get(name, {})}
         self._since, self._until, self._project, self._tail = since, until, project, tail
         self.lines = self.skipped = 0
 

@@ -13,7 +13,9 @@ from ..kernel.files import Unreadable, read_regular
 from .memory_files import PROJECT, StoredMemory
 from .record import ACTIVE
 
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+# A repository's own settings must start no program, and nothing is fetched.
+_GIT = ("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
+_ENVIRONMENT = {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
 _SECONDS = 20
 _MAX_COMMITS = "20000"
 _MAX_BYTES = 8 << 20
@@ -80,7 +82,9 @@ def _renamed(paths: set[str], root: str) -> dict[str, str]:
     log = ("log", "-M", "--diff-filter=R", "--name-status", "--format=", "-n", _MAX_COMMITS, "-z")
     fields = _git(root, *log).split("\0") if paths else []
     renames = [(fields[at + 1], fields[at + 2]) for at in range(0, len(fields) - 2, 3)][::-1]
-    staged = _git(root, "diff", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD").split("\0")
+    staged = _git(root, "diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD").split(
+        "\0"
+    )
     renames += [(staged[at + 1], staged[at + 2]) for at in range(0, len(staged) - 2, 3)]
     now = {path: path for path in paths}
     for old, new in renames:
@@ -103,7 +107,13 @@ def _git(root: str, *words: str) -> str:
     """Return what git prints; empty if it fails or is not there."""
     try:
         output = run(
-            [*_GIT, *words], cwd=root, stdin=DEVNULL, capture_output=True, timeout=_SECONDS, check=True
+            [*_GIT, *words],
+            cwd=root,
+            env={**os.environ, **_ENVIRONMENT},
+            stdin=DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
         )
     except (OSError, SubprocessError):
         return ""

@@ -45,7 +45,10 @@ _INDEX = re.compile(
     r"|copying|notice|authors|contributors|code[-_]of[-_]conduct|security|requirements.*|robots|cmakelists)\.\w+",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"(?:.*[-_ .])?template(?:[-_ .].*)?\.\w+", re.IGNORECASE)
+# A form to fill in, but not a record about templates, which has a number.
+_TEMPLATE = re.compile(
+    r"(?![a-z]{0,6}[-_ ]?0*[1-9])(?:(?:.*[-_ .])?template|template[-_ .].*)\.\w+", re.IGNORECASE
+)
 _IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
 _GIT_SECONDS = 10
 INDEX, TEMPLATE = "an index or a history, not a note", "a template"

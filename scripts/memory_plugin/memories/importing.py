@@ -156,7 +156,8 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
         _add_record(reading, record, fields, category, title, source, path)
     is_note = fields and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
     if not records and (is_one or is_note):
-        _collect(reading, path, path, partial(_note_data, fields, rest, stem, category))
+        kind = category or ("" if "type" in fields or "kind" in fields else _kind_of(path, title))
+        _collect(reading, path, path, partial(_note_data, fields, rest, stem, kind))
     else:
         _read_rules(path, title, others, category, reading, skipped, _bound_to(path, fields, reading))
 
@@ -171,6 +172,12 @@ def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
     return kept[:_MAX_FILES] or import_files.own_folder(path, reading.root)
 
 
+def _kind_of(path: str, title: str) -> str:
+    """Return `runbook` for a document that calls itself or its folder so; else empty."""
+    named = form("runbook").search("%s\n%s" % (title, os.path.basename(os.path.dirname(path))))
+    return "runbook" if named else ""
+
+
 def _read_rules(
     path: str,
     title: str,
@@ -180,8 +187,7 @@ def _read_rules(
     skipped: int,
     bound: list[str],
 ) -> None:
-    names = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
-    runbook = without_markdown(title) if form("runbook").search(names) else ""
+    runbook = without_markdown(title) if _kind_of(path, title) else ""
     lead = "" if runbook or form("document").search(title) else title
     for section in parts:
         for raw in statements_in(section, runbook):

@@ -70,9 +70,9 @@ def stores(paths: Paths) -> list[Store]:
 
 
 def named_store(paths: Paths, scope: str) -> Store:
-    """Return the store of that scope. Raises RuntimeError for the user's store without a config folder."""
+    """Return the store of that scope; in the home folder, the project's is the user's. Raises RuntimeError without a config folder."""
     if scope == PROJECT:
-        return project_store(paths)
+        return stores(paths)[0]
     user = user_store(paths)
     if user is None:
         raise RuntimeError(paths.why_no_state)

@@ -7,18 +7,22 @@ into a catalog.
 from __future__ import annotations
 
 import os
-from math import log
+from math import inf, log
 
 from ..kernel.clock import now_iso
 from ..kernel.files import stamp
 from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
-from .decision import cut_at_word, joined, one_line, tokens_of
+from .decision import cut_at_word, first_sentence, joined, one_line, tokens_of
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
+from .recall_rows import FEEDBACK, RECALLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..kernel.context import Context
+    from ..kernel.records import Form
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
@@ -37,27 +41,21 @@ _LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
 _UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
 _SELECT = (
-    "SELECT key, title, rule, updated_at, inject, full_digest, own, path, stamp FROM documents WHERE %s AND "
+    "SELECT key, title, rule, updated_at, inject, full_digest, own, category, path, stamp FROM documents WHERE %s AND "
     + _LISTABLE
 )
 _NEWEST, _OWN_FIRST = "updated_at DESC", "own DESC, updated_at DESC"
 
 MAX_RULE_TOKENS = 400
 MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
-# Lengths of rules and titles in characters, tried in this order until all rules and most titles fit. Large stores get the last pair.
-_CUTS = (
-    (MAX_RULE_LENGTH, MAX_TITLE_LENGTH),
-    (160, MAX_TITLE_LENGTH),
-    (120, MAX_TITLE_LENGTH),
-    (120, 100),
-    (120, 85),
-    (80, 70),
-)
-# The share of the titles that must fit; shortening all of them to fit in the last few would cost more than it gains.
-_MIN_TITLES_SHARE = 0.9
+# Lengths of rules and titles in characters, tried in this order until everything fits. From the second on, a rule is its first sentence.
+_CUTS = ((MAX_RULE_LENGTH, MAX_TITLE_LENGTH), (120, MAX_TITLE_LENGTH), (120, 70), (80, 52), (80, 40))
 _OPEN, _CLOSE = "<memory-catalog>\n", "</memory-catalog>"
 _HEADER = "Saved by the user or the team. Full text: memory show TITLE\n"
-_RULES, _SOME_RULES = "Standing rules:\n", "Standing rules (%d of %d; all: memory list --rules):\n"
+_RULES, _SOME_RULES = (
+    "Standing rules, to follow:\n",
+    "Standing rules, to follow (%d of %d; all: memory list --rules):\n",
+)
 _MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"
 _FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1
@@ -72,18 +70,13 @@ class CatalogEntry:
     `rule` is its line, empty unless it is a rule; `inject` the full text, `digest` that of the text; `is_own` whether the user wrote it.
     """
 
-    __slots__ = ("digest", "inject", "is_own", "key", "rule", "title", "updated_at")
+    __slots__ = ("category", "digest", "inject", "is_own", "key", "rule", "title", "updated_at")
 
-    def __init__(
-        self, key: str, title: str, rule: str, updated_at: str, inject: str, digest: str, is_own: object
-    ) -> None:
-        self.key = key
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        """`row`: the first columns of _SELECT."""
+        self.key, title, self.rule, self.updated_at, self.inject, self.digest, own, self.category = row
         self.title = one_line(title)
-        self.rule = rule
-        self.updated_at = updated_at
-        self.inject = inject
-        self.digest = digest
-        self.is_own = bool(is_own)
+        self.is_own = bool(own)
 
 
 def standing_rules(connection: Connection, context: Context) -> tuple[list[CatalogEntry], int]:
@@ -115,19 +108,19 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
 def _applications(context: Context) -> dict[str, int]:
     """Return key -> how often a memory bore on a prompt, a file or a command lately, or a reply used it, from the ends of the ledgers."""
     uses: dict[str, int] = {}
-    for row in _latest("recalls", context):
+    for row in _latest(RECALLS, context):
         if row.get("place") not in ("catalog", "subagent"):
             keys = [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
             for key in [*keys, *row.get("injected", ()), *row.get("guards", ())]:
                 uses[key] = uses.get(key, 0) + 1
-    for row in _latest("feedback", context):
+    for row in _latest(FEEDBACK, context):
         for key in row.get("memories", ()) if row.get("kind") in _USES else ():
             uses[key] = uses.get(key, 0) + 1
     return uses
 
 
-def _latest(ledger: str, context: Context) -> Records:
-    return Records(context.paths.state(), ledger, project=context.paths.project_key, tail=_TAIL_BYTES)
+def _latest(form: Form, context: Context) -> Records:
+    return Records(context.paths.state(), form, project=context.paths.project_key, tail=_TAIL_BYTES)
 
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
@@ -165,7 +158,7 @@ def _entries(
 ) -> list[CatalogEntry]:
     query = "%s AND %s ORDER BY %s LIMIT ?" % (_SELECT % condition, _UNEXPIRED, order)
     rows = connection.execute(query, (*values, now_iso(), limit))
-    return [CatalogEntry(*row[:7]) for row in rows.fetchall() if _is_current(*row[7:])]
+    return [CatalogEntry(row[:8]) for row in rows.fetchall() if _is_current(*row[8:])]
 
 
 def _is_current(path: str, indexed: str) -> bool:
@@ -178,7 +171,7 @@ def _is_current(path: str, indexed: str) -> bool:
 
 def recently_used(context: Context) -> dict[str, str]:
     """Return key -> time of memories that replies used or users called useful recently, from the end of the ledger."""
-    rows = [row for row in _latest("feedback", context) if row.get("kind") in _USES]
+    rows = [row for row in _latest(FEEDBACK, context) if row.get("kind") in _USES]
     return {key: row.get("time", "") for row in rows for key in row.get("memories", ())}
 
 
@@ -263,23 +256,26 @@ def arrange(
 ) -> CatalogBlock:
     """Return what fits into `max_tokens`, in the given order; the titles of rules that do not fit come before the other titles."""
     room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)
-    lines, names = [entry.rule for entry in rules], [entry.title for entry in titles]
-    block = CatalogBlock([], [], [], len(rules))
+    names = [entry.title for entry in titles]
     for rule_cut, title_cut in _CUTS:
-        rule_lines, used = _fill(lines, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
-        left_out: list[str] = []
-        if len(rule_lines) < len(rules):
-            if (rule_cut, title_cut) != _CUTS[-1]:
-                continue
-            room -= _COUNT_FRAME
-            rule_lines, used = _fill(lines, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
-            left_out = [] if only_rules else [entry.title for entry in rules[len(rule_lines) :]]
-        more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
-        title_lines, _ = _fill(names, title_cut, room - used - more, 0.0)
-        block = CatalogBlock(rule_lines, more_rules, title_lines, len(rules))
-        if len(title_lines) >= _MIN_TITLES_SHARE * len(titles):
-            break
-    return block
+        lines = [_rule(entry, rule_cut) for entry in rules]
+        fitting, used = _fill(lines, rule_cut, room, _RULE_MARK)
+        title_lines, _ = _fill(names, title_cut, room - used, 0.0)
+        if len(fitting) == len(lines) and len(title_lines) == len(names):
+            return CatalogBlock(fitting, [], title_lines, len(rules))
+    # All titles come before the words of a rule, but a few rules are always read whole.
+    room -= _COUNT_FRAME
+    claimed = [] if only_rules else [entry.title for entry in rules] + names
+    claim = sum(tokens_of(line) + _LINE_END for line in _fill(claimed, title_cut, inf, 0.0)[0])
+    fitting, used = _fill(lines, rule_cut, max(min(MAX_RULE_TOKENS, room), room - claim), _RULE_MARK)
+    left_out = [] if only_rules else [entry.title for entry in rules[len(fitting) :]]
+    more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
+    title_lines, _ = _fill(names, title_cut, room - used - more, 0.0)
+    return CatalogBlock(fitting, more_rules, title_lines, len(rules))
+
+
+def _rule(entry: CatalogEntry, cut: int) -> str:
+    return entry.rule if cut == MAX_RULE_LENGTH else first_sentence(entry.rule)
 
 
 def _fill(lines: list[str], cut: int, tokens: float, prefix_tokens: float) -> tuple[list[str], float]:

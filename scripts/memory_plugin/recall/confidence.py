@@ -141,19 +141,21 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
 def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[str, float]:
     """Return what a match lacks of the words that may be the subject of a short prompt; all 0 for a long one, or a follow-up.
 
+    shared: the number of them that it has
     lacks_subject: the largest mass among them over the prompt's largest; lacks_known: the largest among those that other memories have
     """
     if len(prompt.words) > model.confidence["subject_words"] or prompt.follows:
-        return {"lacks_subject": 0.0, "lacks_known": 0.0}
+        return {"shared": 0.0, "lacks_subject": 0.0, "lacks_known": 0.0}
     qualifiers = model.confidence["qualifiers"]
+    words = [term for term in prompt.terms if qualifiers.isdisjoint(term.words)]
     missing = [
         term
-        for term in prompt.terms
+        for term in words
         if term.stem not in match.matched
-        and qualifiers.isdisjoint(term.words)
         and not (len(term.stem) >= PREFIX and " " + term.stem[:PREFIX] in match.text)
     ]
     return {
+        "shared": float(sum(term.stem in match.matched for term in words)),
         "lacks_subject": max((term.mass() for term in missing), default=0.0) / prompt.max_mass,
         "lacks_known": max((term.mass() for term in missing if term.strong), default=0.0),
     }
@@ -161,7 +163,7 @@ def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[st
 
 def _is_other_subject(signals: dict[str, float], settings: dict[str, Any]) -> bool:
     """Return whether a match shares the frame of a title, as in "fix the ... bug", but not the word that the prompt is about."""
-    if signals["named"] or signals["phrase_covered"] >= _HALF:
+    if signals["named"] or signals["phrase_covered"] >= _HALF or signals["shared"] >= settings["frame_words"]:
         return False
     subject: float = settings["subject"]
     frame: float = settings["frame_asked"] if signals["asks_what_holds"] else settings["frame"]

@@ -108,6 +108,8 @@ def choose(
     """
     selection = _Selection(limits, history, is_current)
     choice = selection.choice
+    # What both judges approved comes first, also as a pointer.
+    hits = sorted(hits, key=lambda hit: approvals.get(hit.key) == "one") if approvals else hits
     far = _far_behind(hits)
     qualified = [(hit, *_qualifies(hit, approvals.get(hit.key, ""), limits, hit.key in far)) for hit in hits]
     for hit, for_full, _ in qualified:
@@ -293,10 +295,16 @@ def _statement(hit: Hit) -> tuple[str, str, bool]:
     head = text.pop(0) if text and title.startswith(text[0]) else "" if text else title
     if not text:
         return head, "", len(lines) <= 1
-    start = 0 if head else max(0, len(title) - 1)  # a text that repeats its title says it first
-    ends = [at + 1 for mark in _SENTENCE_ENDS if (at := text[0].find(mark, start)) >= 0]
-    sentence = text[0][: min(ends)] if ends else text[0]
+    sentence = first_sentence(
+        text[0], 0 if head else max(0, len(title) - 1)
+    )  # after a title that the text repeats
     return head, sentence, sentence == text[0] and len(lines) == len(text) + bool(head) == 1 + bool(head)
+
+
+def first_sentence(text: str, start: int = 0) -> str:
+    """Return a text up to the end of its first sentence that ends at `start` or later."""
+    ends = [at + 1 for mark in _SENTENCE_ENDS if (at := text.find(mark, start)) >= 0]
+    return text[: min(ends)] if ends else text
 
 
 def joined(title: str, text: str) -> str:

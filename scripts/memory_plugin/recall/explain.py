@@ -18,6 +18,7 @@ from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..kernel.transcript.rows import COMMAND, plain_text, user_input_of, user_text
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
+from .recall_rows import RECALLS
 
 REASONS = {
     "disabled": "recall was switched off in the settings",
@@ -106,7 +107,7 @@ class Outcome(NamedTuple):
 
 def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, Any]]:
     """Return the last decisions for this project, newest first; with `session` only those of that session."""
-    records = Records(paths.state(), "recalls", project=paths.project_key)
+    records = Records(paths.state(), RECALLS, project=paths.project_key)
     rows = deque((row for row in records if session in ("", row.get("session"))), last)
     return list(rows)[::-1]
 

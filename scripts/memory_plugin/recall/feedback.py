@@ -157,10 +157,11 @@ def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
     cannot be read.
     """
     from ..kernel.records import Records
+    from .recall_rows import RECALLS
 
     injected: dict[str, dict[str, Any]] = {}
     paths = context.paths
-    for row in Records(paths.state(), "recalls", project=paths.project_key, tail=_TAIL_BYTES):
+    for row in Records(paths.state(), RECALLS, project=paths.project_key, tail=_TAIL_BYTES):
         if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
             for key in row.get("guards") or row.get("injected", ()):
                 if "guards" in row and key in injected:

@@ -28,6 +28,8 @@ _MAX_OF_TURN = 800
 _TAIL_BYTES = 256 * 1024
 _TAIL_LINES = 400
 _WORD_MARKS = "'-"
+_MIN_OF_TOPIC = 3  # words of a prompt that names its topic
+_MIN_OF_VERB = 4  # letters of a verb without the pronoun at its end
 _MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
 _MAX_CLAUSE = 60  # characters
 _MAX_ASK, _MAX_SHORT = (
@@ -70,12 +72,23 @@ def load_gate() -> Gate:
 class Gate:
     """The word lists of the gate."""
 
-    __slots__ = ("_filler", "_followup", "_followup_starts", "_not_typed", "_opt_out_hints", "_past")
+    __slots__ = (
+        "_enclitics",
+        "_filler",
+        "_followup",
+        "_followup_starts",
+        "_not_typed",
+        "_openers",
+        "_opt_out_hints",
+        "_past",
+    )
 
     def __init__(self, table: dict[str, Any]) -> None:
         self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
         self._followup = set(table["followup"]["words"].split())
         self._followup_starts = tuple(table["followup"]["starts"])
+        self._openers = [[word] for word in table["followup"]["openers"].split()]
+        self._enclitics = tuple(table["followup"]["enclitics"].split())
         self._not_typed = tuple(table["not_typed"]["starts"])
         self._opt_out_hints = table["opt_out"]["hints"].split()
         self._past = table["past"]
@@ -107,7 +120,14 @@ class Gate:
         text = prompt.strip()
         if len(text) > max_length or effective_length(text) > max_length:
             return False
-        return text.startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(text)))
+        words = _words(_folded(text))
+        return (
+            text.startswith(self._followup_starts)
+            or not self._followup.isdisjoint(words)
+            or (len(words) < _MIN_OF_TOPIC and effective_length(text) == len(text))
+            or words[:1] in self._openers
+            or any(len(word) > _MIN_OF_VERB and word.endswith(self._enclitics) for word in words)
+        )
 
     def may_ask_about_past(self, text: str) -> bool:
         """Return whether a prompt could ask about past sessions; for most prompts this is all that the question costs."""

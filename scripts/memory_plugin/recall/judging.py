@@ -1,8 +1,9 @@
 """Ask two judges about the candidates of a prompt or search: which are relevant, and which are useful.
 
 On a prompt, a memory that both judges approve is injected, and one that only one approves becomes a pointer. A search shows the memories
-that are approved. The judges see the best `candidate_pool_size` candidates, with `when: unsure` only those between `min_confidence` and the
-inject threshold: titles, categories and tags in random order. `path` names the result:
+that are approved. The judges see the whole store if it has at most `whole_store` memories, else the best `candidate_pool_size` candidates;
+with `when: unsure` only those between `min_confidence` and the inject threshold: titles, categories and tags in random order. `path` names
+the result:
 
     judged    both judges answered
     partial   one of them answered
@@ -10,7 +11,7 @@ inject threshold: titles, categories and tags in random order. `path` names the 
     fallback  none answered: the thresholds decide, at most `fallback_top_k` in full; the best that many get at least a pointer if the
               prompt has words of their titles
     no_key    there is no key: as `fallback`
-    disabled  judges are switched off here: as `fallback`, but with as many in full as ever
+    disabled  judges are switched off here: as if they had never been on
     rules     no candidate was unsure, or sure ones fill every place: the thresholds decide
 """
 
@@ -27,7 +28,6 @@ from .ranking import Hit
 
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
-_SEARCH_POOL = 20
 _TITLE = 0.15  # share of a title's words, by weight, that a prompt must have for a pointer without a judge
 _MAX_PROMPT, _MAX_TITLE, _MAX_TAG = 500, 120, 40  # characters
 _MAX_TAGS = 12  # of one memory
@@ -140,7 +140,7 @@ def _judged(
     judged.verdicts = _pairs(answers, shown)
     judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
     approved = [hit for hit in hits if judged.approvals.get(hit.key) == "both"]
-    judged.search_hits = approved[: judged.max_inject]
+    judged.search_hits = approved
     return judged
 
 
@@ -152,7 +152,7 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
     elif path == "rules":
         max_inject = _max_output(AUTO, settings)
     judged = Judged(path, max_inject)
-    if path != "rules":
+    if path not in ("rules", "disabled"):
         best = hits[: settings.integer(_BLOCK + "fallback_top_k")]
         judged.approvals = {hit.key: UNASKED for hit in best if hit.signals.get("title_covered", 0) >= _TITLE}
     if max_inject == 0:
@@ -174,8 +174,10 @@ def _candidates(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     The upper bound is the user's own threshold: a project that raises it to recall less must not cause more to be sent.
     """
     if mode == SEARCH:
-        return hits[:_SEARCH_POOL]
-    pool = hits[: settings.integer(_BLOCK + "candidate_pool_size")]
+        return hits
+    pool = hits[
+        : max(settings.integer(_BLOCK + "candidate_pool_size"), settings.integer(_BLOCK + "whole_store"))
+    ]
     if settings.text(_BLOCK + "when") == "always":
         return pool
     sure = [hit for hit in hits if hit.confidence >= settings.number("retrieval.inject_threshold")]

@@ -28,7 +28,7 @@ from .index_file import (
     unread_files,
 )
 from .query import analyze
-from .ranking import candidate_backend, rank
+from .ranking import candidate_backend, rank, unranked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,17 +57,21 @@ class Lookup:
         self.unread = 0
         self.needs_refresh = False
 
-    def best(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
+    def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> list[Hit]:
         """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt, once a day.
 
-        `previous_turn` has less weight.
+        The others of a store of at most `whole_store` follow. `previous_turn` has less weight.
         """
         path = index_path(self._context.paths)
         for _attempt in range(2):
             connection = None
             try:
                 connection = self._open(path)
-                return self._ranked(connection, analyze(text, previous_turn), pool) if connection else []
+                return (
+                    self._ranked(connection, analyze(text, previous_turn), pool, whole_store)
+                    if connection
+                    else []
+                )
             except TimeoutError:
                 self.problem = "timeout"
                 return []
@@ -104,7 +108,7 @@ class Lookup:
         except IndexUnavailable:
             return None
 
-    def _ranked(self, connection: Connection, query: Query, pool: int) -> list[Hit]:
+    def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
         connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
         changed = changed_paths(connection)
         if changed != set():
@@ -122,6 +126,8 @@ class Lookup:
             deadline=deadline,
             backend=backend,
         )
+        if whole_store:
+            hits += unranked(connection, hits, now_iso(), whole_store)
         if hits and (changed is None or any(path.endswith(_TRUST) for path in changed)):
             return self._without_doubt(connection, hits)
         return hits

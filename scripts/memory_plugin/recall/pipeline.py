@@ -7,8 +7,7 @@ to it. The judges, if switched on, decide about the matches in between.
 from __future__ import annotations
 
 from ..kernel.files import os_error_text
-from ..kernel.settings.values import USER
-from .gate import MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
+from .gate import MAX_FOLLOWUP, MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
 from .history import RecallHistory
 
 TYPE_CHECKING = False
@@ -70,7 +69,10 @@ def _fill_in(
     settings = context.settings
     lookup = Lookup(context.within(_RANKING_SECONDS))
     pool = settings.integer("retrieval.judge.candidate_pool_size")
-    hits = lookup.best(prompt.visible_text, previous_turn, pool)
+    is_on = ask_judges and settings.is_judge_enabled("retrieval")
+    sees_all = is_on and settings.text("retrieval.judge.when") == "always"
+    whole_store = settings.integer("retrieval.judge.whole_store") if sees_all else 0
+    hits = lookup.best(prompt.visible_text, previous_turn, pool, whole_store)
     answer.needs_refresh = lookup.needs_refresh
     if hits:
         from .decision import apply_feedback
@@ -79,19 +81,31 @@ def _fill_in(
         apply_feedback(hits, context)
         mark_gone_files(hits, context.paths.project_root)
     judged = None
-    # With a judge of the user's that is switched off, the best candidates still get a pointer.
-    has_judge = settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
-    if hits and ask_judges and has_judge and lookup.answered_by == "fts5":
+    if hits and is_on and lookup.answered_by == "fts5":
         new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
         from .judging import AUTO, judge_candidates
 
         judged = judge_candidates(
-            prompt.visible_text, new, AUTO, context, previous_turn=previous_turn, judges_off=prompt.judges_off
+            prompt.visible_text,
+            new,
+            AUTO,
+            context,
+            previous_turn=previous_turn or _turn_before(prompt, settings),
+            judges_off=prompt.judges_off,
         )
         answer.record["judge"] = judged.record()
         answer.notice = judged.notice
+    if judged is None or not judged.verdicts:
+        hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
     choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
     _describe(answer, lookup, hits, choice, settings)
+
+
+def _turn_before(prompt: Prompt, settings: Settings) -> str:
+    """Return the previous turn for the judges of a short prompt, which may be about it in any words; else empty."""
+    if not settings.flag("retrieval.followups") or effective_length(prompt.visible_text) > MAX_FOLLOWUP:
+        return ""
+    return prompt.previous_turn or (last_turn(prompt.transcript) if prompt.transcript else "")
 
 
 def _check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
@@ -156,9 +170,9 @@ def _describe(
         candidates=[
             {**candidate_row(hit), **_parts(hit, withheld.get(hit.key, ""))}
             for at, hit in enumerate(hits)
-            if at < _NEAR_MISSES or hit.key in chosen
+            if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen
         ],
-        found=len(hits),
+        found=sum(hit.score > 0 for hit in hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
         unread=lookup.unread,

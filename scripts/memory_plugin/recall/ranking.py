@@ -120,6 +120,19 @@ def rank(
     return _reorder_examined(hits, model)
 
 
+def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_store: int) -> list[Hit]:
+    """Return the other injectable memories of a store of at most `whole_store`, with a score of 0, in a fixed order."""
+    if _totals(connection, True)[0] > whole_store:
+        return []
+    keys = {hit.key for hit in hits}
+    rows = connection.execute(
+        "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?)" % HIT_COLUMNS,
+        (expires_after,),
+    ).fetchall()
+    others = [Hit(row, 0.0, 0.0, {}) for row in rows if row[0] not in keys]
+    return sorted(others, key=lambda hit: digest(hit.key.encode("utf-8", "replace")))
+
+
 def candidate_backend(connection: Connection, strategy: str) -> str:
     """Return how this index finds candidates under the setting `retrieval.match_strategy`: FTS5 or KEYWORD."""
     return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD

@@ -45,7 +45,14 @@ _WHOLE = "catalog"  # the key of the catalog's whole content in a session's hist
 _PENDING, _PHRASES = "pending", "phrases"
 _MIN_WITHOUT_PHRASES = 5
 _TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
-_ALWAYS_FITS = 30  # memories whose titles fit into any catalog
+_ALWAYS_FITS = 100  # memories whose titles fit into a catalog
+_ORDER = (
+    "CONSTRAINT",
+    "DECISION",
+    "RUNBOOK",
+    "TECH_DEBT",
+    "SESSION_SUMMARY",
+)  # of categories; any other comes last
 
 
 def is_catalog_on(context: Context) -> bool:
@@ -108,13 +115,13 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
 def _ordered(
     connection: Connection, titles: list[CatalogEntry], known: set[str], total: int, context: Context
 ) -> list[CatalogEntry]:
-    """Return the titles, recently used and changed ones first; in a store too large for a catalog, those related to the work come first."""
+    """Return the titles by category, recently used ones first; in a store too large for a catalog, those related to the work come first."""
     used = recently_used(context)
     present = {entry.key for entry in titles} | known
     ordered = titles + named_titles(connection, [key for key in used if key not in present][-_MAX_USED:])
-    ordered.sort(
-        key=lambda entry: (max(used.get(entry.key, ""), entry.updated_at), entry.key in used), reverse=True
-    )
+    ordered.sort(key=lambda entry: entry.updated_at, reverse=True)
+    order = dict(zip(_ORDER, range(len(_ORDER))))
+    ordered.sort(key=lambda entry: (entry.key not in used, order.get(entry.category, len(order))))
     if total <= _ALWAYS_FITS:
         return ordered
     related = [entry for entry in related_titles(connection, _work_words(context)) if entry.key not in known]

@@ -11,13 +11,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 from ..kernel.paths import Paths
-from ..kernel.records import Records
+from ..kernel.records import Form, Records, count, counts, lists_of, number, number_or_null, text, texts
 from ..kernel.stats import Proportion, share, share_difference
 from ..kernel.transcript.reader import Lines
 from ..kernel.transcript.rows import reply_text_of
 from .pipeline import score_id
 
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
+SCORES = Form(
+    "scores",
+    {
+        **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), text),
+        **dict.fromkeys(("text", "query_type"), text),
+        **dict.fromkeys(("padding_count", "preamble_words", "words"), count),
+        "density": number_or_null,
+        "threshold": number,
+        "matches": lists_of(int, int, str),
+        "missed": lists_of(int, int),
+        "phrases": lists_of(str, bool),
+        "drift": texts,
+        "levels": counts,
+    },
+)
+DRIFT = Form("drift", {"id": text, "arm": text, "categories": texts})
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")
 # The fields without which a score cannot be used.
@@ -79,7 +95,7 @@ class ScoreJoin:
 
 def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
     """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines."""
-    join, rows = ScoreJoin(), Records(paths.state(), "scores", since, project=project)
+    join, rows = ScoreJoin(), Records(paths.state(), SCORES, since, project=project)
     for row in rows:
         join.add(row)
     return join.scores(), join.unusable + rows.skipped
@@ -247,8 +263,8 @@ class EffectMeter:
 def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     """Return the effect of the corrections since a time."""
     meter = EffectMeter()
-    for row in Records(paths.state(), "drift", since):
+    for row in Records(paths.state(), DRIFT, since):
         meter.add_drift(row)
-    for row in Records(paths.state(), "scores"):
+    for row in Records(paths.state(), SCORES):
         meter.add_score(row)
     return meter.effect()

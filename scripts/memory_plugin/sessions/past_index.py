@@ -16,7 +16,7 @@ from ..kernel.fastjson import digest, loads
 from ..kernel.files import make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.locks import FileLock
-from ..kernel.paths import Paths, home_folder, project_root
+from ..kernel.paths import Paths, home_folder, main_worktree, project_root
 from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import cut_before, without_private
@@ -222,8 +222,10 @@ def _transcripts(
     paths: Paths, known: dict[str, Session], connection: Connection
 ) -> Iterator[tuple[str, str]]:
     """Yield the id and path of each transcript of this project, the oldest first; those of Codex lie among other projects' ones."""
-    for path in project_transcripts(paths):
-        yield os.path.splitext(os.path.basename(path))[0], path
+    main = main_worktree(paths.project_root)
+    for project in (Paths(main), paths) if main else (paths,):
+        for path in project_transcripts(project):
+            yield os.path.splitext(os.path.basename(path))[0], path
     home = home_folder()
     for folder, _, names in os.walk(os.path.join(home, ".codex", "sessions")) if home else ():
         for file in sorted(names):

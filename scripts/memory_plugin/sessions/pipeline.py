@@ -22,7 +22,7 @@ from ..kernel.settings.values import Settings
 from .dimensions import drop_bad_evidence, merge
 from .langfuse_client import SECONDS
 from .langfuse_scores import send_scores
-from .score_rows import SCORE, append_row, grade_row, latest_rows, session_id, ungraded
+from .score_rows import SCORE, SESSIONS, append_row, grade_row, latest_rows, session_id, ungraded
 from .scoring_request import PreparedSession, prepare, questions
 from .session_files import ended_folder, pending_notes
 
@@ -192,7 +192,7 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
     settings, session = scorer.settings, str(note.get("session"))
     if settings.text("sessions.judge.when") != "ended":
         return False
-    rows = Records(scorer.paths.state(), "sessions", now_iso()[:10])  # of today, in UTC
+    rows = Records(scorer.paths.state(), SESSIONS, now_iso()[:10])  # of today, in UTC
     today = [
         row for row in rows if row.get("kind") == SCORE and row.get("scorer", {}).get("automatic") is True
     ]

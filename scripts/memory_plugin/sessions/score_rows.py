@@ -19,13 +19,21 @@ from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
+from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
 from .dimensions import OVERALL, dimensions, overall_score
 from .scoring_request import PreparedSession, rubric_digest
 
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
-_NAME = "sessions"
+SESSIONS = Form(
+    "sessions",
+    {
+        **dict.fromkeys(("dimensions", "scorer", "subject"), mapping),
+        "overall_quality": number_or_null,
+        "signals": counts,
+    },
+)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _MAX_BYTES = 32 << 20
@@ -46,7 +54,7 @@ def project_of(folder: str, paths: Paths) -> str:
 def append_row(paths: Paths, row: dict[str, Any]) -> None:
     """Write a row. Raises LedgerError."""
     fields = {name: value for name, value in row.items() if name not in ("session", "project")}
-    problem = Ledger(paths.state(), _NAME).append(row["session"], row["project"], fields)
+    problem = Ledger(paths.state(), SESSIONS.name).append(row["session"], row["project"], fields)
     if problem:
         raise LedgerError(problem)
 
@@ -57,7 +65,7 @@ def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
     A person's labels add up: a later one replaces only the dimensions that it has.
     """
     latest: dict[str, dict[str, Any]] = {}
-    for row in Ledger(paths.state(), _NAME).rows():
+    for row in Records(paths.state(), SESSIONS):
         if row.get("kind") == kind and "session" in row and "dimensions" in row:
             before = latest.pop(row["session"], {})  # so that the row moves to the end
             if kind == LABEL:

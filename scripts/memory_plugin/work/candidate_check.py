@@ -19,6 +19,7 @@ from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.feedback import injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
+from ..recall.recall_rows import RECALLS
 
 _NEAREST = 12
 _MAX_FILE = 1 << 20
@@ -80,8 +81,8 @@ def keep_other_candidates(context: Context, days: float, watch: SectionWatch | N
 
 
 def _guard_hints(context: Context) -> list[Candidate]:
-    """Return hints about guards that fire often, according to the recalls ledger."""
-    rows = Records(context.paths.state(), "recalls", project=context.paths.project_key)
+    """Return hints about guards that keep answering, according to the recalls ledger."""
+    rows = Records(context.paths.state(), RECALLS, project=context.paths.project_key)
     return repeating_guards(rows, _active(context)[0])
 
 

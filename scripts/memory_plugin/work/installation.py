@@ -21,7 +21,7 @@ from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
-from ..kernel.records import Records, ledger_names
+from ..kernel.records import Form, Records, ledger_names, text
 from ..kernel.settings.problems import problem_sentence
 from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
@@ -173,6 +173,7 @@ def settings(context: WorkContext) -> Check:
     return Check("settings", OK, "%s read" % counted(len(context.settings.files), "file"))
 
 
+EVENTS = Form("events", {"event": text, "what": text})
 _DAYS = 7
 _SHOWN = 5
 _MAX_EVENT = 300
@@ -212,7 +213,7 @@ def ledgers(context: WorkContext) -> Check:
 
 def events(context: WorkContext) -> Check:
     """Report the problems that hooks recorded in the last seven days."""
-    rows = list(Records(context.paths.state(), "events", days_ago(_DAYS)))
+    rows = list(Records(context.paths.state(), EVENTS, days_ago(_DAYS)))
     if not rows:
         return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     shown = ("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")) for row in rows[-_SHOWN:])

@@ -9,7 +9,7 @@ from typing import Any
 from ..evaluation.jury import judge_at
 from ..kernel.clock import days_ago
 from ..kernel.data import load_data
-from ..kernel.judge.asking import Judge
+from ..kernel.judge.asking import CALLS, Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import (
@@ -25,6 +25,7 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
+from ..recall.recall_rows import RECALLS
 from ..sessions import pipeline
 from .context import WorkContext
 
@@ -126,7 +127,7 @@ def calls(paths: Paths, days: int) -> dict[str, Any]:
     `outcomes` counts calls by outcome, without cached verdicts. `cost_usd` is the sum of the known costs, `cost_unknown` the number
     of calls whose cost is unknown. `median_ms` is None if no call was answered.
     """
-    rows = list(Records(paths.state(), "judge-calls", days_ago(days)))
+    rows = list(Records(paths.state(), CALLS, days_ago(days)))
     asked = [row for row in rows if row.get("cached") is not True]
     waits = [row.get("latency_ms") or 0.0 for row in asked if row.get("outcome") == "ok"]
     return {
@@ -148,7 +149,7 @@ def opinions(paths: Paths, days: int) -> dict[str, Any]:
     """
     by_path: Counter[str] = Counter()
     none_kept = agreed = total = 0
-    for row in Records(paths.state(), "recalls", days_ago(days)):
+    for row in Records(paths.state(), RECALLS, days_ago(days)):
         judged = row.get("judge") or {}
         by_path.update(filter(None, [judged.get("path")]))
         pairs = [pair for pair in judged.get("verdicts", {}).values() if None not in pair]

@@ -6,10 +6,13 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
+from ..kernel.judge.asking import CALLS
 from ..kernel.records import Records
 from ..kernel.text.clean import plain
-from ..replies.score_history import EffectMeter, ScoreJoin
-from ..sessions.score_rows import SCORE, scores_of
+from ..recall.recall_rows import FEEDBACK, RECALLS
+from ..replies.score_history import DRIFT, SCORES, EffectMeter, ScoreJoin
+from ..sessions.score_rows import SCORE, SESSIONS, scores_of
+from .installation import EVENTS
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 MISS_REASONS = ("no_match", "below_threshold", "declined")
@@ -116,16 +119,16 @@ class LedgerFigures:
         self.lines = self.skipped = 0
         join, meter = ScoreJoin(), EffectMeter()
         readers = {
-            "recalls": (self.recalls.add,),
-            "feedback": (self.recalls.add_feedback,),
-            "drift": (meter.add_drift,),
-            "scores": (join.add, meter.add_score),
-            "sessions": (self._add_grade,),
-            "judge-calls": (self._add_call,),
-            "events": (self._add_event,),
+            RECALLS: (self.recalls.add,),
+            FEEDBACK: (self.recalls.add_feedback,),
+            DRIFT: (meter.add_drift,),
+            SCORES: (join.add, meter.add_score),
+            SESSIONS: (self._add_grade,),
+            CALLS: (self._add_call,),
+            EVENTS: (self._add_event,),
         }
-        for name, adders in readers.items():
-            records = Records(folder, name, since, until, project)
+        for form, adders in readers.items():
+            records = Records(folder, form, since, until, project)
             for row in records:
                 for add in adders:
                     add(row)

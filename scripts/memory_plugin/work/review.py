@@ -1,29 +1,19 @@
-"""What awaits the user's decision: pending memories and candidates as entries of a review, in groups that can be decided together.
-
-The commit that added a memory's file, and its author, are shown and never used to decide: anyone can put any name into a commit. Git is
-run once, in a way that cannot start a program the repository chose: no hook, pager, filter, file system monitor, signature check, or
-download.
-"""
+"""What awaits the user's decision: pending memories and candidates as entries of a review, in groups that can be decided together."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from hashlib import sha1, sha256
-from itertools import chain
-from subprocess import DEVNULL, PIPE, Popen
-from threading import Timer
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
-from ..kernel.files import read_regular
 from ..memories import InvalidMemory
+from ..memories.claimed_commits import ClaimedCommit, claimed_commits
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
-from ..memories.memory_files import MAX_BYTES, PROJECT, Store, StoredMemory, all_memories, named_store, stores
+from ..memories.memory_files import PROJECT, StoredMemory, all_memories, named_store, stores
 from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
 from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
@@ -34,25 +24,7 @@ from .edit import edit_draft
 from .memory_facts import as_json, holds_guard, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
-_SECONDS = 5.0
-_MAX_COMMITS = "5000"
-_MAX_OUTPUT = 16 << 20
-_MAX_NAME = 80
-_SHORT_ID = 10
-_MARK = "\x01"
-_OFF = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": os.devnull,
-    "core.attributesFile": os.devnull,
-    "core.pager": "cat",
-    "core.quotePath": "true",
-    "log.showSignature": "false",
-    "protocol.allow": "never",
-}
-_LOG = (
-    "--no-pager", "--no-optional-locks", "log", "-n", _MAX_COMMITS, "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
-    "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
-)  # fmt: skip
+_FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _MAX_FIRST_LINE = 100
 _TITLES = {
     "repeated": "said in several sessions",
@@ -307,86 +279,30 @@ def find_group(context: WorkContext, identity: str) -> Group:
     )
 
 
-class ClaimedCommit(NamedTuple):
-    """A commit, as its own metadata describes it."""
-
-    commit: str
-    date: str
-    author: str
-
-
-def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
-    """Return the newest commit of each file that is unchanged since that commit; other files are left out, and all of them without git."""
-    if store.worktree is None:
-        return {}
-    newest: dict[str, tuple[ClaimedCommit, str]] = {}
-    for name, commit, blob in _logged(store):
-        newest.setdefault(name, (commit, blob))
-    commits = {}
-    for path in paths:
-        # A path relative to the store's folder, with slashes.
-        name = os.path.relpath(path, store.root).replace(os.sep, "/")
-        if name in newest and _blob_id(path, newest[name][1]) == newest[name][1]:
-            commits[path] = newest[name][0]
-    return commits
-
-
-def _logged(store: Store) -> list[tuple[str, ClaimedCommit, str]]:
-    """Return the files that each commit changed and their blobs as it left them, newest commit first."""
-    changes = []
-    commit = None
-    for line in _output(store).split("\n"):
-        if line.startswith(_MARK):
-            fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
-            commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
-        elif line.startswith(":") and commit is not None:
-            fields_of_file, _, name = line.partition("\t")
-            blob = fields_of_file.split(" ")[3:4]
-            path_in_store = name.rpartition(".claude/memory/")[2]
-            changes.append((path_in_store, commit, "".join(blob)))
-    return changes
-
-
-def _output(store: Store) -> str:
-    """Return git's log of a store; empty if git fails, takes too long, or is not installed."""
-    git = shutil.which("git")
-    # On Windows `which` looks into the current folder first, and a repository may hold a program of this name.
-    if git is None or not os.path.isabs(git) or not os.path.isdir(store.root):
-        return ""
-    settings = [word for name, value in _OFF.items() for word in ("-c", "%s=%s" % (name, value))]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment.update(GIT_NO_LAZY_FETCH="1", GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
-    command = [git, *settings, *_LOG, store.root]
-    try:
-        process = Popen(
-            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=store.worktree, env=environment
-        )
-    except OSError:
-        return ""
-    timer = Timer(_SECONDS, process.kill)
-    timer.start()
-    with process:
-        assert process.stdout is not None
-        output = process.stdout.read(_MAX_OUTPUT)  # a repository may have a log of any size
-        process.kill()
-        timer.cancel()
-    return output.decode("utf-8", "replace")
-
-
-def _blob_id(path: str, like: str) -> str:
-    """Return git's blob id for a file's content, using the same hash function as `like`."""
-    try:
-        data = read_regular(path, MAX_BYTES)[0]
-    except OSError:
-        return ""
-    hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
-    hashed.update(b"blob %d\0" % len(data) + data)
-    return hashed.hexdigest()
-
-
 def pending_memories(context: WorkContext, trust: Trust) -> Iterator[StoredMemory]:
     """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
     for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
         waits = trust.state_of(stored) == PENDING or bool(trust.new_phrases(stored))
         if waits and stored.memory.status == ACTIVE:
             yield stored
+
+
+def fits(stored: StoredMemory, *, guards: bool) -> bool:
+    """Return whether all pending memories include this one: one with a guard only if `guards` are wanted."""
+    return guards or not holds_guard(stored)
+
+
+def accept_batches(
+    context: WorkContext, *, guards: bool
+) -> Iterator[tuple[list[StoredMemory], list[StoredMemory]]]:
+    """Yield the memories of each batch that were accepted, and those left out.
+
+    A batch is recorded before the next is read: a store may be large, and the command may be killed.
+    """
+    trust = load_trust(context.paths, context.accept_from)
+    found, size = pending_memories(context, trust), _FIRST_BATCH
+    while batch := list(islice(found, size)):
+        size = _BATCH
+        chosen = [stored for stored in batch if fits(stored, guards=guards)]
+        trust.accept(chosen, "accept")
+        yield chosen, [stored for stored in batch if not fits(stored, guards=guards)]

@@ -135,6 +135,7 @@ def test_on_with_host_needs_no_key_and_says_what_it_counts_against(create_user: 
     user.bench.settings()
     result = user.run("on", "--host")
     assert (result.code, user.own_value("judge.backend")) == (0, "host")
+    assert os.path.isdir(user.bench.paths.state("judge", "host"))
     assert (
         "No key is needed; the calls count against your plan, at most 500 in a session and 2000 a day"
         in result.out
@@ -166,6 +167,7 @@ def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None
         ("scoring", "the tool calls of the turn", ""),
         ("sessions", "the beginning and end of outputs", "sessions.judge.when ended"),
         ("interview", "the last ten questions", ""),
+        ("capture", "the sentences that you typed", "memory review"),
         ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
 )

@@ -56,7 +56,7 @@ def test_keys_that_a_project_may_set_are_applied(
         pytest.param("retrieval.max_pointers", 5, id="more pointers"),
         pytest.param("retrieval.receipt", "off", id="receipts switched off"),
         pytest.param("retrieval.receipt", "all", id="more receipts"),
-        pytest.param("retrieval.catalog.max_tokens", 1000, id="a longer catalog"),
+        pytest.param("retrieval.catalog.max_tokens", 1600, id="a longer catalog"),
         pytest.param("retrieval.tool.max_per_session", 9, id="more at tool calls"),
         pytest.param("retrieval.judge.modes.auto.max_output", 4, id="more of what judges approve"),
         pytest.param("scoring.escalation.padding_range", [0, 1000], id="every reply in doubt"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from ...capture.candidate import is_candidate_id
 from ...kernel.text.clean import counted
@@ -16,7 +15,17 @@ from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, load_trust
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import holds_guard
-from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group, pending_memories
+from ...work.review import (
+    ACCEPT,
+    Action,
+    ReviewEntry,
+    accept_batches,
+    apply,
+    candidate_entries,
+    find_group,
+    fits,
+    pending_memories,
+)
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
 from ..memory_view import guard_lines
@@ -32,7 +41,6 @@ EXAMPLES = """\
   memory accept --all --guards            guards too
 """
 
-_FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
@@ -84,10 +92,6 @@ def _named(arguments: argparse.Namespace, context: CommandContext) -> list[Store
     """Return the memories with the given ids."""
     items = context.survey().items if arguments.ids else []
     return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
-
-
-def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
-    return arguments.guards or not holds_guard(stored)
 
 
 def chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
@@ -152,7 +156,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
             pending = Counter(
                 stored.memory.category
                 for stored in pending_memories(context, trust)
-                if _fits(arguments, stored)
+                if fits(stored, guards=arguments.guards)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing changed. To read them first: memory review")
@@ -161,7 +165,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     left_out: list[str] = []
     counts: Counter[str] = Counter()
     with context.console.working("accepting"):
-        for chosen, others in _accept_batches(arguments, context):
+        for chosen, others in accept_batches(context, guards=arguments.guards):
             accepted += [stored.memory.id for stored in chosen]
             left_out += [stored.key for stored in others]
             counts.update(stored.memory.category for stored in chosen)
@@ -178,22 +182,6 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         lines.append(text % ", ".join(left_out))
     context.console.result(arguments.json, {"accepted": accepted, "left_out": left_out}, *lines)
-
-
-def _accept_batches(
-    arguments: argparse.Namespace, context: CommandContext
-) -> Iterator[tuple[list[StoredMemory], list[StoredMemory]]]:
-    """Yield the memories of each batch that were accepted, and those left out.
-
-    A batch is recorded before the next is read: a store may be large, and the command may be killed.
-    """
-    trust = load_trust(context.paths, context.accept_from)
-    found, size = pending_memories(context, trust), _FIRST_BATCH
-    while batch := list(islice(found, size)):
-        size = _BATCH
-        chosen = [stored for stored in batch if _fits(arguments, stored)]
-        trust.accept(chosen, "accept")
-        yield chosen, [stored for stored in batch if not _fits(arguments, stored)]
 
 
 def _lines(stored: StoredMemory) -> list[str]:

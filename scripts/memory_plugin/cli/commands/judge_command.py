@@ -10,6 +10,7 @@ from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.clock import Deadline
+from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import (
@@ -139,6 +140,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
             return DONE
     if values:
         change_values(context.paths.config_dir, values)
+        make_folder(context.paths.state(FOLDER, HOST))  # the client listens only where it is
     key, allowed, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
     change = set_value(context.paths.config_dir, key, current if current in allowed else allowed[0])

@@ -16,6 +16,7 @@ from ...kernel.records import Records
 from ...kernel.text.clean import block
 from ...replies.grading import GradeMaterial, deep_question, read_turn
 from ...replies.pipeline import ReplyScore, ReplyScorer, read_last_reply
+from ...replies.score_history import SCORES
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
 
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
     """Return the project's last reply in a transcript that still exists, with its prompt and the tool calls of its turn."""
-    records = Records(context.paths.state(), "scores", project=context.paths.project_key)
+    records = Records(context.paths.state(), SCORES, project=context.paths.project_key)
     transcripts = [path_field(row.get("transcript")) for row in records if row.get("kind") == "score"]
     for path in dict.fromkeys(reversed(transcripts)):
         reply = read_last_reply(path)

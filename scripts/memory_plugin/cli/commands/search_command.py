@@ -38,7 +38,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        default=10,
         type=int,
         metavar="N",
         help="at most N results, 1 to 100 (default: 10)",
@@ -48,7 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
-    limit: int = arguments.limit
+    judged_limit = (
+        context.settings.integer("retrieval.judge.modes.search.max_output") if arguments.judge else 10
+    )
+    limit: int = judged_limit if arguments.limit is None else arguments.limit
     if not 1 <= limit <= 100:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     text = " ".join(arguments.query)

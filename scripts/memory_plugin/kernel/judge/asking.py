@@ -16,6 +16,7 @@ from typing import Any
 from ..clock import Deadline, iso, now
 from ..context import Context
 from ..ledger import Ledger
+from ..records import Form, count, number_or_null, text
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener
 from .credentials import AddressSource, ServerAccess, UserEnvironment, address_source, resolve_access
@@ -23,6 +24,14 @@ from .models import Billing, RequestOptions, family_of
 from .question import JudgeError, Question, Verdict, read_reply
 from .vendors import HOST, endpoint_of
 
+CALLS = Form(
+    "judge-calls",
+    {
+        **dict.fromkeys(("feature", "outcome"), text),
+        **dict.fromkeys(("tokens_in", "tokens_out"), count),
+        **dict.fromkeys(("cost_usd", "latency_ms"), number_or_null),
+    },
+)
 FOLDER = "judge"  # in the state folder
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
 
@@ -217,5 +226,5 @@ class Judge:
             "tokens_out": verdict.tokens_out,
             "cost_usd": None if verdict.cost is None else round(verdict.cost, 8),
         }
-        ledger = Ledger(self._paths.state(), "judge-calls")
+        ledger = Ledger(self._paths.state(), CALLS.name)
         ledger.append(self._session, self._paths.project_key, row)

@@ -45,6 +45,10 @@ from .turn import (
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
+_UNTYPED = (
+    "suggestion_accepted",
+    "system",
+)  # `promptSource` of rows in the user's place (measured with 2.1.332)
 _STRAY = b" \t\r\n\0"
 _TITLES = {
     "ai-title": "aiTitle",
@@ -278,8 +282,8 @@ class Reader:
         if time and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
-        suggested = str(record.get("promptSource")).startswith("suggest")
-        entry = UserText(kind, text, time, self._lines.offset, suggested=suggested)
+        untyped = record.get("promptSource") in _UNTYPED
+        entry = UserText(kind, text, time, self._lines.offset, untyped=untyped)
         self._user_texts.append(entry)
 
     def _result(self, block: dict[str, Any], details: object) -> None:

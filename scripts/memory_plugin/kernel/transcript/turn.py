@@ -43,20 +43,20 @@ class Call:
 class UserText:
     """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice.
 
-    `time` is the row's, and `offset` is where its line begins in what was read, in bytes. `suggested` says that Claude wrote a prompt and
-    the user accepted it.
+    `time` is the row's, and `offset` is where its line begins in what was read, in bytes. `untyped` says that the user
+    did not type a prompt: Claude suggested it, or the client wrote it.
     """
 
-    __slots__ = ("kind", "offset", "suggested", "text", "time")
+    __slots__ = ("kind", "offset", "text", "time", "untyped")
 
     def __init__(
-        self, kind: str, text: str, time: str = "", offset: int = 0, *, suggested: bool = False
+        self, kind: str, text: str, time: str = "", offset: int = 0, *, untyped: bool = False
     ) -> None:
         self.kind = kind
         self.text = text
         self.time = time
         self.offset = offset
-        self.suggested = suggested
+        self.untyped = untyped
 
 
 class Turn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_plugin.capture.statement_judge import statements_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answers import read_signals
@@ -34,6 +35,7 @@ QUESTIONS: dict[str, Question] = {
     "relevance": question(),
     "usefulness": question(rubric="usefulness"),
     "combined": question(rubric="combined"),
+    "capture/statements": statements_question(["We deploy on Mondays."]),
     "memories/phrases": phrases_question([{"id": "port", "title": "Port 80", "body": "Never."}]),
     "replies/grade": grade_question(_MATERIAL, ["SyA", "VDet", "EpAd", "EPad"]),
     "replies/deep": deep_question(_MATERIAL),
