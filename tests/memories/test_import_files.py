@@ -53,9 +53,14 @@ def test_notes_next_to_memories_are_read_but_not_our_index(project: Project) -> 
 
 
 def test_an_unknown_format_is_named_once(project: Project) -> None:
-    path = project.write("export.json", [{"a": at} for at in range(700)])
-    reading = read(path)
-    assert [(source, why[:14]) for source, why in reading.problems] == [(path, "unknown format")]
+    exports = (
+        [{"a": at} for at in range(700)],
+        {"observations": [{"id": 1}], "sessions": []},
+        {"version": 2},
+    )
+    for content in exports:
+        path = project.write("export.json", content)
+        assert [(source, why[:14]) for source, why in read(path).problems] == [(path, "unknown format")]
 
 
 def test_patterns_that_no_memory_can_hold_are_named(project: Project) -> None:

@@ -256,8 +256,11 @@ def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
         _read_items(
             path, [("%s item %d" % (path, at), item) for at, item in enumerate(items, 1)], category, reading
         )
-    elif reading.is_folder and not (isinstance(value, dict) and any(value.get(name) for name in _OWN_TEXT)):
-        reading.left_out.append((path, _UNKNOWN))
+    elif isinstance(value, dict) and not any(
+        isinstance(value.get(name), (str, dict)) or texts_in(value.get(name))
+        for name in (_OWN_TEXT if reading.is_folder else _ALIASES["body"])
+    ):
+        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
     else:
         stem = os.path.splitext(os.path.basename(path))[0]
         _collect(reading, path, path, partial(item_data, value, category, stem))
