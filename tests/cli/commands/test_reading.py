@@ -81,9 +81,7 @@ def test_an_empty_list_prints_a_sentence(project: Project, words: list[str]) -> 
         assert empty.startswith("No memories in this project yet. Save one: memory save ")
     put(project, "one", expires_at="2020-01-01", record_status="archived")
     (line,) = project.cli("list", *words).stdout.splitlines()
-    assert line.startswith(
-        "No standing rules" if "--rules" in words else "No memory is listed with these options; "
-    )
+    assert line.startswith("No standing rules" if "--rules" in words else "No memories match. To list all: ")
 
 
 def test_text_output_is_a_table_and_the_number_of_unreadable_files(project: Project) -> None:
