@@ -221,3 +221,9 @@ def test_a_prompt_without_an_answer_keeps_its_day(project: Project) -> None:
     project.cli("capture", write_transcript(os.path.join(project.root, "one.jsonl"), row))
     (candidate,) = project.candidates()
     assert candidate["origin"]["time"].startswith("2026-03-01")
+
+
+def test_a_personal_taste_is_named_before_it_is_stored_for_the_team(project: Project) -> None:
+    row = user_record("i like my commit messages in lowercase")
+    project.cli("capture", write_transcript(os.path.join(project.root, "one.jsonl"), row))
+    assert "memory edit ID --scope user" in project.cli("review", "--json").stdout

@@ -97,10 +97,19 @@ def test_a_file_in_place_of_the_store_causes_no_error(project: Project) -> None:
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
 )
-def test_a_store_owned_by_another_user_is_ignored(recalling: Project) -> None:
+def test_a_project_s_store_of_another_owner_is_read(recalling: Project) -> None:
+    """In a container the checkout often has another owner; what its memories say is trusted only if it was accepted."""
     os.chown(store(recalling), 12345, 12345)
     assert recalling.cli("refresh").returncode == 0
-    assert ask_in_new_session(recalling) == ""
+    assert TOLD in ask_in_new_session(recalling)
+
+
+def test_the_users_own_store_of_another_owner_is_ignored(project: Project) -> None:
+    project.save("Use Postgres for the billing database", "Never MySQL.", "--scope", "user")
+    assert "Postgres" in ask_in_new_session(project)
+    os.chown(os.path.join(project.config, "memory"), 12345, 12345)
+    assert project.cli("refresh").returncode == 0
+    assert ask_in_new_session(project) == ""
 
 
 @pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])

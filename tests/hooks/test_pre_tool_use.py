@@ -239,7 +239,7 @@ def test_a_changed_guard_applies_once_it_is_accepted(project: Project) -> None:
     [
         ["forget", "ID"],
         ["forget", "ID", "--now"],
-        ["archive", "ID"],
+        ["forget", "ID", "--keep"],
         ["edit", "ID", "--guard-command", "none", "--guard-file", "none"],
         ["save", "--category", "decision", "--title", "New", "--body", "b", "--supersedes", "ID"],
         ["edit", "ID", "--expires", "2099-01-01"],

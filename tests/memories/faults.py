@@ -21,7 +21,6 @@ from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.grants import grant
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.memory_text import text_digests
-from memory_plugin.memories.tickets import issue_ticket
 from memory_plugin.memories.trust import TRUSTED, load_trust
 from memory_plugin.recall import index_refresh
 from memory_plugin.recall.store_refresh import RefreshReport
@@ -30,6 +29,7 @@ WRITES = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
 SESSION = "faults"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SAVE = ["save", "--category", "decision", "--title"]
+ASKED = ("save", "supersede", "import", "interview")  # what a request to save may cover
 TAKEN_APART = {"interview": ["interview", "finish", "--confirm", "--json"]}
 COMMANDS: dict[str, list[str]] = {
     "save": [*SAVE, "New", "--body", "A text."],
@@ -156,22 +156,25 @@ def words_of(command: str, root: str) -> list[str]:
     return [*(word.replace("ROOT", root) for word in COMMANDS[command]), "--root", root]
 
 
-def act(command: str, root: str, ticket: str) -> int:
-    """Run the command under test, with the number of its ticket, if it has one."""
+def act(command: str, root: str, word: bool) -> int:
+    """Run the command under test. If it is asked for, those that a request to Claude does not cover are the user's own."""
+    if word and command not in ASKED:
+        os.environ.pop("CLAUDECODE", None)
+        os.environ.pop("CLAUDE_CODE_SESSION_ID", None)
     if command in TAKEN_APART:
         chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute"}]}
         return with_input(json.dumps(chosen), COMMANDS[command], root)
-    return main([*words_of(command, root), *(["--ticket", ticket] if ticket else [])])
+    return main(words_of(command, root))
 
 
-def in_child(command: str, root: str, ticket: str, wanted: int, fault: str) -> tuple[int, bool]:
+def in_child(command: str, root: str, word: bool, wanted: int, fault: str) -> tuple[int, bool]:
     """Return the exit code of one run, -9 if it was killed, and whether it reached the call that fails."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
             calls = install(wanted, fault, os.path.dirname(root))
-            code = act(command, root, ticket)
+            code = act(command, root, word)
             code += 100 * (calls[0] < wanted)
         finally:
             os._exit(code)
@@ -188,18 +191,19 @@ class Campaign:
         self.folder, self.start = folder, os.path.join(folder, "start")
         self.root = prepare(folder, command)
         self.paths = locate(self.root)
-        self.ticket = self.approve() if word else ""
+        if word:
+            self.ask()
         os.makedirs(self.start)
         for name in ("project", "home"):
             shutil.copytree(os.path.join(folder, name), os.path.join(self.start, name))
         self.before = trusted(self.paths)
         with open(self.paths.state("trust", "trusted.jsonl"), "rb") as file:
             self.record = file.read()
-        act(command, self.root, self.ticket)
+        act(command, self.root, word)
         self.after = trusted(self.paths)
 
-    def approve(self) -> str:
-        """Let the user ask for a save and allow the command; return the number of the ticket."""
+    def ask(self) -> None:
+        """Let the user ask Claude to save something."""
         path = os.path.join(self.folder, "home", "session.jsonl")
         row = {
             "type": "user",
@@ -211,9 +215,6 @@ class Campaign:
         with open(path, "w", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         grant(self.paths, SESSION, "p", path)
-        texts = [text_digests(stored.memory).full for stored in memories(self.paths).values()]
-        words = words_of(self.command, self.root)
-        return issue_ticket(self.paths, SESSION, words, self.paths.project_key, texts)
 
     def again(self) -> None:
         """Restore the state before the command."""
@@ -228,7 +229,7 @@ class Campaign:
         while reached and number < 500:
             number += 1
             self.again()
-            code, reached = in_child(self.command, self.root, self.ticket, number, self.fault)
+            code, reached = in_child(self.command, self.root, self.word, number, self.fault)
             wrong += ["call %d, exit %d: %s" % (number, code, why) for why in self.problems(code)]
         expected = "with" if self.after - self.before else "without"
         return {

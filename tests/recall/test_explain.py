@@ -132,18 +132,18 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
     ("row", "candidate", "outcome"),
     [
         ({"injected": ["a"]}, {"confidence": 0.968, "pointer_confidence": 0.99}, ("shown", "96% sure")),
-        ({"pointed": ["a"]}, {"confidence": 0.3}, ("title shown", "30% sure")),
+        ({"pointed": ["a"]}, {"confidence": 0.3}, ("title shown", "related")),
         (
             {"pointed": ["a"]},
             {"confidence": 0.3, "pointer_confidence": 0.8},
-            ("title shown", "80% sure"),
+            ("title shown", "related"),
         ),
         (
             {},
             {"confidence": 0.08, "pointer_confidence": 0.12},
-            ("not shown", "12% sure, 25% needed"),
+            ("not shown", "8% sure, 50% needed"),
         ),
-        ({}, {"confidence": 0.2499}, ("not shown", "24% sure, 25% needed")),
+        ({}, {"confidence": 0.2499}, ("not shown", "24% sure, 50% needed")),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
@@ -152,7 +152,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},
             {"confidence": 0.1},
-            ("title shown", "10% sure; the judges: relevant, not useful"),
+            ("title shown", "related; the judges: relevant, not useful"),
         ),
         (
             {"judge": {"verdicts": {"a": [False, None]}}},
@@ -178,12 +178,13 @@ def test_the_outcome_of_a_candidate_as_text(
     ("row", "helps"),
     [
         ({"injected": ["a"], "reason": ""}, False),
-        ({"pointed": ["a"], "reason": ""}, True),
-        ({"reason": "below_threshold"}, True),
+        ({"pointed": ["a"], "reason": ""}, False),
+        ({"reason": "below_threshold", "candidates": [{"pointer_confidence": 0.3}]}, True),
+        ({"reason": "below_threshold", "candidates": [{"pointer_confidence": 0.1}, {}]}, False),
         ({"reason": "already_injected"}, False),
         ({"reason": "declined"}, False),
     ],
-    ids=["told", "pointed to", "too weak", "told before", "the judges decided"],
+    ids=["told", "pointed to", "too weak", "unrelated", "told before", "the judges decided"],
 )
 def test_a_phrase_is_advised_only_if_words_were_missing(row: dict[str, object], helps: bool) -> None:
     assert would_phrases_help(row) == helps

@@ -268,3 +268,38 @@ def test_unrelated_memories_move_a_clear_match_little(places: set[int]) -> None:
     among = ranked(INVOICING + [CROWD[at] for at in sorted(places)], "which node version do we use?")[0]
     assert among.title == alone.title
     assert abs(among.confidence - alone.confidence) < 0.2
+
+
+FLAKY = [
+    memory("Fix CSS bug", "The stylesheet was cached; bust the cache.", "css", tags="css"),
+    memory(
+        "JWT authentication token refresh flow",
+        "Refresh tokens rotate on use.",
+        "jwt",
+        tags="auth jwt token",
+    ),
+    memory("The checkout test is flaky", "It depends on the clock.", "flaky"),
+    memory("Start the frontend locally with npm run dev", "It takes port 3000.", "frontend"),
+]
+
+
+@pytest.mark.parametrize("text", ["how to fix the auth bug", "how to fix the authentication bug"])
+def test_fix_css_bug_is_not_shown_for_how_to_fix_the_auth_bug(text: str) -> None:
+    """The example of the original design, of what must not be injected."""
+    hits = ranked(FLAKY, text)
+    assert injected(hits) == set()
+    assert [hit.id for hit in hits if hit.pointer_confidence >= POINT] == ["jwt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("why is the upload test flaky?", ""),
+        ("how do I start the worker locally?", ""),
+        ("why is the checkout test flaky?", "The checkout test is flaky"),
+        ("how do I start the frontend locally?", "Start the frontend locally with npm run dev"),
+        ("fix the css bug", "Fix CSS bug"),
+    ],
+)
+def test_a_title_is_shown_for_its_own_subject_only(text: str, title: str) -> None:
+    assert injected(ranked(FLAKY, text)) == ({title} if title else set())

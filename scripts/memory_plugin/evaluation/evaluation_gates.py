@@ -145,12 +145,7 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
         signs: dict[str, tuple[GateFinding, Quote]] = {}
         for _, finding, quote in _matches(pack, "crisis", turn):
             signs.setdefault(quote.text, (finding, quote))
-        if (
-            not signs
-            and turn.role == "user"
-            and pack.gates["crisis"].get("hints") is True
-            and is_hint(turn.content)
-        ):
+        if not signs and turn.role == "user" and _has_hint(pack, turn.content):
             hint = GateFinding("likely-hint", turn.number, turn.role, "", _HINT)
             signs[turn.content] = (hint, Quote(turn.content, 0, len(turn.content), turn.content))
         for finding, quote in signs.values():
@@ -163,6 +158,14 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
             reason = "the reply lacks: " + ", ".join(missing) if reply else "no reply"
             whole = Quote(reply, 0, len(reply), reply) if reply else None
             yield GateFinding("crisis-unanswered", turn.number, turn.role, "", reason), whole
+
+
+def _has_hint(pack: RulePack, text: str) -> bool:
+    """Return whether words hint at a crisis where no rule matches; a match that an exception excuses is no hint."""
+    if pack.gates["crisis"].get("hints") is not True or not is_hint(text):
+        return False
+    strict = [rule._replace(unless=()) for rule in pack.rules_for("crisis", "user")]
+    return not find_matches(pack, strict, text)
 
 
 def _reply_to(conversation: Conversation, place: int) -> str:

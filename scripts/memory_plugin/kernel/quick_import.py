@@ -122,11 +122,13 @@ def _fast_import(finder: _Finder, python_import: Callable[..., ModuleType]) -> C
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        if level and name and globals is not None and get_ident() == thread:
+        if level and name and fromlist and globals is not None:
             package: str = globals["__package__"]
             full = (package if level == 1 else package.rsplit(".", level - 1)[0]) + "." + name
-            module = modules.get(full) or (finder.load(full) if full.startswith(_PACKAGE) else None)
-            if module is not None and fromlist and all(map(vars(module).__contains__, fromlist)):
+            module = modules.get(full)
+            if module is None and get_ident() == thread and full.startswith(_PACKAGE):
+                module = finder.load(full)
+            if module is not None and "__path__" not in vars(module):  # a name in a package may be a module
                 return module
         return python_import(name, globals, locals, fromlist, level)
 

@@ -346,7 +346,8 @@ def render(full: list[Hit], lines: Iterable[str], *, with_header: bool) -> str:
 def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_receipt: str) -> None:
     """Render a choice that is not empty into an answer and its record, and add it to the session's history."""
     with_header = bool(choice.full) and not history.has_header  # a list of titles explains itself
-    answer.block = render(choice.full, choice.lines.values(), with_header=with_header)
+    lines = [choice.lines[hit.key] for hit in choice.pointers]
+    answer.block = render(choice.full, lines, with_header=with_header)
     answer.receipt = receipt(choice.full, choice.pointers, which_receipt)
     history.has_header = history.has_header or with_header
     for hit in choice.full:

@@ -93,6 +93,7 @@ _INJECTED, _POINTED = "injected", "pointed"
 _TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("shown", "title shown", "not shown")
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
 _MAX_SESSIONS = 60
+_RELATED = 0.2  # the pointer confidence from which a memory has to do with a prompt
 _MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
@@ -191,8 +192,10 @@ def remedy(row: dict[str, Any]) -> str:
 
 
 def would_phrases_help(row: dict[str, Any]) -> bool:
-    """Return whether no memory was told because none matched well enough, so that another phrase would change that."""
-    return not row.get(_INJECTED) and row.get("reason", "") in ("", "below_threshold")
+    """Return whether nothing was shown because a memory that has to do with the prompt did not match well enough."""
+    if row.get(_INJECTED) or row.get(_POINTED) or row.get("reason", "") != "below_threshold":
+        return False
+    return any((one.get("pointer_confidence") or 0.0) >= _RELATED for one in row.get("candidates", ()))
 
 
 def _memories(number: int) -> str:
@@ -206,16 +209,13 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
-    """Return the outcome with one percentage: that for a full text if the memory was told, else that for the pointer, which needs less."""
+    """Return the outcome with one percentage, how sure recall is that the text is worth showing; a title is only "related"."""
     key, opinion = candidate["key"], _opinion(candidate["key"], row)
-    result = _POINTED_TO if key in row.get(_POINTED, ()) else NOT_TOLD
-    sure, needed = (
-        candidate.get("pointer_confidence", candidate.get("confidence")),
-        row.get("pointer_threshold"),
-    )
-    if key in row.get(_INJECTED, ()):
-        result, sure = _TOLD, candidate.get("confidence")
+    sure, needed = candidate.get("confidence"), row.get("inject_threshold")
+    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
     text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"
+    if result == NOT_TOLD and key in row.get(_POINTED, ()):
+        return Outcome(key, _POINTED_TO, _WAYS.get(candidate.get("way", ""), "related") + opinion)
     withheld = candidate.get("withheld", "")
     if result == NOT_TOLD and withheld in _HAD_BEFORE:
         text = reason_text(withheld)

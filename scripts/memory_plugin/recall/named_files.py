@@ -172,14 +172,18 @@ def write_named_files(paths: Paths, connection: Connection) -> bool:
     return replace_if_changed(named_files_path(paths), content, _MAX_BYTES)
 
 
-def mark_gone_files(hits: Iterable[Hit], root: str) -> None:
-    """Say in the texts of a project's memories which of the files they name are gone; patterns are not looked at."""
+def with_gone_files(block: str, hits: Iterable[Hit], root: str) -> str:
+    """Return what Claude is shown with a mark behind those files of a project's memories that are gone; patterns are not looked at.
+
+    The memories' own texts stay as they are: their digest says what Claude has seen.
+    """
     for hit in hits:
         head, mark, rest = hit.injection_text.rpartition("\nFiles: ")
         if mark and hit.scope == "project":
             files, end, tail = rest.partition("\n")
             names = [name + " (gone)" if _is_gone(name, root) else name for name in files.split(", ")]
-            hit.injection_text = "".join((head, mark, ", ".join(names), end, tail))
+            block = block.replace(hit.injection_text, "".join((head, mark, ", ".join(names), end, tail)))
+    return block
 
 
 def _is_gone(name: str, root: str) -> bool:

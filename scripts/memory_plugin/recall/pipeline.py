@@ -76,10 +76,8 @@ def _fill_in(
     answer.needs_refresh = lookup.needs_refresh
     if hits:
         from .decision import apply_feedback
-        from .named_files import mark_gone_files
 
         apply_feedback(hits, context)
-        mark_gone_files(hits, context.paths.project_root)
     judged = None
     if hits and is_on and lookup.answered_by == "fts5":
         new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
@@ -98,6 +96,10 @@ def _fill_in(
     if judged is None or not judged.verdicts:
         hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
     choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
+    if choice is not None and choice.full:
+        from .named_files import with_gone_files
+
+        answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
     _describe(answer, lookup, hits, choice, settings)
 
 

@@ -82,9 +82,12 @@ def current_index(context: Context) -> Connection | None:
         return None
 
 
-def session_catalog(connection: Connection, source: str, context: Context) -> Answer | None:
+def session_catalog(
+    connection: Connection, source: str, context: Context, trial: RecallHistory | None = None
+) -> Answer | None:
     """Return the catalog for a session that starts or resumes; None without memories. Raises SqliteError.
 
+    With `trial`, what it contains is added to that history instead of the session's.
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
     rules, more = standing_rules(connection, context)
@@ -92,7 +95,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
     if not rules and not titles:
         return None
     answer = Answer(CATALOG, answered_by="index", source=source).withhold("unchanged")
-    history = RecallHistory(context.paths, context.session, CATALOG)
+    history = trial or RecallHistory(context.paths, context.session, CATALOG)
     content = "\n".join([entry.digest for entry in rules] + sorted(entry.title for entry in titles))
     known: set[str] = set()
     if source == _RESUME:

@@ -89,7 +89,7 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     scored: dict[str, Any] = {}
     entries = {name: value[name] for name in dimensions() if isinstance(value.get(name), dict)}
-    given = {name: _number(entry.get("score"), dimensions()[name]) for name, entry in entries.items()}
+    given = {name: read_score(entry.get("score"), dimensions()[name]) for name, entry in entries.items()}
     has_other_scale = any((number or 0) >= dimensions()[name].highest + 1 for name, number in given.items())
     for name, entry in entries.items():
         score, dimension = given[name], dimensions()[name]
@@ -114,7 +114,7 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _number(value: object, dimension: ScoreDimension) -> float | None:
+def read_score(value: object, dimension: ScoreDimension) -> float | None:
     """Return a score, which may be outside its scale; None for anything but a number, or a level's whole number or label."""
     if isinstance(value, str) and value.strip().lower() in dimension.labels:
         return dimension.labels.index(value.strip().lower())

@@ -21,7 +21,7 @@ from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
-from .dimensions import OVERALL, dimensions, overall_score
+from .dimensions import OVERALL, dimensions, overall_score, read_score
 from .scoring_request import PreparedSession, rubric_digest
 
 SCORE, LABEL = "score", "label"
@@ -145,15 +145,11 @@ class UnreadableLabels(RuntimeError):
 def parse_score(name: str, text: str) -> float | None:
     """Return the score that a person typed, a number or a level's label; None if it is neither or off the scale."""
     dimension = dimensions()[name]
-    word = text.strip().lower()
-    if word in dimension.labels:
-        return dimension.labels.index(word)
     try:
-        value = float(word)
+        score = read_score(float(text), dimension)
     except ValueError:
-        return None
-    is_level = not dimension.labels or value.is_integer()
-    return value if 0 <= value <= dimension.highest and is_level else None
+        score = read_score(text, dimension)
+    return score if score is not None and 0 <= score <= dimension.highest else None
 
 
 def label_row(session: str, project: str, scores: Mapping[str, float]) -> dict[str, Any]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from ..memories.claude_notes import NativeNote, native_folders, notes
 from ..memories.guard import guard_json
-from ..memories.guard_file import GuardFile
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state
 from ..memories.trust import TRUSTED, Trust, load_trust
 from ..memories.writing import Written
-from ..recall.guarding import GuardedCall
 from ..recall.in_force import guarded_version
 from .context import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
 _MAX_NAME = 200
+_PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
+
+
+def is_personal(category: str, title: str) -> bool:
+    """Return whether a memory seems to be a taste of one person, which does not belong into the team's store."""
+    return category == "preference" and _PERSONAL.match(title) is not None
 
 
 def as_json(item: Item) -> dict[str, object]:
@@ -159,6 +164,9 @@ def _row(item: Item, trust: Trust, *, enabled: bool) -> _GuardRow | None:
 
 def match_rows(command: str | None, file: str | None, context: WorkContext) -> list[dict[str, str]]:
     """Return the guards in force that cover a command or a file, from the same file that the hook reads."""
+    from ..memories.guard_file import GuardFile  # a save needs neither
+    from ..recall.guarding import GuardedCall
+
     root, guards = context.paths.project_root, GuardFile(context.paths)
     if file is None:
         tool, tool_input = "Bash", {"command": command}

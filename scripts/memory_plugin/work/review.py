@@ -21,7 +21,7 @@ from ..memories.trust import PENDING, Trust, load_trust
 from .candidate_check import check_for
 from .context import WorkContext, WorkError
 from .edit import edit_draft
-from .memory_facts import as_json, holds_guard, redaction_lines
+from .memory_facts import as_json, holds_guard, is_personal, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
 _FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
@@ -178,14 +178,22 @@ def _candidate_entry(candidate: Candidate) -> ReviewEntry:
         version=digest(dumps(shown).encode("ascii"), 16),
         title=shown_line(candidate.title),
         first_line=shown_line(candidate.body, _MAX_FIRST_LINE),
-        note="contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else "",
+        note=_note(candidate),
         origin="%s of your sessions" % _TITLES[candidate.kind],
         actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
         alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         lines=[shown_line(line) for line in lines],
-        facts={"candidate": candidate.to_json(), "source": candidate.source},
+        facts={"candidate": candidate.to_json(), "source": candidate.source, "note": _note(candidate)},
         subject=candidate,
     )
+
+
+def _note(candidate: Candidate) -> str:
+    """Return what to know before a candidate is accepted; usually empty."""
+    if candidate.contradicts:
+        return "contradicts %s" % shown_line(candidate.contradicts)
+    is_taste = is_personal(candidate.category, candidate.title)
+    return "personal, not the team's? once accepted: memory edit ID --scope user" if is_taste else ""
 
 
 def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> ReviewOutcome:

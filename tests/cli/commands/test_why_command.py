@@ -16,7 +16,7 @@ from memory_plugin.cli.console import Console
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
 from tests.project import SESSION, Project
-from tests.recall.store_files import ASK, BODY, TITLE, at_home
+from tests.recall.store_files import ASK, BODY, TITLE, at_home, memory, put
 
 
 @pytest.fixture
@@ -178,3 +178,17 @@ def test_place_selects_the_decision(prompted: Project) -> None:
         "memory: nothing is recorded after a failed command in this project\n",
     )
     assert prompted.cli("why", "--place", "nowhere").returncode == 2
+
+
+def test_a_pending_memory_that_would_have_answered_is_named_first(prompted: Project) -> None:
+    put(prompted, "frozen", memory("Deploys are frozen on Fridays", "From noon to Monday morning."))
+    text = prompted.cli("why", "may I deploy on a friday").stdout
+    named = 'Awaits approval, and would have answered: "Deploys are frozen on Fridays". To approve it: memory accept frozen'
+    assert " ".join(text.split()).index(named) < " ".join(text.split()).index("Showed")
+    assert "Awaits" not in prompted.cli("why", "a haiku about the sea please").stdout
+
+
+def test_a_trial_begins_with_the_start_of_a_session(prompted: Project) -> None:
+    prompted.save("Name each branch after its ticket", "Such as AB-12.", category="preference")
+    text = prompted.cli("why", "how do I name each branch").stdout
+    assert "Claude already has it from this session" in " ".join(text.split())

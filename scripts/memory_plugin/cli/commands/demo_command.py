@@ -31,7 +31,7 @@ EXAMPLES = """\
   memory demo --json          includes each text exactly as Claude receives it
 """
 _SECONDS = 5.0
-_MARK = re.compile(r"</?memory(?:-context)?(?: [^>]*)?>")
+_MARK = re.compile(r"</?memory(?:-context|-titles)?(?: [^>]*)?>")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

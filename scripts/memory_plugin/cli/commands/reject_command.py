@@ -11,7 +11,8 @@ from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...work.review import REJECT
 from ..after_change import refresh_index
 from ..command_context import CommandContext
-from .accept_command import approval, chosen_entries, configure_ids, decide, require_one_way
+from .accept_command import approval as decided_texts
+from .accept_command import chosen_entries, configure_ids, decide, require_one_way
 
 HELP = "reject pending memories, so that these texts are never recalled or offered again"
 EXAMPLES = """\
@@ -24,9 +25,7 @@ EXAMPLES = """\
 
 _UNDO = "  Rejected texts stay in the repository. undo: memory accept ID"
 
-
-configure = configure_ids
-__all__ = ["approval"]
+configure, approval = configure_ids, decided_texts
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

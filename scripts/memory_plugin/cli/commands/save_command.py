@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any
 
 from ...memories.hygiene import shown_line
@@ -12,7 +11,7 @@ from ...memories.markdown import title_for
 from ...memories.memory_files import PROJECT
 from ...memories.record import MAX_TITLE, categories
 from ...memories.trust import TRUSTED
-from ...work.memory_facts import as_json, guard_as_json, redaction_lines
+from ...work.memory_facts import as_json, guard_as_json, is_personal, redaction_lines
 from ...work.save import NewMemory, Saved, save
 from ..after_change import print_notice, similar_lines
 from ..command_context import CommandContext, UsageError
@@ -47,7 +46,6 @@ _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
 _SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
 _CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
 _PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
-_PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +130,7 @@ def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandCon
     lines += ["  %s is no longer recalled" % saved.replaced] if saved.replaced else []
     lines += similar_lines(saved.similar)
     lines += [] if saved.item.trust == TRUSTED else [_PENDING, "next: memory accept " + saved.name]
-    if arguments.scope == PROJECT and memory.category == "preference" and _PERSONAL.match(memory.title):
+    if arguments.scope == PROJECT and is_personal(memory.category, memory.title):
         lines.append("personal, not the team's? memory edit %s --scope user" % saved.name)
     context.console.result(arguments.json, record, *lines)
     if saved.is_approved:

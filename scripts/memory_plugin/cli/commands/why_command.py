@@ -9,8 +9,9 @@ from ...host.events import MAX_CHARACTERS
 from ...kernel.text.clean import plain
 from ...recall import explain
 from ...recall.gate import Prompt
-from ...recall.history import Answer, RecallHistory
+from ...recall.history import Answer
 from ...recall.pipeline import recall
+from ...work.prompt_trial import pending_answers, started_history
 from ...work.state import titles_and_names
 from ..command_context import CommandContext, CommandError
 from ..options import add_flag
@@ -26,7 +27,7 @@ EXAMPLES = """\
 """
 
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
-_TRIED = "Tried now, as the first prompt of a session."
+_TRIED = "Tried now, as the first prompt of a session, which began with the standing rules and the titles of the others."
 _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Explain one decision, or try a prompt."""
     row, tried = explain.find_decision(context.paths, arguments.prompt, place=arguments.place), False
     if row is None and not arguments.place and not _may_be_id(arguments.prompt):
-        prompt, history = Prompt(arguments.prompt, "", ""), RecallHistory(context.paths, "")
+        prompt, history = Prompt(arguments.prompt, "", ""), started_history(context)
         row, tried = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record, True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
@@ -68,6 +69,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
+    if tried:
+        _name_pending(arguments.prompt, row, context)
     _explain(row, context)
     for other in also:
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), MAX_LINE))
@@ -88,6 +91,13 @@ def _nothing_found(prompt: str, place: str) -> str:
         return "no decision is recorded in this project; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
     return text % (prompt, "memory status --last 20 --json")
+
+
+def _name_pending(prompt: str, row: dict[str, Any], context: CommandContext) -> None:
+    """Say first which memory would have answered if it were approved."""
+    for hit in pending_answers(prompt, row, context):
+        text = 'Awaits approval, and would have answered: "%s". To approve it: memory accept %s'
+        context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
 
 
 def _explain(row: dict[str, Any], context: CommandContext) -> None:
