@@ -163,11 +163,11 @@ def test_a_session_start_shows_at_most_two_lines(project: Project) -> None:
 
 def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project) -> None:
     project.write_settings(capture={"mode": "ask"})
-    assert "Nothing was stored" in project.prompt("no, use pnpm, not npm").context
+    assert "save it only if they say yes" in project.prompt("no, use pnpm, not npm").context
     assert project.prompt("no, use tabs, not spaces").context == ""
     other = project.prompt("no, use tabs, not spaces", session_id="other")
     assert "tabs" not in other.context
-    assert "Nothing was stored" in other.context
+    assert "save it only if they say yes" in other.context
     assert stored(project) == []
 
 

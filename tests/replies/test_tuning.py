@@ -72,10 +72,10 @@ def test_a_rule_that_is_always_cleared_is_proposed_for_exemption(paths: Paths) -
     ("agreeing", "of", "word"),
     [
         (19, 19, "needs 20"),
-        (19, 20, "narrow"),
-        (18, 20, "about right"),
-        (10, 20, "about right"),
-        (9, 20, "widen"),
+        (19, 20, "less often"),
+        (18, 20, "as often as it should be"),
+        (10, 20, "as often as it should be"),
+        (9, 20, "more often"),
     ],
 )
 def test_advice(paths: Paths, agreeing: int, of: int, word: str) -> None:

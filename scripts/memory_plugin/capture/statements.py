@@ -53,9 +53,8 @@ _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
 _MIN_ASKED = 0.8
 _KINDS = ("correction", "rule")
 _NOTE = (
-    "<memory-capture>The user's message seems to contain a lasting rule. Nothing was stored."
-    " The user wants to be asked, at most once per session, whether to keep such a rule as a memory."
-    " Store it only if they agree.</memory-capture>"
+    "<memory-capture>The user's message may contain a lasting rule. Ask whether to save it as a memory;"
+    " save it only if they say yes.</memory-capture>"
 )
 
 

@@ -183,7 +183,7 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
             fields[name] = [item for item in items if item != NONE]
     if not fields.get("commands") and not fields.get("files"):
         if arguments.guard_action and not any(options.values()):
-            text = "--guard-action: expected --guard-command or --guard-file with it, got neither"
+            text = "--guard-action needs --guard-command or --guard-file"
             raise InvalidMemory(text)
         return None
     if arguments.guard_action:

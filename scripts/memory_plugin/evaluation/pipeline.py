@@ -243,7 +243,7 @@ def text_lines(entry: Mapping[str, Any]) -> list[str]:
     if any(gate["gate"] == "crisis" for gate in entry["gates"]):
         lines.append("  " + _CRISIS_LIMIT)
     if not entry["jury"]["asked"]:
-        lines.append("  judges were not asked: %s" % entry["jury"]["why"])
+        lines.append("  jury: not asked (%s)" % entry["jury"]["why"])
     return lines
 
 

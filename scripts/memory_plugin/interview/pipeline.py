@@ -33,9 +33,9 @@ STOP_REASONS = {
     "nothing_said": "the last answers brought nothing",
     "closed": "the last question was answered",
     "budget": "the agreed number of questions is asked",
-    "covered": "all that matters was covered, and little new comes",
+    "covered": "everything important is covered, and little new comes up",
     "saturated": "the same things come up again",
-    "mood": "the mood has fallen with each of the last answers",
+    "mood": "your answers have grown shorter and more negative",
 }
 
 

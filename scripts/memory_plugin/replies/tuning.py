@@ -154,11 +154,13 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Es
     """
     agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
-        return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _MIN_JUDGED)
-    agree, change = "", "the gate is about right"
+        return "needs %d judged replies, has %d" % (_MIN_JUDGED, agreement.n)
+    agree, change = "", "the judge is asked about as often as it should be"
     if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
         is_narrower = agreement.value > _MAX_AGREEMENT
-        agree, change = ("", "narrow the gate") if is_narrower else ("only ", "widen the gate")
+        agree, change = (
+            ("", "ask the judge less often") if is_narrower else ("only ", "ask the judge more often")
+        )
         setting = next(_effective_settings(study, replies, bounds, is_narrower), "")
         change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
     return "judge and rules agree on %s%s of the escalated replies: %s" % (agree, agreement, change)

@@ -139,4 +139,4 @@ def _accept_from(context: WorkContext) -> Check:
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
-    return Check(name, OK, "this project's memories are accepted only by you")
+    return Check(name, OK, "auto-accept is off; you review every memory of this project")

@@ -124,7 +124,7 @@ def switch(_context: WorkContext) -> Check:
     """Check whether the plugin is switched off."""
     if switched_off():
         return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
-    return Check("switch", OK, "on; %s=1 switches every hook off" % OFF)
+    return Check("switch", OK, "on (%s=1 turns it off)" % OFF)
 
 
 def recall(context: WorkContext) -> Check:
@@ -256,7 +256,7 @@ def judge(context: WorkContext) -> Check:
     """Check that the enabled judges can be asked; without a key, say what works anyway."""
     features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
     if not features:
-        return Check(_JUDGE, NOTE, "off; rules alone decide, without any model", "memory judge on")
+        return Check(_JUDGE, OK, "off (optional; to turn it on: memory judge on)")
     addresses: list[str] = []
     for feature in features:
         try:

@@ -82,7 +82,7 @@ def advice(failure: str, feature: str) -> list[str]:
     if failure != "no_key":
         return list(explain_failure(failure, feature))
     ways = ["- " + way for way in setup_options(feature)]
-    return [judged_feature(feature)["without"], "The ways to set up a judge:", *ways]
+    return [judged_feature(feature)["without"], "To set one up, choose one:", *ways]
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:

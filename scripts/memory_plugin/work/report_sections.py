@@ -202,9 +202,9 @@ def _memories(report: Report) -> Section:
                 [row.title, row.name, row.updated, row.use.near, "memory edit %s --asked-as '...'" % row.name if row.use.near else ""]
                 for row in unused
             ],
-            "Close calls are prompts on which a memory was the best match but not a good enough one. To have it recalled on such"
+            "Close call: a prompt that a memory nearly matched. To have it recalled on such"
             " prompts, add a phrase in your own words.",
-            "None: every active memory was recalled." if numbers[0] else "No memory is stored here yet.",
+            "None." if numbers[0] else "No memory is stored here yet.",
         ),
         Table(
             "stale",
@@ -353,7 +353,7 @@ def _spend(report: Report) -> Section:
     total, average = sum(ledgers.usd.values()), round(recalls.tokens / max(1, recalls.prompts))
     text = "$%.4f in total." % total
     days = {date: (usd,) for date, usd in ledgers.usd_by_day.items()}
-    nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
+    nothing = "No judge calls, no cost. To turn one on:"
     parts: list[Part] = [
         Figures(
             ("usd", "spent on judges", "money", total),
@@ -380,7 +380,7 @@ def _health(report: Report) -> Section:
         Figures(
             ("passed", "checks passed", "count", len(report.checks) - len(found)),
             ("remarks", "checks with a remark", "count", len(found)),
-            ("ms_p95", "slowest 5% of prompts, from", "ms", quantile(ledgers.recalls.waits, 0.95)),
+            ("ms_p95", "95th percentile", "ms", quantile(ledgers.recalls.waits, 0.95)),
             ("lines", "ledger lines read", "count", ledgers.lines),
             ("lines_skipped", "unreadable lines", "count", ledgers.skipped),
         ),

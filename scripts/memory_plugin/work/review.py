@@ -33,7 +33,7 @@ _TITLES = {
     "decision": "decisions",
     "fact": "facts",
     "solved_error": "errors that were solved",
-    "guard": "guards that keep answering",
+    "guard": "guards that fire often",
     "mistake": "memories you had to repeat",
     "note": "notes of Claude Code",
     "section": "sections of CLAUDE.md",

@@ -42,7 +42,7 @@ def notes(key: Key, value: object, context: WorkContext) -> list[str]:
         notes.append("In this project, %s overrides it: %s" % (decider, written(now.get(key.name))))
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.is_judge_enabled(feature):
-        notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
+        notes.append("its judge is off. Turn it on: memory judge on %s" % feature)
     return notes
 
 

@@ -85,4 +85,4 @@ def test_claude_stores_no_candidate_unasked(session: Project) -> None:
 def test_a_project_without_sessions_is_told_so(project: Project) -> None:
     run = project.cli("capture", "--project")
     assert run.returncode == 0
-    assert "No transcripts of such sessions were found" in run.stdout
+    assert "No past sessions of this project found" in run.stdout

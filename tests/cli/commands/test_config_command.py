@@ -198,7 +198,7 @@ def test_inside_the_client_a_change_needs_approval(project: Project, words: list
 
 def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
     quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
-    assert quiet[1] == "its judge is off; to switch it on: memory judge on retrieval"
+    assert quiet[1] == "its judge is off. Turn it on: memory judge on retrieval"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
     assert loud[1].startswith(
         "the judge for retrieval is on: Ask the judge. Sends the prompt's beginning and end"

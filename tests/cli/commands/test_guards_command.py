@@ -75,7 +75,7 @@ def test_a_path_in_the_project_becomes_a_pattern_from_its_root(project: Project)
         (["--guard-command", " "], "guard.commands[0]: expected one line"),
         (["--guard-file", "!a"], "there are no exceptions"),
         (["--guard-file", "../a"], "leave out . and .."),
-        (["--guard-action", "ask"], "--guard-action: expected --guard-command or --guard-file with it"),
+        (["--guard-action", "ask"], "--guard-action needs --guard-command or --guard-file"),
         (["--guard-command", "x" * 201], "expected one line of 1 to 200 visible characters"),
     ],
 )

@@ -177,7 +177,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         left_out = [names.get(key, key) for key in left_out]
     lines = ["accepted %s" % _count_by_category(counts)] if counts else []
     if not counts:
-        lines.append("nothing was accepted" if left_out else "no memory was pending")
+        lines.append("nothing was accepted" if left_out else "nothing was pending")
     if left_out:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         lines.append(text % ", ".join(left_out))

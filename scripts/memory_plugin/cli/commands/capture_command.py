@@ -21,7 +21,7 @@ EXAMPLES = """\
 """
 DONE, FAILED = 0, 1
 _NOTE_DAYS = 30.0
-_NO_SESSIONS = "No transcripts of such sessions were found (Claude Code deletes old ones). To read other files: memory capture FILE"
+_NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
 _NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"
 _OFF = "capture.mode is off; to switch capture on: memory config set capture.mode review"
 _CLEAR = "clear"

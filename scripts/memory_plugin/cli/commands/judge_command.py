@@ -274,7 +274,7 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     context.console.result(
         arguments.json,
         {"forgotten_verdicts": forgotten, "day_usd": day},
-        "All paused servers and sessions are active again; %s deleted."
+        "Done: the judge is asked again from the next prompt on; %s deleted."
         % counted(forgotten, "cached verdict"),
         "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd." % dollars(day),
     )

@@ -113,10 +113,10 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
     if not result.items and not arguments.scope:
-        return "Nothing is stored for this project yet. To begin: memory save --help"
+        return 'No memories in this project yet. Save one: memory save "..."  Import notes: memory import CLAUDE.md docs --dry-run'
     if arguments.rules:
         return 'No standing rules yet. To add one: memory save --category constraint "..."'
-    return "No memory is listed with these options; to list all: memory list --status all"
+    return "No memories match. To list all: memory list --status all"
 
 
 def _print_items(items: list[Item], context: CommandContext) -> None:

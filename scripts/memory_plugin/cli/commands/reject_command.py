@@ -23,7 +23,7 @@ EXAMPLES = """\
   memory accept use-mysql                 undoes a rejection
 """
 
-_UNDO = "  To undo this: memory accept ID. The files stay where they are."
+_UNDO = "  Rejected texts stay in the repository. undo: memory accept ID"
 
 configure, approval = configure_ids, decided_texts
 

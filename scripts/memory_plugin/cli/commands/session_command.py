@@ -320,5 +320,5 @@ def _overall(row: dict[str, Any]) -> str:
     if row["confidence"] is not None:
         details.append("confidence %.2f" % row["confidence"])
     if row["struck"]:
-        details.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
+        details.append("%s removed: they cite turns that do not exist" % counted(row["struck"], "reference"))
     return "%.2f  (%s)" % (row[OVERALL], "; ".join(details))
