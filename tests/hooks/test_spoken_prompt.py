@@ -50,7 +50,7 @@ def test_a_broad_question_injects_the_best_matches_and_pointers_to_the_rest(stag
     assert context.count("<memory id=") == 3
     assert context.index("<memory-titles>") > context.rindex("</memory>")
     assert context.endswith("\n</memory-titles>\n</memory-context>")
-    assert "\n<memory-titles>\nPossibly related; in full: memory show ID, or the first words\n" in context
+    assert "\n<memory-titles>\nPossibly related: memory show ID or TITLE\n" in context
     lines = pointers(context)
     assert len(lines) == 2
     for line in lines:

@@ -37,7 +37,7 @@ def test_a_block_has_the_header_once() -> None:
 def test_pointers_come_after_the_full_texts() -> None:
     pointers = ["staging-reset: Staging is reset every night at 03:00", "Other"]
     assert render([hit("<memory>one</memory>")], pointers, with_header=False) == (
-        "<memory-context>\n<memory>one</memory>\n<memory-titles>\nPossibly related; in full: memory show ID, or the first words\n"
+        "<memory-context>\n<memory>one</memory>\n<memory-titles>\nPossibly related: memory show ID or TITLE\n"
         "staging-reset: Staging is reset every night at 03:00\nOther\n</memory-titles>\n</memory-context>"
     )
 

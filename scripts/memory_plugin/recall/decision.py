@@ -25,7 +25,7 @@ _MIN_THRESHOLD, _MAX_THRESHOLD = 0.2, 0.98  # of a memory with feedback
 _MIN_SHARE = 0.4  # of the best hit's score, for a pointer: a prompt that wants one memory lifts the pointer confidence of all its matches
 _OPEN, _CLOSE = "<memory-context>\n", "</memory-context>"
 _HEADER = "Saved by the user. Follow a constraint or preference; check anything else against the code.\n"
-_TITLES_OPEN = "<memory-titles>\nPossibly related; in full: memory show ID, or the first words\n"
+_TITLES_OPEN = "<memory-titles>\nPossibly related: memory show ID or TITLE\n"
 _TITLES_CLOSE = "</memory-titles>\n"
 # Estimates for Claude's tokenizers: a token is about 4 characters of English, and about 1.5 characters of other scripts.
 _ASCII_PER_TOKEN, _OTHER_PER_TOKEN = 4.0, 1.5
