@@ -19,6 +19,7 @@ from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
 THRESHOLD = thresholds()[0]
+MAX_SHOWN = 3
 IN_TITLE = memory("The token bucket is in throttle.ts", "Every key gets 100 requests a minute.")
 IN_BODY = memory("Rate limit", "Every key gets 100 requests a minute, by the token bucket in throttle.ts.")
 IN_FILES = memory("Rate limit", "Every key gets 100 requests a minute.", files="src/api/throttle.ts")
@@ -48,9 +49,19 @@ def test_exactly_the_queries_have_a_relevant_memory(harbor: Set) -> None:
 
 
 def test_most_prompts_get_their_memory_and_few_get_another(answers: list[Answer]) -> None:
+    """A prompt with a word of its own that the memory lacks gets no full text, but the line with its statement."""
     precision, recall, _ = injected(answers, THRESHOLD)
     assert precision >= 0.95
-    assert recall >= 0.6
+    assert recall >= 0.5
+    reached = [
+        grade
+        for answer in answers
+        for hit, grade in zip(answer.hits[:MAX_SHOWN], answer.grades)
+        if max(hit.confidence, hit.pointer_confidence) >= THRESHOLD
+    ]
+    assert sum(grade > 0 for grade in reached) >= 0.85 * sum(
+        min(MAX_SHOWN, len(answer.ideal)) for answer in answers
+    )
 
 
 def test_prompts_that_need_no_memory_get_none(answers: list[Answer]) -> None:

@@ -30,6 +30,13 @@ GRADE = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0, "phrases": [{"index": 0, "fi
 TOKEN: dict[str, str | None] = {"ANTHROPIC_API_KEY": None, "CLAUDE_CODE_OAUTH_TOKEN": "made-up"}
 
 
+# More than a title's line says, so that a memory is still to come after its title was shown.
+LONG = BODY + (
+    " Invoices need row locks, which MySQL lost under load, so that numbers were given twice in one night of March."
+    " MariaDB was considered and left out, because the team that runs the servers knows only Postgres well."
+)
+
+
 class HostJudges(Judges):
     """The same judges, asked by the client itself; each takes `delay` seconds."""
 
@@ -50,7 +57,7 @@ def with_host_judges(sandbox: Sandbox, delay: float = 0.0, **judge: object) -> S
     make_repository(sandbox)
     for title in TITLES:
         memory(
-            sandbox, "save", "--category", "decision", "--title", title, "--body", BODY, "--tags", "billing"
+            sandbox, "save", "--category", "decision", "--title", title, "--body", LONG, "--tags", "billing"
         )
     memory(sandbox, "judge", "on", "--host")
     path = os.path.join(sandbox.config, "settings.json")
