@@ -168,7 +168,7 @@ def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
     elsewhere = os.path.dirname(project.root)
     run = project.memory("--root", project.root, "--json", "list")
     assert [memory["id"] for memory in run.json["memories"]] == [identity]
-    assert cli(project, "list", "--root", elsewhere)[1].startswith("Nothing is stored for this project yet")
+    assert cli(project, "list", "--root", elsewhere)[1].startswith("No memories in this project yet")
 
 
 def test_root_may_be_the_store_even_before_it_exists(project: Project) -> None:

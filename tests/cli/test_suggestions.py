@@ -75,7 +75,7 @@ def test_the_list_is_filtered_by_tag_and_limit(project: Project) -> None:
     assert titles == ["Postgres for billing"]
     assert len(project.memories("--limit", "1")) == 1
     assert project.cli("list", "--limit", "0").returncode == 2
-    assert "No memory is listed with these options" in project.cli("list", "--tag", "nope").stdout
+    assert "No memories match" in project.cli("list", "--tag", "nope").stdout
 
 
 def test_search_shows_a_piece_of_the_text(project: Project) -> None:

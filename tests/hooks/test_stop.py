@@ -175,7 +175,7 @@ def test_a_correction_is_injected_once_on_the_next_prompt(project: Project) -> N
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
     first, second = (project.prompt("Which port is it on the other host?", name) for name in ("p2", "p3"))
-    assert "Target" in first.context
+    assert "Style note" in first.context
     assert (second.context, second.message) == ("", "")
     assert first.message == "memory: showed Claude a note on style about its last reply"
     assert "a note on style" in project.cli("why", "p2").stdout
@@ -187,7 +187,7 @@ def test_a_prompt_that_follows_at_once_waits_for_the_correction(project: Project
     event = json.dumps(project.event("Stop", last_assistant_message=PADDED, prompt_id="p1")).encode()
     hook = [project.python, "-I", "-S", os.path.join(PLUGIN_ROOT, "hooks", "stop.py")]
     assert project.process(hook, event, CLAUDE_PROJECT_DIR=project.root) == Run(0, "", "")
-    assert "Target" in next_context(project)
+    assert "Style note" in next_context(project)
 
 
 def test_a_reply_too_long_for_a_pipe_is_read_from_the_transcript(project: Project) -> None:
@@ -204,7 +204,7 @@ def test_parallel_sessions_do_not_see_each_others_corrections(project: Project) 
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED, session="one")
     assert next_context(project, "other") == ""
-    assert "Target" in next_context(project, "one")
+    assert "Style note" in next_context(project, "one")
 
 
 def test_a_correction_comes_before_memories_in_the_same_context(project: Project) -> None:
@@ -214,14 +214,14 @@ def test_a_correction_comes_before_memories_in_the_same_context(project: Project
     )
     stop(project, PADDED)
     context = next_context(project, text="Which database do we use for the billing service?")
-    assert 0 <= context.find("Target") < context.find("<memory-context>")
+    assert 0 <= context.find("Style note") < context.find("<memory-context>")
 
 
 def test_a_notification_from_the_client_does_not_use_up_a_correction(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
     assert next_context(project, text="<task-notification>done</task-notification>") == ""
-    assert "Target" in next_context(project)
+    assert "Style note" in next_context(project)
 
 
 @pytest.mark.parametrize("scoring", [{"holdout": 1}, {"corrections": False}])

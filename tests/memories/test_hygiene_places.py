@@ -56,6 +56,6 @@ def test_ordinary_fields_stay_as_they_are() -> None:
 
 def test_an_irregular_field_name_stays_unchanged_for_the_rules() -> None:
     memory = parse_memory(
-        data(content={"decision": "b", TOKEN: "x", "key_changes": "y"}), "a", categories()["decision"]
+        data(content={"decision": "b", TOKEN: "x", "key_moves": "y"}), "a", categories()["decision"]
     )
-    assert body_text(memory).split("\n") == ["b", '"%s": x' % TOKEN, '"key_changes": y']
+    assert body_text(memory).split("\n") == ["b", '"%s": x' % TOKEN, '"key_moves": y']

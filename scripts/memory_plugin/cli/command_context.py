@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FAILED, _USAGE = 1, 2
 
 MAX_NAMED = 5
-_NOT_APPROVED = "nothing changed: the user must approve this (%s). Run it by itself so that Claude Code can ask, or in a terminal"
+_NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 

@@ -231,7 +231,7 @@ def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) ->
 def test_without_a_judge_nothing_is_asked(staging: Project) -> None:
     run = staging.cli("check", "phrases", "--judge", "--yes")
     assert run.returncode == 1
-    assert "no judge was asked: not switched on" in run.stderr
+    assert "no judge was asked: its judge is off" in run.stderr
 
 
 def test_the_session_start_mentions_many_memories_without_phrases_once(project: Project) -> None:
