@@ -164,12 +164,15 @@ def test_arbitrary_bytes_do_not_block_the_prompt(project: Project, data: bytes) 
         pytest.param({"HOME": ".", "CLAUDE_CONFIG_DIR": "../home/.claude"}, id="both relative"),
     ],
 )
-def test_nothing_is_written_or_printed_without_a_valid_home_folder(
+def test_without_a_valid_home_folder_nothing_is_written_and_only_a_start_says_so(
     recalling: Project, event: str, home: dict[str, str | None]
 ) -> None:
     before = {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))}
     run = recalling.hook(event, recalling.event(event, prompt=ASK, source="startup"), **home)
-    assert run == Run(0, "", "")
+    assert (run.returncode, run.stderr) == (0, "")
+    why = "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
+    line = {"systemMessage": "memory: nothing is recalled: " + why}
+    assert run.stdout == ("" if event != "SessionStart" else json.dumps(line, separators=(",", ":")))
     assert {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))} == before
 
 

@@ -243,4 +243,7 @@ def _report(event: str, paths: Paths | None, session: str, error: Exception) -> 
     if event == "SessionStart" and kind == "error":  # else nobody would see that nothing works
         is_damaged = isinstance(error, (ImportError, SyntaxError))
         do = "the plugin is damaged; install it again" if is_damaged else text + "; see: memory doctor"
-        _answer({"systemMessage": "memory: nothing is recalled: " + do})
+        try:
+            _answer({"systemMessage": "memory: nothing is recalled: " + do})
+        except OSError:
+            return  # the output is what failed

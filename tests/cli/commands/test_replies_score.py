@@ -168,7 +168,10 @@ def test_tune_apply_inside_the_client_needs_approval(project: Project) -> None:
     scored(project, PADDED)
     write_verdicts(project, 6)
     run = project.cli("replies", "tune", "--apply", inside=True)
-    assert (run.returncode, "approve this: change the filler rules? Run it by itself" in run.stderr) == (1, True)
+    assert (run.returncode, "approve this: change the filler rules? Run it by itself" in run.stderr) == (
+        1,
+        True,
+    )
     assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))
 
 
