@@ -152,6 +152,8 @@ class _Form:
             return PLAIN
         if self.has("should") and not self.is_ours and not self.is_marked:
             return NO
+        if not self.is_ours and (self._orders_later() or self._asks_now()):
+            return NO
         if kind == CONTINUE or self.has("told"):
             return LIKELY
         in_past = self.has("times") or (has_date and (self.has("past") or self._has_past_verb()))
@@ -159,6 +161,23 @@ class _Form:
             return self._question_level(in_past)
         is_ordered = any(clause[0] in self.data["imperatives"] for clause in self.clauses)
         return NO if is_ordered or self.has("you") else self._cue(in_past or self.is_ours)
+
+    def _orders_later(self) -> bool:
+        """Return whether work follows a question, as in "did the run finish? check it"; "tell me" asks for words."""
+        return any(
+            clause[0] in self.data["imperatives"] and "me" not in clause[1:2] for clause in self.clauses[1:]
+        )
+
+    def _asks_now(self) -> bool:
+        """Return whether all clauses that ask are in the present: "it said no lock, where does it set that?"."""
+        present, past = self.data["present"], self.data["past"]
+        asking = [set(clause) for clause in self.clauses if self._asks(clause)]
+        last = asking[-1:]
+        return (
+            bool(last)
+            and len(self.clauses) > 1
+            and all(not present.isdisjoint(clause) and past.isdisjoint(clause) for clause in last)
+        )
 
     def _question_level(self, in_past: bool) -> int:
         """Return the level of a question."""
