@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from typing import Any
@@ -65,7 +66,11 @@ def test_candidates_are_offered_reviewed_and_recalled(sandbox: Sandbox) -> None:
     turn = sandbox.prompt("Should the tests mock the billing database?", plugins=PLUGIN)
     line = "memory: 2 things from your last sessions may be worth keeping: /memory:review"
     assert line in json.dumps([*turn.events, *sandbox.hook_records(turn.session)])
-    assert not turn.sent("never mock"), "Claude is not told a candidate"
+    # Claude is shown no candidate; a title of a past session quotes what the user typed.
+    assert not re.search(
+        "never mock",
+        re.sub("<past-sessions>.*?</past-sessions>", "", "\n".join(turn.sent("")), flags=re.DOTALL),
+    )
 
     for group in memory(sandbox, "review")["groups"]:
         memory(sandbox, "accept", "--group", group["id"])

@@ -37,7 +37,7 @@ def decisions(sandbox: Sandbox) -> list[tuple[str, str]]:
 def test_a_session_starts_with_rules_and_titles(sandbox: Sandbox) -> None:
     turn = with_rule(sandbox).prompt(SILENT, plugins=PLUGIN)
     assert count_rule(turn.of_kind("main")[0]) == 1
-    assert turn.sent("<memory-catalog>.*Standing rules:\\s+- %s. %s.*%s" % (RULE, RULE_TEXT, TITLE))
+    assert turn.sent("<memory-catalog>.*Standing rules[^:]*:\\s+- %s. %s.*%s" % (RULE, RULE_TEXT, TITLE))
     assert hooks_succeeded(sandbox, turn)
     assert decisions(sandbox)[0] == ("catalog", "injected")
 

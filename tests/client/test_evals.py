@@ -39,7 +39,7 @@ QUESTIONS = {
 }
 # Cases in which Claude runs a command -> the command, what the plugin then tells Claude, and the answer.
 COMMANDS = {
-    "guarded-command": ("git push --force origin main", "holds this call back once", "It was held back."),
+    "guarded-command": ("git push --force origin main", "Blocked once by the memory", "It was held back."),
     "runbook-after-failure": ("./label-job.sh", "wake-printer", "Run wake-printer."),
 }
 SILENT = ("silent-arithmetic", "silent-poem")
@@ -64,14 +64,14 @@ def test_each_case_is_covered() -> None:
 
 def rules() -> Iterator[dict[str, Any]]:
     """Yield what the model does: it runs the commands, and answers what it was told."""
-    for command, text, answer in COMMANDS.values():
-        run = {"tool_use": [{"name": "Bash", "input": {"command": command}}]}
-        yield {"when": {"kind": "main", "last_user": "Run " + command}, "reply": run}
-        yield {"when": {"kind": "main", "any": text}, "reply": {"text": answer}}
     for case, text in QUESTIONS.items():
         words = prompt_of(case).replace("?", ".")
         told = "%s[\\s\\S]*%s|%s[\\s\\S]*%s" % (text, words, words, text)
         yield {"when": {"kind": "main", "any": told}, "reply": {"text": KNOWN[text]}}
+    for command, text, answer in COMMANDS.values():
+        run = {"tool_use": [{"name": "Bash", "input": {"command": command}}]}
+        yield {"when": {"kind": "main", "last_user": "Run " + command}, "reply": run}
+        yield {"when": {"kind": "main", "any": text}, "reply": {"text": answer}}
 
 
 def test_the_plugin_makes_the_difference(make_sandbox: Callable[..., Sandbox]) -> None:

@@ -65,7 +65,7 @@ def test_a_guarded_command_is_denied_once_and_then_runs(sandbox: Sandbox) -> Non
     turn = run_turns(with_guard(sandbox, "remind", bash(COMMAND), bash(COMMAND)))
     (failed, reason), (_, output) = call_results(turn)
     assert failed
-    assert '"%s" covers `%s`' % (TITLE, FORCE) in reason
+    assert '"%s", which guards `%s`' % (TITLE, FORCE) in reason
     assert RULE in reason
     assert RULE not in output
     assert was_run(sandbox)
@@ -152,7 +152,7 @@ def start_in_terminal(sandbox: Sandbox) -> Terminal:
 def test_the_user_sees_why_a_call_was_denied(sandbox: Sandbox) -> None:
     terminal = start_in_terminal(with_guard(sandbox, "remind", bash(COMMAND), bash(COMMAND)))
     screen = terminal.wait("All done")
-    assert '"%s" covers' % TITLE in screen
+    assert '"%s", which guards' % TITLE in screen
     assert was_run(sandbox)
     terminal.submit("/exit")
 

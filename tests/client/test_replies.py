@@ -16,7 +16,7 @@ from tests.replies.builders import PADDED, PLAIN
 pytestmark = pytest.mark.client
 
 ONE_PHRASE = "Great question! " + PLAIN
-TARGET = "Target for this reply|Targets for this reply"
+TARGET = "Style note: your last reply"
 
 
 def write_settings(sandbox: Sandbox, **memory: object) -> None:
@@ -60,7 +60,7 @@ def test_a_padded_reply_is_scored_and_corrected_once(sandbox: Sandbox) -> None:
     again = sandbox.prompt("And the other one?", "--resume", first.session, plugins=PLUGIN)
     assert again.sent(TARGET)
     third = sandbox.prompt("And the third one?", "--resume", first.session, plugins=PLUGIN)
-    texts = [text for text in third.of_kind("main")[-1].texts if "for this reply" in text]
+    texts = [text for text in third.of_kind("main")[-1].texts if "Style note" in text]
     assert "".join(texts).count("Begin with the answer") == 1
     assert [row["kind"] for row in ledger_rows(sandbox, "drift")].count("said") == 1
     assert [row["model"] for row in wait_for_rows(sandbox, "scores", "score", 3)][1:] != ["", ""]
