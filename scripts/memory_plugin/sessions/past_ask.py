@@ -150,9 +150,8 @@ class _Form:
         )
         if self.has("last_time") or self.has("recall") or (kind == STOP and (is_question or self.is_ours)):
             return PLAIN
-        if self.has("should") and not self.is_ours and not self.is_marked:
-            return NO
-        if not self.is_ours and (self._orders_later() or self._asks_now()):
+        is_wish = self.has("should") and not self.is_marked
+        if not self.is_ours and (is_wish or self._orders_later() or self._asks_now()):
             return NO
         if kind == CONTINUE or self.has("told"):
             return LIKELY
