@@ -151,3 +151,27 @@ def test_templates_are_left_out(project: Project, name: str, title: str) -> None
 def test_the_mark_of_a_table_of_contents_is_no_rule(project: Project) -> None:
     found, _ = imported(project, {"a.md": "[[_TOC_]]\n\n# Rules\n\n- Never push to the main branch.\n"})
     assert list(found) == ["Never push to the main branch"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("accepted", "active"),
+        ("rejected", "archived"),
+        ("superseded by 3", "archived"),
+        ("dropped", "archived"),
+    ],
+)
+def test_a_record_of_a_status_and_an_outcome_is_one_memory(
+    project: Project, status: str, expected: str
+) -> None:
+    text = "# Poll every minute\n\n- Status: %s\n- Date: 2025-03-03\n\n## Decision Outcome\n\nWe poll.\n"
+    found, _ = imported(project, {"20250303-poll.md": text % status})
+    assert found == {"Poll every minute": expected}
+
+
+def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -> None:
+    text = "# Log\n\n## E-2 Own broker (2026-01-30)\n\n**Status:** accepted\n\nWe run it.\n"
+    text += "\n## E-1 Voice control (2025-12-04)\n\n**Status:** rejected\n\nIt listens in the hall.\n"
+    found, _ = imported(project, {"decisions.md": text})
+    assert list(found.values()) == ["active", "archived"]

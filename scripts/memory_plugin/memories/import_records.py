@@ -110,6 +110,9 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
     """
     pieces = [piece for part in parts for piece in _named_paragraphs(part)]
     owners = {part.above for part in pieces if role_of(part.heading) and not role_of(part.above)}
+    owners |= {
+        part.heading for part in pieces if _STATUS_LINE.search(part.text) and not role_of(part.heading)
+    }
 
     def owner_of(part: Section) -> str:
         return next((name for name in (part.above, part.heading) if name in owners), "")
@@ -146,6 +149,11 @@ def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
     names = [part.heading.lower() for part in parts if role_of(part.heading)]
     held = [part.above for part in parts if not role_of(part.heading)]
     roles = set(filter(None, map(role_of, [*names, *held])))
+    plain = [part for part in parts if not role_of(part.heading)]
+    if any(_STATUS_LINE.search(part.text) for part in plain):
+        roles.add("status")  # a line of the head, or of an entry in a log of decisions
+        if roles == {"status"} and len(parts) == 1 and parts[0].heading:
+            return _log_entry(title, parts[0])
     has_context = {"status", CONTEXT} <= roles and (_NUMBER.match(title) or "consequences" in roles)
     answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
     if len(names) != len(set(names)) or roles.isdisjoint((answer, "steps")) or roles <= {ANSWER, "steps"}:
@@ -168,6 +176,15 @@ def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
     if not words[1:]:  # only a number, or "ADR 7"; but a name, such as that of an alert, is kept
         title = title_for(with_lead(title if words and not title.isupper() else "", texts[ANSWER]))
     return DecisionRecord(title, category, texts, parts[0].line)
+
+
+def _log_entry(title: str, part: Section) -> DecisionRecord | None:
+    """Return an entry of a log of decisions, whose text has a line with its status; None for one without a text."""
+    status, text = _STATUS_LINE.search(part.text), _HEAD_LINE.sub("", part.text).strip()
+    if not status or not text:
+        return None
+    fields = {ANSWER: text, "status": status[1].strip(), _NOTES: part.text}
+    return DecisionRecord(title_for(_NUMBER.sub("", title)), "decision", fields, part.line)
 
 
 def record_item(record: DecisionRecord, fields: Fields) -> tuple[dict[str, Any], dict[str, str]]:
