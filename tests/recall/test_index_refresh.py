@@ -21,7 +21,7 @@ from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import index_refresh, store_refresh
+from memory_plugin.recall import store_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
 from memory_plugin.recall.store_refresh import ReadBudget, RefreshReport
@@ -201,12 +201,12 @@ def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: 
         assert injectable(paths) == {"Memory 3"}
 
 
-def test_two_refreshes_never_run_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_refresh, "_LOCK_WAIT", 0.05)
+def test_two_refreshes_never_run_at_once(project: Project) -> None:
     with at_home(project) as paths:
         fully(paths)
+        settings = load(paths.config_dir, paths.project_root)
         with FileLock(index_path(paths) + ".lock", 0.0), pytest.raises(Busy):
-            fully(paths)
+            refresh_index(paths, settings, wait=0.05)
 
 
 def test_the_state_of_the_index_is_reported(project: Project) -> None:

@@ -257,7 +257,9 @@ def test_429_beyond_the_deadline_keeps_scores_pending_and_sends_nothing_before_i
     assert stored_scores(langfuse) == ALL_SCORES
 
 
-@pytest.mark.parametrize("status", [0, 500, 503])
+@pytest.mark.parametrize(
+    "status", [503, *(pytest.param(status, marks=pytest.mark.slow) for status in (0, 500))]
+)
 def test_transient_failures_are_retried(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
@@ -302,7 +304,9 @@ def test_a_full_disk_stops_before_anything_is_sent(
     assert langfuse.seen == []
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff"])
+@pytest.mark.parametrize(
+    "content", [b"{", *(pytest.param(content, marks=pytest.mark.slow) for content in (b"", b"[]", b"\xff"))]
+)
 def test_with_a_damaged_outbox_scores_are_sent_again(
     graded: Bench, langfuse: Langfuse, content: bytes
 ) -> None:
