@@ -19,6 +19,7 @@ DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
 _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 _LOCK_WAIT = 0.5  # seconds
+_ROW_WAIT, _ROW_PAUSE = 0.4, 0.02  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
 _MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
@@ -153,10 +154,23 @@ def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> b
 
 
 def _calls_of_message(transcript: str, call: str) -> set[str]:
-    """Return the ids of the other calls in a call's message; empty if the transcript does not contain the call yet.
+    """Return the ids of the other calls in a call's message; empty if the transcript does not contain the call.
 
-    The client writes a row for each block of a message, all with the message's id.
+    Parallel calls may be asked about before their rows are written, so a call that is missing is looked for again for a moment.
     """
+    import os
+    from time import monotonic, sleep
+
+    end = monotonic() + (_ROW_WAIT if os.path.exists(transcript) else 0)
+    calls = _written_calls(transcript, call)
+    while not calls and monotonic() < end:
+        sleep(_ROW_PAUSE)
+        calls = _written_calls(transcript, call)
+    return calls - {call}
+
+
+def _written_calls(transcript: str, call: str) -> set[str]:
+    """Return the ids of all calls in a call's message. The client writes a row for each block of a message, all with the message's id."""
     from ..kernel.transcript.rows import records_backwards
 
     by_message: dict[str, set[str]] = {}
@@ -169,7 +183,7 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
                 for block in (blocks if isinstance(blocks, list) else ())
                 if isinstance(block, dict) and block.get("type") == "tool_use"
             )
-    return next((ids for ids in by_message.values() if call in ids), set()) - {call}
+    return next((ids for ids in by_message.values() if call in ids), set())
 
 
 def _reminder(due: list[tuple[GuardInForce, str]], call: GuardedCall) -> str:
