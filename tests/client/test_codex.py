@@ -56,6 +56,9 @@ def test_a_prompt_recalls_and_its_reply_is_scored(codex: Codex) -> None:
     assert "matcher" not in output
     assert "clamping" not in output
     assert "Failed" not in output
+    end = time.monotonic() + 20  # scored in the background
+    while not rows(codex, "scores") and time.monotonic() < end:
+        time.sleep(0.1)
     assert [row["kind"] for row in rows(codex, "scores")] == ["score"]
 
 
