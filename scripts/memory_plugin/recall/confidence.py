@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .scoring import Match
 
 _MAX_LOG_ODDS = 50.0
-_EVEN = _HALF = 0.5
+_EVEN = 0.5
 _TINY = 1e-9
 _ONE_TERM = log(1 + 1)  # the signal `matched`
 # The number of matches from which `wants` is computed, and the signals whose maximum over them it takes.
@@ -163,7 +163,7 @@ def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[st
 
 def _is_other_subject(signals: dict[str, float], settings: dict[str, Any]) -> bool:
     """Return whether a match shares the frame of a title, as in "fix the ... bug", but not the word that the prompt is about."""
-    if signals["named"] or signals["phrase_covered"] >= _HALF or signals["shared"] >= settings["frame_words"]:
+    if signals["named"] or signals["phrase_covered"] >= _EVEN or signals["shared"] >= settings["frame_words"]:
         return False
     subject: float = settings["subject"]
     frame: float = settings["frame_asked"] if signals["asks_what_holds"] else settings["frame"]

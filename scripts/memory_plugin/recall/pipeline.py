@@ -96,7 +96,9 @@ def _fill_in(
     if judged is None or not judged.verdicts:
         hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
     choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
-    if choice is not None and choice.full:
+    if (
+        choice is not None and "\nFiles: " in answer.block
+    ):  # most memories name none, and then nothing is imported
         from .named_files import with_gone_files
 
         answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
