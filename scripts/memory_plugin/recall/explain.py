@@ -64,7 +64,7 @@ _REMEDIES = {
     "fault": "memory doctor",
 }
 _PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
-_PAST_VERBS = {"showed": "Claude was shown", "hinted": "Claude was pointed to"}
+_PAST_VERBS = {"showed": "Claude was shown", "hinted": "Claude was shown a title of"}
 _GUARDED = {
     "reminded": "a guard blocked a call once and showed Claude its memory",
     "asked": "a guard made Claude Code ask you about a call",
@@ -149,7 +149,7 @@ def sentence(row: dict[str, Any]) -> str:
     if place == _PAST:
         sessions = ", ".join(row.get("sessions", ())) or "nothing"
         return "%s what was done in earlier sessions, because the prompt asked: %s" % (
-            _PAST_VERBS.get(row.get("outcome", ""), "of"),
+            _PAST_VERBS.get(row.get("outcome", ""), "Claude was shown nothing of"),
             sessions,
         )
     text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)

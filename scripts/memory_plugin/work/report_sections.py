@@ -184,7 +184,7 @@ def _memories(report: Report) -> Section:
         Table(
             "helping",
             "Most used",
-            [*_TITLE, ("project", "Project", "small"), ("told", "Told", "count"), ("pointed", "Pointed to", "count"),
+            [*_TITLE, ("project", "Project", "small"), ("told", "Shown", "count"), ("pointed", "By title", "count"),
              ("used", "Used", "count"), ("useful", "Useful", "count"), ("wrong", "Wrong", "count"), ("last", "Last recalled", "date")],
             [
                 [row.title, row.name, row.project, row.use.told, row.use.pointed,

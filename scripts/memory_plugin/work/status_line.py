@@ -58,7 +58,7 @@ def status_text(paths: Paths, session: str, counts: dict[str, object] | None = N
         return "memory off"
     injected = _injected(paths, session)
     parts = ["%d %s" % (stored, "memory" if stored == 1 else "memories")] if counts else ["memory"]
-    parts += ["%d told" % injected] if injected else []
+    parts += ["%d shown" % injected] if injected else []
     parts += ["%d pending" % pending] if pending else []
     return " \u00b7 ".join(parts)
 

@@ -42,9 +42,9 @@ def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> 
     assert project.cli("config", "statusline", "install").returncode == 0
     assert run_status_line(project) == Run(0, "1 memory\n", "")
     project.prompt("Which database do we use for the billing service?")
-    assert run_status_line(project).stdout == "1 memory \u00b7 1 told\n"
+    assert run_status_line(project).stdout == "1 memory \u00b7 1 shown\n"
     project.save("Never deploy on Friday", "Not after noon.", inside=True)
-    assert run_status_line(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
+    assert run_status_line(project).stdout == "1 memory \u00b7 1 shown \u00b7 1 pending\n"
 
 
 def test_counts_are_shown_before_installation(project: Project) -> None:

@@ -116,7 +116,7 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
         ]
         for name, total in totals.items()
     ]
-    console.table(["SETTINGS", "PROMPTS", "TOLD", "POINTED TO", "SILENT", "TOKENS PER PROMPT"], rows)
+    console.table(["SETTINGS", "PROMPTS", "SHOWN", "BY TITLE", "SILENT", "TOKENS PER PROMPT"], rows)
     if "trial" not in totals:
         return
     differing = that_differ(replayed)
