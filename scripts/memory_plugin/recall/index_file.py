@@ -12,7 +12,7 @@ import os
 from time import sleep, time
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.locks import FileLock
+from ..kernel.files import FileLock
 from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
