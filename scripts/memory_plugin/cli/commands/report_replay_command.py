@@ -9,9 +9,8 @@ from typing import Any
 
 from ...kernel.context import Context, now
 from ...kernel.files import Unreadable
-from ...kernel.settings.load import load
-from ...kernel.settings.problems import problem_sentence
-from ...kernel.settings.values import Settings
+from ...kernel.settings import Settings, load
+from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt
