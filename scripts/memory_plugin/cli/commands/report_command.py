@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from subprocess import DEVNULL, Popen
 from typing import Any
 
-from ...kernel.clock import days_ago, iso, now
-from ...kernel.context import Context
+from ...kernel.context import Context, days_ago, iso, now
 from ...kernel.files import Unreadable
 from ...kernel.records import ledger_names
 from ...kernel.settings.load import load
