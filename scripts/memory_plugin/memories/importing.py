@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
+from ..kernel.paths import load_data
 from . import InvalidMemory, import_files, import_records
 from .guard_file import files_problem
 from .import_records import DecisionRecord, Draft, Reading

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..host.events import MAX_CHARACTERS
-from ..kernel.clock import iso
-from ..kernel.context import Context
+from ..kernel.context import Context, iso
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of

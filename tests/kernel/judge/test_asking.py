@@ -11,7 +11,7 @@ from time import sleep
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.budget import SpendingBudget
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, SESSION, Bench, payload, question
@@ -251,7 +251,7 @@ def test_a_late_answer_changes_nothing_any_more(make_bench: MakeBench) -> None:
 QUIET = """
 import sys
 sys.path[:0] = sys.argv[1:3]
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from tests.kernel.judge.bench import Bench, question
 bench = Bench(sys.argv[3], "anthropic", "http://127.0.0.1:9", **{"key_variable": sys.argv[4]})
 before = set(sys.modules)

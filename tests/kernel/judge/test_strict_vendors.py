@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import read_reply
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.judge.bench import Bench

@@ -13,7 +13,7 @@ from ...host.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
-from ...kernel.ledger import Ledger
+from ...kernel.context import Ledger
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError

@@ -7,7 +7,7 @@ import os
 import sys
 from subprocess import DEVNULL, Popen
 
-from ...kernel.clock import days_ago, iso, now
+from ...kernel.context import days_ago, iso, now
 from ...kernel.records import ledger_names
 from ...work.doctor import examine
 from ...work.report_elements import Page, as_json

@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ...kernel.clock import now
-from ...kernel.context import Context
+from ...kernel.context import Context, now
 from ...kernel.files import Unreadable
 from ...kernel.settings.load import load
 from ...kernel.settings.problems import problem_sentence

@@ -17,7 +17,7 @@ from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
-from ..clock import Deadline
+from ..context import Deadline
 from .credentials import Address, ServerAccess
 from .question import JudgeError
 
