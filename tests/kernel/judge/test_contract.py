@@ -51,7 +51,7 @@ ANSWERS: dict[str, tuple[Act, str]] = {
     "JSON of another kind": (answer({"hello": 1}), "parse_error"),
     "a JSON list": (answer([1]), "parse_error"),
 }
-# How any server or network fails, whoever the vendor is -> the verdict's failure.
+# How any server or network fails, with any vendor -> the verdict's failure.
 FAILURES: dict[str, tuple[Act, str]] = {
     "reset before the answer": (server.reset, "network"),
     "reset in mid-body": (server.reset_in_body, "network"),
