@@ -66,8 +66,9 @@ _ACTIONS = {
 }
 _PROJECT = {
     "any": "set it",
-    "lower": "only lower it or turn it off",
+    "lower": "only lower it",
     "raise": "only raise it",
+    "switch": "only turn it off",
     "never": "not set it",
 }
 _VERBS = {"set": "written to", "unset": "removed from"}
@@ -149,10 +150,11 @@ def _explain(name: str, context: CommandContext) -> None:
     if key is not None:
         is_in_table = "x-table" in keys()[key.setting].rule and name != key.setting
         default = table_value(name, None) if is_in_table else key.default
-        facts = (expected(key.rule), json.dumps(default), _PROJECT[key.project])
+        access = "switch" if key.rule["type"] == "boolean" and key.project == "lower" else key.project
+        facts = (expected(key.rule), json.dumps(default), _PROJECT[access])
         context.console.line()
         context.console.paragraph(key.description)
-        context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
+        context.console.paragraph("value: %s; default: %s; a project may %s" % facts)
         if choices := key.rule.get("items", {}).get("enum", ()):
             context.console.paragraph("known values: " + ", ".join(choices))
 
