@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.memories.import_records import archive_replaced
+from memory_plugin.memories.importing import archive_replaced
 from memory_plugin.memories.importing import read
 from tests.project import Project
 

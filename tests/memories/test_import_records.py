@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.memories.import_records import Reading, archive_replaced
+from memory_plugin.memories.importing import Reading, archive_replaced
 from memory_plugin.memories.importing import read
 from tests.project import Project
 

@@ -13,8 +13,7 @@ from ..kernel.paths import Paths
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
-from ..memories.import_records import Draft, archive_replaced
-from ..memories.importing import STDIN, read, read_lines
+from ..memories.importing import STDIN, Draft, archive_replaced, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, CONTEXT, Memory, categories, parse_memory

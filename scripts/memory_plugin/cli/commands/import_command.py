@@ -7,8 +7,7 @@ from collections import Counter
 from typing import Any
 
 from ...kernel.text.clean import counted, plain
-from ...memories.import_records import Draft
-from ...memories.importing import STDIN
+from ...memories.importing import STDIN, Draft
 from ...work.imports import (
     LEFT_OUT,
     LOADED_ANYWAY,
