@@ -188,7 +188,7 @@ def measure(waits: list[float], rounds: int) -> dict[str, object]:
 PAIR = """
 import json, sys
 sys.path.insert(0, %r)
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question

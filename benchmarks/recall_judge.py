@@ -27,8 +27,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_natural import PromptResult, whole_store
 from benchmarks.recall_stores import Record, Set, mean, sets
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge import asking
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from memory_plugin.kernel import files
-from memory_plugin.kernel.locks import Busy, FileLock
+from memory_plugin.kernel.files import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files, writing

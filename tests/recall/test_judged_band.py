@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.judging import AUTO, judge_candidates
 from tests.kernel.judge.bench import SESSION, Bench

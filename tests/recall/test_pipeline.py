@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.paths import locate
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import lookup

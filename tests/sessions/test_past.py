@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from .markdown import form
 from .record import categories
 from .writing import is_own_index

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
 from . import InvalidMemory, import_records

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from .record import MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

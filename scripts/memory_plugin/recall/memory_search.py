@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..kernel.clock import Deadline, now_iso
+from ..kernel.context import Deadline, now_iso
 from ..kernel.files import error_text
 from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings

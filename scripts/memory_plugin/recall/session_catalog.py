@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
+from ..kernel.paths import read_state, write_state
 from .catalog_entries import (
     arrange,
     by_claim,

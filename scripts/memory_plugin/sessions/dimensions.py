@@ -12,9 +12,9 @@ from functools import cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import as_number
 from ..kernel.judge.question import one_line
+from ..kernel.paths import load_data
 from ..kernel.settings.load import user_block
 
 OVERALL = "overall_quality"

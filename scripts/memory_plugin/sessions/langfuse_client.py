@@ -13,7 +13,7 @@ from time import sleep
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from ..kernel.clock import Deadline
+from ..kernel.context import Deadline
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact

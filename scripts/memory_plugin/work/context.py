@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..host.ancestry import CLIENT_VARIABLES
-from ..kernel.clock import Deadline
-from ..kernel.context import Context
+from ..kernel.context import Context, Deadline
 from ..kernel.settings.load import load
 from ..recall import follow_hygiene
 

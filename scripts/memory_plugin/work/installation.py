@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
-from ..kernel.clock import days_ago, iso, now
+from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget

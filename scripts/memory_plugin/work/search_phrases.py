@@ -1,24 +1,32 @@
-"""Search phrases for memories that have none."""
+"""Search phrases for memories that have none, which Claude or a judge writes.
+
+Phrases that exist are never changed, and only trusted texts get some, so Claude may store them without the user's approval.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
-from ..kernel.judge.question import Question, excerpt, load_rubric, one_line
-from ..kernel.text.clean import plain
+from ..interview.answer_input import InvalidAnswer, decode_memories
+from ..kernel.judge.asking import Judge
+from ..kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
+from ..kernel.text.clean import counted, plain, terminal_safe
 from ..memories import InvalidMemory
+from ..memories.hygiene import shown_line
+from ..memories.lifecycle import add_phrases
 from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import TEXT, TITLE, shown_fields
 from ..memories.record import MAX_ASKED_AS, MAX_TITLE
 from ..memories.survey import Item, shortest_names, without_phrases
 from ..memories.trust import load_trust
-from .context import WorkContext
+from .context import WorkContext, WorkError
 
 MAX_PHRASE = 120
-
 BATCH = 20
-
+_SECONDS = 120.0
+_LINES = "phrases: expected a line `memory: ID`, and below it `asked_as: PHRASE; PHRASE`, for each memory"
 _MAX_HOLDERS = 2  # memories with one phrase
 _MAX_BODY = 1500
 _FORMS = "asked_as: expected 1 to %d texts of at most %d characters" % (MAX_ASKED_AS, MAX_PHRASE)
@@ -55,6 +63,64 @@ def _answer(value: object) -> dict[str, Any] | None:
     rows = value.get("memories") if isinstance(value, dict) else None
     is_right = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
     return {"memories": rows} if is_right else None
+
+
+def decoded_rows(text: str) -> list[dict[str, Any]]:
+    """Return the rows in a text of lines or in JSON. Raises WorkError for another form."""
+    try:
+        rows = [row for row in decode_memories(text) if isinstance(row, dict)]
+    except InvalidAnswer:
+        raise WorkError(_LINES) from None
+    return [{"id": row.get("concept"), **row} for row in rows]
+
+
+class Request(NamedTuple):
+    """What a judge would be asked, and a sentence with its highest price."""
+
+    judge: Judge
+    questions: list[Question]
+    price: str
+
+    def ask(self, context: WorkContext) -> tuple[list[Any], list[str]]:
+        """Return the rows that the judge wrote, and why it wrote none for some memories."""
+        verdicts = self.judge.ask_all(self.questions, context.within(_SECONDS).deadline, retry=True)
+        failures = dict.fromkeys(verdict.failure for verdict in verdicts if verdict.values is None)
+        rows = [row for verdict in verdicts if verdict.values for row in verdict.values["memories"]]
+        return rows, [" ".join(explain_failure(failure, "retrieval")) for failure in failures]
+
+
+def phrases_request(due: dict[str, Item], context: WorkContext) -> Request:
+    """Return what the judge of recall would be asked, with an account of its own. Raises WorkError if it cannot be asked."""
+    off = terminal_safe(context.taint.why_off)
+    judge = Judge("retrieval", context.within(_SECONDS), off=off, request="request %s" % uuid4().hex)
+    problem = judge.unready()
+    if problem is not None:
+        why = problem.detail or " ".join(explain_failure(problem.failure, "retrieval"))
+        raise WorkError("no judge was asked: " + why)
+    questions = phrase_questions(due)
+    price = judge.highest_price(questions)
+    about = counted(len(due), "memory"), terminal_safe(judge.model), price
+    return Request(judge, questions, "send title and text of %s to %s, for phrases, at most $%.4f" % about)
+
+
+def store_phrases(
+    rows: list[dict[str, Any]], due: dict[str, Item], context: WorkContext
+) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
+    """Store the phrases of rows and remove their memories from `due`. Return the phrases by name, and the refused rows with reasons."""
+    stored: dict[str, list[str]] = {}
+    refused = []
+    held = Counter(text.casefold() for item in context.survey().items for text in item.stored.memory.asked_as)
+    for row in rows:
+        name = str(row.get("id"))
+        try:
+            item, phrases = checked_phrases(due.get(name), row.get("asked_as"), held)
+            written = add_phrases(context.paths, item, phrases)
+            due.pop(name)
+            held.update(map(str.casefold, phrases))
+            stored[name] = list(written.stored.memory.asked_as)
+        except InvalidMemory as error:
+            refused.append({"id": shown_line(name, MAX_PHRASE), "reason": str(error)})
+    return stored, refused
 
 
 def checked_phrases(item: Item | None, phrases: object, held: Counter[str]) -> tuple[StoredMemory, list[str]]:

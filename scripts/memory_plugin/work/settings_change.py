@@ -18,7 +18,7 @@ from ..kernel.settings.values import JUDGE_SWITCHES, Settings, merged
 from ..kernel.text.clean import plain, terminal_safe
 from .context import WorkContext
 
-_JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
+_JUDGE_ON = "the judge for %s is on. %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
 def nested(shown: list[str], name: str, settings: Settings) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def judge_notes(context: WorkContext, now: Settings) -> list[str]:
     for feature, (switch, _, _) in JUDGE_SWITCHES.items():
         if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
-            meaning = keys()[switch].description
-            notes.append(_JUDGE_ON % (feature, meaning, *caps))
+            _, _, sent = keys()[switch].description.partition("Sends ")
+            notes.append(_JUDGE_ON % (feature, "Sends " + sent, *caps))
     return notes
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.interview.setup import check_pack, new_setup
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.settings.schema import mismatch
 from memory_plugin.kernel.settings.user_file import WrongValueError, find_key, keys, set_value, table_value
 from memory_plugin.kernel.settings.values import merged

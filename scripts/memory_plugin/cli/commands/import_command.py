@@ -20,9 +20,9 @@ from ...work.imports import (
     store_all,
     would_store,
 )
-from ..after_change import phrase_lines, print_notice
 from ..command_context import CommandContext
 from ..memory_input import add_category, add_scope, text_of
+from ..memory_view import phrase_lines
 from ..options import add_flag, require_existing
 
 HELP = "import notes, rule files, JSON, or another store"
@@ -101,7 +101,7 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
         return []
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
         imported = store_all(drafts, scope, context, approved=approved)
-    print_notice(imported.refreshed, context)
+    context.report(imported.refreshed)
     if approved:
         context.report_saves(imported.saved)
     return imported.results

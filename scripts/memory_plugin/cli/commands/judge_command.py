@@ -9,7 +9,7 @@ import argparse
 from typing import Any
 
 from ...evaluation import EvaluationError
-from ...kernel.clock import Deadline
+from ...kernel.context import Deadline
 from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache

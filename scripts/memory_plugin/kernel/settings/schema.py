@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..data import load_data
 from ..fastjson import dumps
+from ..paths import load_data
 from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
 
 Block = dict[str, Any]

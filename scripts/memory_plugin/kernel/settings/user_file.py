@@ -15,11 +15,9 @@ from json import JSONDecoder, dumps
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Callable, NamedTuple
 
-from ..data import load_data
 from ..fastjson import loads
-from ..files import Unreadable, make_folder, read_regular, replace_file
-from ..locks import Busy, FileLock
-from ..paths import state_folder
+from ..files import Busy, FileLock, Unreadable, make_folder, read_regular, replace_file
+from ..paths import load_data, state_folder
 from .load import load
 from .schema import expected, mismatch, names_in, rule_below, shown
 from .values import (
