@@ -84,7 +84,11 @@ def _ignored(folder: str) -> set[str]:
     from subprocess import DEVNULL, SubprocessError, run
 
     try:
-        run_it = run(_IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
+        run_it = run(
+            _IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True
+        )
     except (OSError, SubprocessError):
         return set()
-    return {os.path.join(folder, os.fsdecode(name).rstrip("/")) for name in run_it.stdout.split(b"\0") if name}
+    return {
+        os.path.join(folder, os.fsdecode(name).rstrip("/")) for name in run_it.stdout.split(b"\0") if name
+    }

@@ -156,14 +156,18 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
     named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_ "))
     guesses = (described, headed) if "name" in fields else (headed, described)
     names = [fields.get("title", ""), fields.get("name", ""), *guesses]
-    titles = [name for name in names if isinstance(name, str) and (" " in name or not re.search("[_-]|^$", name))]
+    titles = [
+        name for name in names if isinstance(name, str) and (" " in name or not re.search("[_-]|^$", name))
+    ]
     titles += [named] if _SEVERAL_WORDS.search(named) else []
     kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
     return {
         **({"type": kind[1]} if kind else {}),
         "asked_as": [question for section in sections(text) for question in questions(section.heading)],
         **fields,
-        "title": title_for(form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem),
+        "title": title_for(
+            form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
+        ),
         "body": "\n\n".join(filter(None, (described, text.strip()))),
     }
 
@@ -187,12 +191,11 @@ def no_longer_holds(status: str, fields: Fields) -> str:
 def replaced_names(texts: dict[str, str], fields: Fields) -> Iterator[str]:
     """Yield what a record says that it replaces: numbers without leading zeros, or paths and names as they are linked."""
     said = form("replaces").findall("%s\n%s" % (texts.get(_STATUS, ""), texts.get(_NOTES, "")))
-    found = [form("target").findall(text) for text in said]
+    found = [groups for text in said for groups in form("target").findall(text)]
     for value in (fields.get(name, "") for name in ("supersedes", "replaces", "obsoletes")):
         for text in [value] if isinstance(value, str) else value:
-            found.append(form("target").findall(text) or re.findall(r"()(\d{1,5})", text))
-    for groups in (groups for targets in found for groups in targets):
-        name = "".join(groups)
+            found += form("target").findall(text) or re.findall(r"()(\d{1,5})", text)
+    for name in map("".join, found):
         yield name.lstrip("0") if name.isdigit() else name
 
 

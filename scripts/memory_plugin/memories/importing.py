@@ -9,49 +9,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
-from ..kernel.paths import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
-from . import InvalidMemory, import_records
+from ..kernel.paths import load_data
+from . import InvalidMemory, import_records, markdown, record
 from .guard_file import files_problem
 from .import_files import INDEX, files_below, is_named, own_folder, stored_files
-from .import_records import ANSWER, DecisionRecord
-from .markdown import (
-    Fields,
-    Section,
-    Statement,
-    document_title,
-    form,
-    front_matter,
-    role_of,
-    sections,
-    statements_in,
-    texts_in,
-    title_for,
-    without_markdown,
-)
-from .record import (
-    ACTIVE,
-    ARCHIVED,
-    CONTEXT,
-    DEFAULT_CATEGORY,
-    body_content,
-    categories,
-    category_named,
-    is_id,
-    new_memory,
-    parse_memory,
-    utc_time,
-)
+from .markdown import Fields, Section, Statement, form, texts_in, title_for, without_markdown
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
-_MARKDOWN = (".md", ".mdc", ".markdown", ".txt")
-_JSON = (".json", ".jsonl", ".ndjson")
+_MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
+_DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_UNKNOWN = "unknown format: no title or text under a common name"
 _ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
@@ -87,12 +60,12 @@ class Reading(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """What may become a memory: its source, its fields under any common names, the category if these name none, and a record's own parts."""
+    """What may become a memory: fields under any common names, the category if these name none, and what is known of a record."""
 
     source: str
     item: object
     category: str = ""
-    texts: dict[str, str] = {}  # noqa: RUF012  (never changed)
+    more: dict[str, str] | None = None
     over: str = ""
     names: frozenset[str] = frozenset()
     replaces: tuple[str, ...] = ()
@@ -113,7 +86,7 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
         _read_file(path, category, root, reading, is_named=True)
         return reading
     files = [] if os.path.realpath(path) == root else stored_files(path)
-    for file, kind in files or [(file, "") for file in files_below(path, _MARKDOWN + _JSON, reading.left_out)]:
+    for file, kind in files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]:
         _read_file(file, kind or category, root, reading, is_named=False)
     return reading
 
@@ -121,7 +94,10 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
 def read_lines(text: str, category: str = "") -> Reading:
     """Read the JSON objects of a text, one a line; their source is `-` with the line."""
     reading = Reading([], [], [])
-    _keep(STDIN, _lines(STDIN, text), category, reading)
+    try:
+        _keep(STDIN, _lines(STDIN, text), category, reading)
+    except _LeftOut as why:
+        reading.problems.append((STDIN, str(why)))
     return reading
 
 
@@ -130,7 +106,8 @@ def _read_file(path: str, category: str, root: str, reading: Reading, *, is_name
         text = read_regular(path, _MAX_BYTES, is_named)[0].decode("utf-8-sig").replace("\r\n", "\n")
         _keep(path, _entries(path, text, category, root, reading, is_named), category, reading)
     except _LeftOut as why:
-        (reading.problems if is_named and str(why) == _unknown() else reading.left_out).append((path, str(why)))
+        is_problem = is_named and str(why) == _UNKNOWN
+        (reading.problems if is_problem else reading.left_out).append((path, str(why)))
     except FileNotFoundError:
         reading.problems.append((path, "not there"))
     except UnicodeDecodeError as error:
@@ -141,169 +118,153 @@ def _read_file(path: str, category: str, root: str, reading: Reading, *, is_name
 
 def _entries(
     path: str, text: str, category: str, root: str, reading: Reading, chosen: bool
-) -> list[_Entry]:
+) -> Iterator[_Entry]:
     """Return what a file holds, by its kind. Raises InvalidMemory and _LeftOut."""
     ending = os.path.splitext(path)[1].lower()
     if ending in _MARKDOWN or is_named(path, "rules"):
-        return list(_markdown(path, text, category, root, reading))
+        return _markdown(path, text, category, root, reading)
     if ending not in _JSON:
         raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
-    return _lines(path, text) if ending != ".json" else _json(path, text, chosen)
+    return _json(path, text, chosen) if ending == ".json" else _lines(path, text)
 
 
-def _keep(path: str, entries: list[_Entry], category: str, reading: Reading) -> None:
+def _keep(path: str, entries: Iterator[_Entry], category: str, reading: Reading) -> None:
     """Make memories of the entries of a file. If none of several is one, the format is unknown, which is said once."""
     drafts, problems = [], []
     for entry in entries:
         try:
             data = item_data(entry.item, entry.category or category)
-            data["content"] = {**entry.texts, **data["content"]}
+            data["content"] = {**(entry.more or {}), **data["content"]}
             archive(data, entry.over)
             drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
         except InvalidMemory as error:
             problems.append((entry.source, str(error)))
-    if problems and not drafts and entries[1:]:
-        raise _LeftOut(_unknown())
+    if problems[1:] and not drafts:
+        raise _LeftOut(_UNKNOWN)
     reading.drafts.extend(drafts)
     reading.problems.extend(problems)
 
 
-@cache
-def _unknown() -> str:
-    return "unknown format: no text under %s" % ", ".join(load_data("memories", "importing")["own_text"])
-
-
 def _markdown(path: str, text: str, category: str, root: str, reading: Reading) -> Iterator[_Entry]:
     """Yield the entries of a Markdown file: its records and runbooks and the rules beside them; or the note that it is."""
-    fields, rest, skipped = front_matter(text)
+    fields, rest, skipped = markdown.front_matter(text)
     rest = _CONTENTS.sub("", rest)
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
     stem = os.path.splitext(os.path.basename(path))[0]
-    title, parts = document_title(rest, stem), sections(rest)
+    title, parts = markdown.document_title(rest, stem), markdown.sections(rest)
     records, others = import_records.records_in(parts, title)
     if is_one := import_records.is_one_record(stem, title, records):
         records, others = records[:1], []  # what else it says are details
     _refuse(path, title, fields, rest, bool(records))
-    for record in records:
-        yield _of_record(record, fields, title, "%s:%d" % (path, record.line + skipped), path)
-    is_diary = _is_diary(path, fields, stem)
+    for found in records:
+        item, more = import_records.record_item(found, fields)
+        over = import_records.no_longer_holds(more.get("status", ""), fields)
+        replaces = tuple(import_records.replaced_names(found.fields, fields))
+        names = import_records.record_names(path, title)
+        yield _Entry(
+            "%s:%d" % (path, found.line + skipped), item, found.category, more, over, names, replaces
+        )
+    runbook = without_markdown(title) if form("runbook").search(_near(path, title)) else ""
+    is_diary = any(map(form("diary").fullmatch, [_near(path), stem, *texts_in(fields.get("tags"))]))
     is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
     if not records and (is_one or is_note):
         item = import_records.note_item(fields, rest, stem)
-        kind = category or ("" if "type" in item or "kind" in item else "runbook" if _runbook(path, title) else "")
-        yield _Entry(path, item, kind, over=_over(fields, str(fields.get("status", ""))))
+        kind = "" if "type" in item or "kind" in item else category or ("runbook" if runbook else "")
+        over = import_records.no_longer_holds(str(fields.get("status", "")), fields)
+        yield _Entry(path, item, kind, over=over)
         return
     bound = _bound_to(path, fields, root, reading)
-    runbook = _runbook(path, title)
-    for section in _marked(others) if is_diary else others:
-        for found in statements_in(section, runbook):
-            kind = category or ("runbook" if runbook and found.text[0].isdigit() else "")
-            item = _of_statement(found, section, "" if runbook or is_diary else title, bound)
-            yield _Entry("%s:%d" % (path, found.line + skipped), item, kind or statement_category(found.text))
+    lead = "" if runbook or is_diary or form("document").search(title) else title
+    others = _decided(others) if is_diary else others
+    if is_diary and not records and not others:
+        raise _LeftOut(_DIARY)
+    for section in others:
+        for rule in markdown.statements_in(section, runbook):
+            kind = category or (
+                "runbook" if runbook and rule.text[0].isdigit() else statement_category(rule.text)
+            )
+            yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
+
+
+def _near(path: str, title: str = "") -> str:
+    return ("%s\n%s" % (title, os.path.basename(os.path.dirname(path)))).strip()
 
 
 def _refuse(path: str, title: str, fields: Fields, text: str, has_records: bool) -> None:
     """Raise _LeftOut for a template, an index, a page saved from the web, and rules that say that they are over."""
-    above, name = os.path.split(path)
-    if form("template").fullmatch(name) or form("template").fullmatch(above) or form("blank").match(title):
+    if any(map(form("template").fullmatch, os.path.split(path))) or form("blank").match(title):
         raise _LeftOut(_TEMPLATE)
     if fields.get("type") in _ABOUT_NOTES:
         raise _LeftOut(INDEX)
-    linked = any("http" in str(fields.get(name, ""))[:9] for name in ("source", "url", "link"))
-    if linked and ("clippings" in texts_in(fields.get("tags")) or not {"author", "published"}.isdisjoint(fields)):
+    is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
+    if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
         raise _LeftOut(_WEB)
-    first = re.sub(r"\A\s*#[^\n]*", "", text)
-    said = (title, str(fields.get("description", "")), first if first.lstrip()[:1] in ">*_!" else "")
+    first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
+    said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     if not has_records and (any(map(form("ended").match, said)) or fields.get("deprecated") == "true"):
         raise _LeftOut(_ENDED)
 
 
-def _is_diary(path: str, fields: Fields, stem: str) -> bool:
-    """Return whether a file is a page of a diary or the minutes of a meeting, of which only marked decisions are kept."""
-    names = [os.path.basename(os.path.dirname(path)), *texts_in(fields.get("tags"))]
-    return any(map(form("diary").fullmatch, names)) or bool(form("day").fullmatch(stem))
-
-
-def _marked(parts: list[Section]) -> Iterator[Section]:
-    """Yield the parts of minutes that are marked as decisions, by their heading or in bold."""
-    for piece in (piece for part in parts for piece in import_records.named_paragraphs(part)):
-        if role_of(piece.heading) == ANSWER:
-            yield piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0])
-
-
-def _over(fields: Fields, status: str) -> str:
-    return import_records.no_longer_holds(status, fields)
-
-
-def _of_record(record: DecisionRecord, fields: Fields, title: str, source: str, path: str) -> _Entry:
-    item, texts = import_records.record_item(record, fields)
-    over = _over(fields, texts.get("status", ""))
-    replaces = tuple(import_records.replaced_names(record.fields, fields))
-    names = import_records.record_names(path, title)
-    return _Entry(source, item, record.category, texts, over, names, replaces)
+def _decided(parts: list[Section]) -> list[Section]:
+    """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
+    pieces = [piece for part in parts for piece in import_records.named_paragraphs(part)]
+    marked = [piece for piece in pieces if markdown.role_of(piece.heading) == import_records.ANSWER]
+    return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
 
 
 def _bound_to(path: str, fields: Fields, root: str, reading: Reading) -> list[str]:
     """Return the patterns of the files to which a rule file applies; empty for all of them. What no pattern can say is named."""
     bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
-    for name in bound:
-        if problem := files_problem(name):
-            reading.left_out.append((path, "%s is not kept: %s" % (name, problem)))
-    kept = [name for name in bound if name not in _EVERYTHING and not files_problem(name)]
+    problems = {name: files_problem(name) for name in bound}
+    reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
+    kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
     return kept[:_MAX_FILES] or own_folder(path, root)
 
 
-def _runbook(path: str, title: str) -> str:
-    """Return the title of a document that calls itself or its folder a runbook; else empty."""
-    named = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
-    return without_markdown(title) if form("runbook").search(named) else ""
-
-
-def _of_statement(statement: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
+def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
     """Return a rule as an entry, with the files that it or its document is about; `lead` is the document's title."""
-    title = statement.title
     # A heading of one or two words says nothing without its document.
-    if title == section.heading and not title.split()[2:] and lead and not form("document").search(lead):
-        title = title_for("%s: %s" % (lead, title))
-    spans = _CODE_SPAN.findall("%s %s" % (section.heading, statement.text))
+    is_bare = lead and rule.title == section.heading and not rule.title.split()[2:]
+    spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
     named = (span for span in spans if _PATH.match(span) and not files_problem(span))
     headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
     short = (heading for heading in headings if 0 < len(heading.split()) <= 2)
     return {
-        "title": title,
-        "body": statement.text,
-        CONTEXT: statement.context,
+        "title": title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title,
+        "body": rule.text,
+        record.CONTEXT: rule.context,
         "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
         "tags": [re.sub(r"[^\w]+", "-", heading).strip("-") for heading in short],
         "asked_as": import_records.questions(section.heading),
     }
 
 
-def _json(path: str, text: str, chosen: bool) -> list[_Entry]:
-    """Return the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and _LeftOut."""
+def _json(path: str, text: str, chosen: bool) -> Iterator[_Entry]:
+    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and _LeftOut."""
     try:
         value = loads(text)
     except ValueError as error:
         if "}\n{" in text:  # one object a line, as in the file of MCP's memory server
-            return _lines(path, text)
+            yield from _lines(path, text)
+            return
         raise InvalidMemory("not JSON: %s" % error) from None
-    items = items_in(value)
+    items = _items_in(value)
     if items is not None:
-        return [_Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1)]
+        yield from (_Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
+        return
     table = load_data("memories", "importing")
     names = table["aliases"]["body"] if chosen else table["own_text"]
     if isinstance(value, dict):
         if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
-            raise _LeftOut(_unknown())
-        if isinstance(value.get("content"), dict) and not is_id(value.get("id")):
+            raise _LeftOut(_UNKNOWN)
+        if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
             value["id"] = os.path.splitext(os.path.basename(path))[0]
-    return [_Entry(path, value)]
+    yield _Entry(path, value)
 
 
-def _lines(path: str, text: str) -> list[_Entry]:
-    """Return the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
-    found = []
+def _lines(path: str, text: str) -> Iterator[_Entry]:
+    """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
     for at, line in enumerate(text.split("\n"), 1):
         try:
             item: object = loads(line) if line.strip() else None
@@ -311,17 +272,16 @@ def _lines(path: str, text: str) -> list[_Entry]:
             item = InvalidMemory("not JSON: %s" % error)
         is_relation = isinstance(item, dict) and item.get("type") == "relation" and "from" in item
         if line.strip() and not is_relation:
-            found.append(_Entry("%s:%d" % (path, at), item))
-    return found
+            yield _Entry("%s:%d" % (path, at), item)
 
 
-def items_in(value: object) -> list[object] | None:
+def _items_in(value: object) -> list[object] | None:
     """Return the items in a JSON document; None if the document itself is one item."""
     if isinstance(value, list):
         return [{"text": entry} if isinstance(entry, str) else entry for entry in value]
     if isinstance(value, dict) and not isinstance(value.get("title"), str):
         names = load_data("memories", "importing")["lists"]
-        return next((items_in(value[name]) for name in names if isinstance(value.get(name), list)), None)
+        return next((_items_in(value[name]) for name in names if isinstance(value.get(name), list)), None)
     return None
 
 
@@ -347,18 +307,19 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     if not isinstance(item.get("title", ""), str):
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
     named = _category(item, found.pop("category")) or category
-    kind = categories()[named or (DEFAULT_CATEGORY if title else statement_category(body))]
-    content = body_content(kind, _CODE_FENCE.sub("\n", body) if kind.name == "runbook" else body)
-    context, moment = found.pop(CONTEXT), utc_time(as_text(found.pop("created_at")), "00:00:00")
-    if isinstance(context, str):
-        content[CONTEXT] = context
+    kind = record.categories()[named or (record.DEFAULT_CATEGORY if title else statement_category(body))]
+    content = record.body_content(kind, _CODE_FENCE.sub("\n", body) if kind.name == "runbook" else body)
+    context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
+    content.update({record.CONTEXT: context} if isinstance(context, str) else {})
     extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
     if moment:
-        changed = utc_time(as_text(source.get("updated_at")), "00:00:00")
+        changed = record.utc_time(as_text(source.get("updated_at")), "00:00:00")
         extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
-    identity = str(item["id"]) if is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
-    return new_memory(kind, identity, title if isinstance(title, str) else title_for(body), content, extra)
+    identity = str(item["id"]) if record.is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
+    return record.new_memory(
+        kind, identity, title if isinstance(title, str) else title_for(body), content, extra
+    )
 
 
 def statement_category(text: str) -> str:
@@ -366,7 +327,7 @@ def statement_category(text: str) -> str:
     sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
     forms = load_data("memories", "importing")["forms"]
     hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
-    return next(hits, DEFAULT_CATEGORY)
+    return next(hits, record.DEFAULT_CATEGORY)
 
 
 def _first(source: dict[str, object], names: list[str]) -> object:
@@ -377,11 +338,9 @@ def _first(source: dict[str, object], names: list[str]) -> object:
 
 def _category(item: dict[str, object], name: object) -> str:
     """Return the category that an entry names; "" for an unknown `type` or `kind`. Raises InvalidMemory for an unknown `category`."""
-    if not isinstance(name, str):
-        return ""
     kinds: dict[str, str] = load_data("memories", "importing")["kinds"]
     try:
-        return kinds.get(name.lower()) or category_named(name).name
+        return kinds.get(name.lower()) or record.category_named(name).name if isinstance(name, str) else ""
     except InvalidMemory:
         if "category" in item:
             raise
@@ -390,17 +349,16 @@ def _category(item: dict[str, object], name: object) -> str:
 
 def _whole_memory(item: dict[str, object], category: str) -> dict[str, Any]:
     """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
-    kind = categories()[_category(item, item.get("category")) or category or DEFAULT_CATEGORY]
-    own_id = item.get("id") if is_id(item.get("id")) else ""
-    data = {**new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
-    parse_memory(data, "checked", kind)
+    kind = record.categories()[_category(item, item.get("category")) or category or record.DEFAULT_CATEGORY]
+    own_id = item.get("id") if record.is_id(item.get("id")) else ""
+    data = {**record.new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
+    record.parse_memory(data, "checked", kind)
     return data
 
 
 def archive(data: dict[str, Any], reason: str) -> None:
     """Archive a memory to be stored, unless the reason is empty."""
-    if reason:
-        data.update(record_status=ARCHIVED, archived_reason=reason)
+    data.update({"record_status": record.ARCHIVED, "archived_reason": reason} if reason else {})
 
 
 def archive_replaced(drafts: list[Draft]) -> None:
@@ -408,8 +366,8 @@ def archive_replaced(drafts: list[Draft]) -> None:
     by_name = {(os.path.dirname(draft.path), name): draft.data for draft in drafts for name in draft.names}
     for draft in drafts:
         folder = os.path.dirname(draft.path)
-        for name in draft.replaces if draft.data["record_status"] == ACTIVE else ():
+        for name in draft.replaces if draft.data["record_status"] == record.ACTIVE else ():
             path = os.path.normpath(os.path.join(folder, name))
             old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
-            if old is not draft.data and old["record_status"] == ACTIVE:
+            if old is not draft.data and old["record_status"] == record.ACTIVE:
                 archive(old, "replaced by " + draft.data["title"])

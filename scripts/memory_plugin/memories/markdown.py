@@ -211,9 +211,8 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     a runbook stays one statement, since its parts are followed together; its title begins with that of the runbook.
     """
     heading, above = without_markdown(section.heading), without_markdown(section.above)
-    blocks = list(_blocks(section.text))
-    if not form("checklist").search("%s %s %s" % (runbook, above, heading)):
-        blocks = [block for block in blocks if not _BOX.match(block.text)]
+    is_checklist = form("checklist").search("%s %s %s" % (runbook, above, heading))
+    blocks = [block for block in _blocks(section.text) if is_checklist or not _BOX.match(block.text)]
     is_structure = any(map(form("structure").match, (heading, above)))
     if is_structure or not any(_content(block.text) for block in blocks):
         return []
@@ -224,8 +223,7 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            if not form("structure").match(lead):
-                statements += _of_list(part, lead, heading, section.first)
+            statements += _of_list(part, lead, heading, section.first)
             lead = ""
             continue
         if _leads(part[-1], blocks, bool(statements)):
@@ -268,7 +266,7 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     asks, long_lead = form("question").match(heading), lead if len(lead.split()) >= MIN_WORDS else ""
     is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not asks
     name = long_lead if long_lead and not is_order else with_lead(heading, lead)
-    if not items or not (name or any(alone)):
+    if not items or not (name or any(alone)) or form("structure").match(lead):
         return []
     steps = items[0].kind == _STEP
     if name and (steps or 2 * sum(alone) < len(alone)):
