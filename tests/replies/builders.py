@@ -6,12 +6,9 @@ import json
 import os
 from typing import Any
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
-from memory_plugin.kernel.data import session_file
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings.values import Settings, defaults
+from memory_plugin.kernel.context import Context, Deadline, Ledger
+from memory_plugin.kernel.paths import Paths, session_file
+from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.replies.phrases import load_filler_rules
 from memory_plugin.replies.reply_signals import ReplySignals, WordLists, measure_reply
 

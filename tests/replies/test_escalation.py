@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Paths
+from memory_plugin.kernel.context import Ledger
+from memory_plugin.kernel.paths import Paths, load_data
 from memory_plugin.replies.escalation import (
     Drift,
     EscalationThresholds,

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.context import Deadline, Ledger
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Paths, data_path
+from memory_plugin.kernel.paths import Paths, data_path, load_data
 from memory_plugin.replies.grading import (
     GradeMaterial,
     GradeRequest,

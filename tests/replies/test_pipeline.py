@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.grading import GradeMaterial, GradeRequest, grade_question
 from memory_plugin.replies.phrases import USER_PACK

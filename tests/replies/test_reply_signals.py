@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from tests.replies.builders import PADDED, PLAIN, filler_phrases, measure
 from tests.rows import every
 

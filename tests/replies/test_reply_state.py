@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.clock import now
+from memory_plugin.kernel.context import now
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.reply_state import (
     ReplyState,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.pipeline import score_id
 from memory_plugin.replies.score_history import (

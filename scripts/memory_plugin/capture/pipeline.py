@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, Callable, NamedTuple
 
-from ..kernel.clock import now
-from ..kernel.context import Context
+from ..kernel.context import Context, now
 from ..kernel.files import Unreadable
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import without_private

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory

@@ -14,11 +14,11 @@ from functools import cache, lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
+from ..kernel.paths import load_data
 from ..kernel.text.tags import cut_after
-from ..kernel.text.tokens import fold
+from ..kernel.text.words import fold
 from .conversations import Conversation, ConversationTurn
 from .hints import is_hint
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned

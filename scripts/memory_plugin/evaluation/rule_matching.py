@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.text.clean import block
 from ..kernel.text.tags import IN_WORDS, LOOKALIKES, character_class
-from ..kernel.text.tokens import fold
+from ..kernel.text.words import fold
 from .frames import Frame, Lexicon, TaggedSentence
 
 READS = (

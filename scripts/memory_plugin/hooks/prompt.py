@@ -12,8 +12,8 @@ from time import time
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
-from ..kernel.data import session_file
 from ..kernel.files import os_error_text
+from ..kernel.paths import session_file
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
 from ..recall.gate import Prompt, load_gate
 from ..recall.history import Answer

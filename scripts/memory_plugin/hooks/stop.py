@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from ..host.background import judge_variables
-from ..kernel.data import session_file
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
+from ..kernel.paths import session_file
 from ..replies.reply_state import ReplyState
 from ..work.background import start_steps
 

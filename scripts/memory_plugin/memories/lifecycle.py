@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.fastjson import as_texts
 from ..kernel.paths import Paths
 from . import InvalidMemory, writing

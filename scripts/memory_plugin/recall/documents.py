@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.text.clean import block, escape, plain
-from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
-from ..kernel.text.tokens import language, tokenize
+from ..kernel.text.words import form, language, tokenize
 from ..memories.claude_notes import NativeNote
 from ..memories.guard_file import alternatives
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line

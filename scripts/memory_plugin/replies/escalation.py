@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..kernel.context import Context
-from ..kernel.data import load_data
 from ..kernel.fastjson import digest
-from ..kernel.settings.values import Settings
+from ..kernel.paths import load_data
+from ..kernel.settings import Settings
 from .phrases import AMBIGUOUS, QUERY_TYPES
 from .reply_signals import ReplySignals
 from .reply_state import ReplyState

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context
-from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import (
@@ -23,6 +22,7 @@ from ..kernel.judge.question import (
     read_rubric,
     value_at,
 )
+from ..kernel.paths import load_data
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
+from ..kernel.paths import load_data
 from .prose import BREAK, CROSS_SIGN, INSIDE, LINE, POSITIONS, SENTENCE, Prose
 
 Slot = tuple[frozenset[str], bool, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from .phrases import FillerMatch, FillerRules, PhraseIndex, find_filler, word_classes
 from .prose import BREAK, CROSS_SIGN, SENTENCE, Prose
 

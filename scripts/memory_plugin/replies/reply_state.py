@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from time import sleep
 
-from ..kernel.clock import now
-from ..kernel.data import read_state, session_file, write_state
+from ..kernel.context import now
 from ..kernel.files import os_error_text
+from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

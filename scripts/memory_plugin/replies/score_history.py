@@ -94,7 +94,7 @@ class ScoreJoin:
 
 
 def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
-    """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines."""
+    """Return the scored replies since a time (as `kernel.context.iso` writes it), oldest first, and the number of unusable lines."""
     join, rows = ScoreJoin(), Records(paths.state(), SCORES, since, project=project)
     for row in rows:
         join.add(row)

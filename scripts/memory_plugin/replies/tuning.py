@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
 from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes

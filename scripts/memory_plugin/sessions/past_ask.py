@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from time import localtime, mktime
 
-from ..kernel.data import load_data
-from ..kernel.text.tokens import fold, tokenize
+from ..kernel.paths import load_data
+from ..kernel.text.words import fold, tokenize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from ..capture.candidate import CONTRADICTED, COVERED, HINTS, Candidate, CandidateFile, Coverage, compare
 from ..capture.pipeline import SectionWatch, keep, note_candidates, repeated_correction, repeating_guards
-from ..kernel.clock import now
-from ..kernel.context import Context
+from ..kernel.context import Context, now
 from ..kernel.files import read_regular
 from ..kernel.records import Records
 from ..memories import InvalidMemory

@@ -6,8 +6,7 @@ import os
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, load_data
 from ..kernel.text.clean import counted, inflected, plain
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE

@@ -13,10 +13,10 @@ from typing import Any
 from ...hooks.entry import Event
 from ...hooks.prompt import handle
 from ...host.environment import Taint
-from ...kernel.clock import Deadline
+from ...kernel.context import Deadline
 from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
-from ...kernel.settings.load import load
+from ...kernel.settings import load
 from ...memories.lifecycle import save
 from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory

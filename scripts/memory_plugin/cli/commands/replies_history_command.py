@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...kernel.clock import days_ago
+from ...kernel.context import days_ago
 from ...kernel.text.clean import counted
 from ...replies import score_history
 from ...replies.tuning import is_outside

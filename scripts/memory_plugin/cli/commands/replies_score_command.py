@@ -8,10 +8,10 @@ import sys
 from typing import Any
 
 from ...host.events import path_field
-from ...kernel.data import load_data
 from ...kernel.files import read_regular
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
+from ...kernel.paths import load_data
 from ...kernel.records import Records
 from ...kernel.text.clean import block
 from ...replies.grading import GradeMaterial, deep_question, read_turn

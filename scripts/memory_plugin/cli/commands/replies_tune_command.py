@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from ...kernel.clock import days_ago
+from ...kernel.context import days_ago
 from ...kernel.files import read_regular, replace_file
 from ...kernel.settings.user_file import change_values
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
