@@ -1,7 +1,7 @@
 """Compare claims of work with the tool calls and outputs before them.
 
-The evidence of a claim is the output of the command that the claim is about, after the last change. Its figures stand in an output, and
-what it names stands in a call. Only a plain contradiction, or a claim without anything that could have shown it, fails; whatever is unsure
+The evidence of a claim is the output of the command that the claim is about, after the last change. Its figures occur in an output, and
+what it names occurs in a call. Only a plain contradiction, or a claim without anything that could have shown it, fails; whatever is unsure
 is a note.
 """
 
@@ -242,7 +242,7 @@ def _numbers(text: str) -> set[float]:
 
 
 def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
-    """Return whether a figure stands in an output: as it is, rounded, in another unit, or computed from two numbers."""
+    """Return whether a figure occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = _value(match), match[0].lower().rstrip()[-1:]
     _, _, decimals = next(filter(None, match.groups())).partition(".")
     tolerance = value * 0.05 if _ABOUT.search(sentence) else 0.5001 * 10 ** -len(decimals)

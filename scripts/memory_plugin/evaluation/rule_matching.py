@@ -82,10 +82,10 @@ class ClaimEvidence(NamedTuple):
     | `admits` | words of a reply that say what failed |
     | `others` | calls that may have run anything: scripts, other agents |
     | `reran` | words of a claim that say that it was shown after the last change |
-    | `names` | what a claim names; it must stand in a call or output |
+    | `names` | what a claim names; it must occur in a call or output |
     | `times` | how often it was run; so many calls, or that number in one |
     | `counts` | a number and its noun; if the last output that counts the noun has another number, it is false |
-    | `measures` | figures with units; they must stand in an output, or follow from two that do |
+    | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
     note: bool
