@@ -14,14 +14,7 @@ from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
-from ..memories.record import (
-    MAX_ASKED_AS,
-    Category,
-    body_content,
-    categories,
-    category_named,
-    utc_time,
-)
+from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
 from ..work.edit import NONE
 from .command_context import UsageError
 

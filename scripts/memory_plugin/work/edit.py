@@ -17,14 +17,7 @@ from ..memories.markdown import title_for
 from ..memories.memory_files import MAX_BYTES, StoredMemory, named_store
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, parse_memory
 from ..memories.relations import name_for, plain_title
-from ..memories.survey import (
-    Item,
-    choose,
-    life_cycle_state,
-    shortest_names,
-    successors,
-    superseding,
-)
+from ..memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ..memories.trust import TRUSTED
 from ..memories.writing import Written
 from .context import WorkContext, WorkError

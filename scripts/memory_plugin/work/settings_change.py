@@ -8,12 +8,7 @@ from typing import Any
 
 from ..kernel.settings.load import load
 from ..kernel.settings.problems import readable
-from ..kernel.settings.user_file import (
-    Key,
-    find_key,
-    keys,
-    table_value,
-)
+from ..kernel.settings.user_file import Key, find_key, keys, table_value
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings, merged
 from ..kernel.text.clean import plain, terminal_safe
 from .context import WorkContext

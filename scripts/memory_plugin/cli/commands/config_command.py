@@ -25,10 +25,7 @@ from ...kernel.settings.user_file import (
     table_value,
     unset,
 )
-from ...kernel.settings.values import (
-    USER,
-    Settings,
-)
+from ...kernel.settings.values import USER, Settings
 from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import (
     MAX_VALUE,

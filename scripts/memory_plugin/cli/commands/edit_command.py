@@ -10,25 +10,11 @@ from ...memories import InvalidMemory
 from ...memories.lifecycle import edit, rewrite
 from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
-from ...memories.survey import (
-    Item,
-    choose,
-    item_of,
-    read_item,
-    shortest_names,
-)
+from ...memories.survey import Item, choose, item_of, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
-from ...work.edit import (
-    NONE,
-    chosen_successor,
-    edit_draft,
-    moved,
-    refuse_title,
-    renewed_title,
-    resupersede,
-)
+from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
 from ..command_context import Approval, CommandContext, UsageError, about

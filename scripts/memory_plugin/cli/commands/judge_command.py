@@ -13,11 +13,7 @@ from ...kernel.context import Deadline
 from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
-from ...kernel.judge.question import (
-    JudgeError,
-    Verdict,
-    explain_failure,
-)
+from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
