@@ -169,8 +169,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
             accepted += [stored.memory.id for stored in chosen]
             left_out += [stored.key for stored in others]
             counts.update(stored.memory.category for stored in chosen)
-            for line in () if arguments.json else chain.from_iterable(map(_lines, chosen)):
-                context.console.line(line)
+            context.console.lines(*(() if arguments.json else chain.from_iterable(map(_lines, chosen))))
         context.refresh_index()
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)

@@ -204,8 +204,7 @@ def _offered(context: CommandContext, item: Item) -> Item:
     if context.inside_client or not context.console.can_prompt():
         return item
     trust = load_trust(context.paths)
-    for line in lines_to_decide(item, trust):
-        context.console.line("  " + line)
+    context.console.lines(*("  " + line for line in lines_to_decide(item, trust)))
     if not context.console.confirm("accept this text?"):
         return item
     trust.accept([item.stored], "edit")

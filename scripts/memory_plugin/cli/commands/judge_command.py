@@ -239,8 +239,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         console.line(text % dollars(figures.requested))
     if figures.off:
         console.line("session: " + figures.off)
-    for server in figures.paused:
-        console.line("%s: not asked for a while after failures" % server)
+    console.lines(*("%s: not asked for a while after failures" % server for server in figures.paused))
     return DONE
 
 

@@ -64,9 +64,10 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
     counts = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
     context.console.line()
     left = number - sum(review.done.values())
-    context.console.line(", ".join([*counts, "still pending %d" % left]))
-    for line in phrase_lines(context) if review.done["accept"] else []:
-        context.console.line(line)
+    context.console.lines(
+        ", ".join([*counts, "still pending %d" % left]),
+        *(phrase_lines(context) if review.done["accept"] else []),
+    )
 
 
 def _print(groups: list[Group], context: CommandContext) -> None:
@@ -74,10 +75,9 @@ def _print(groups: list[Group], context: CommandContext) -> None:
     for group in groups:
         console.line("group %s: %s, %s" % (group.id, counted(len(group.entries), group.kind), group.title))
         for entry in group.entries:
-            console.line()
-            console.line("  %s  %s" % (entry.id, entry.title))
-            for line in entry.lines:
-                console.line(("    " + line).rstrip())
+            console.lines(
+                "", "  %s  %s" % (entry.id, entry.title), *(("    " + line).rstrip() for line in entry.lines)
+            )
         console.line()
         if group.together:
             console.line(
@@ -122,8 +122,7 @@ class Review:
             for number, group in enumerate(groups, 1):
                 entries = counted(len(group.entries), group.kind)
                 heading = "group %d of %d: %s, %s" % (number, len(groups), entries, group.title)
-                self._console.line()
-                self._console.line(self._console.style(heading, "bold"))
+                self._console.lines("", self._console.style(heading, "bold"))
                 if len(group.together) > 1:
                     self._decide_group(group)
                 else:
@@ -167,8 +166,7 @@ class Review:
 
     def _show(self, entry: ReviewEntry) -> None:
         console = self._console
-        console.line()
-        console.line(console.style("%s  %s" % (entry.id, entry.title), "bold"))
+        console.lines("", console.style("%s  %s" % (entry.id, entry.title), "bold"))
         for line in entry.lines:
             color = _DIFFERENCES.get(line[2:4])
             console.line("  " + (console.style(line, color) if color else line))
@@ -200,8 +198,7 @@ class Review:
         except (InvalidMemory, OSError) as error:
             self._console.line("  not done: " + error_text(error))
             return False
-        for line in outcome.lines:
-            self._console.line("  " + line)
+        self._console.lines(*("  " + line for line in outcome.lines))
         self.done[action.name] += len(entries) * outcome.is_decided
         return outcome.is_decided
 

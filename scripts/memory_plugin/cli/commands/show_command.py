@@ -63,10 +63,10 @@ def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({**record, **({"history": history} if arguments.history else {})})
         return
     _print_memory(item, fields, context)
-    for line in ["", _NEW_PHRASES, *("  " + text for text in new)] if new else []:
-        context.console.line(line)
-    for line in ["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []:
-        context.console.line(line)
+    context.console.lines(
+        *(["", _NEW_PHRASES, *("  " + text for text in new)] if new else []),
+        *(["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []),
+    )
 
 
 def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
@@ -84,9 +84,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
             console.line("%s: %s" % (name, text))
     for gone in gone_files([item.stored]):
         console.paragraph(shown_line(str(gone), _MAX_GONE))
-    console.line()
-    for line in fields.get(TEXT, []):
-        console.line(line)
+    console.lines("", *fields.get(TEXT, []))
 
 
 def _shown_content(memory: Memory) -> dict[str, object]:
