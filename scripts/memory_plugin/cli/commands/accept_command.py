@@ -14,7 +14,7 @@ from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...work.candidate_check import find_candidate
-from ...work.memory_facts import holds_guard
+from ...work.memory_facts import guard_lines, holds_guard
 from ...work.review import (
     ACCEPT,
     REJECT,
@@ -28,7 +28,6 @@ from ...work.review import (
     pending_memories,
 )
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, about, titled
-from ..memory_view import guard_lines
 from ..options import add_flag
 
 _ACCEPT_TEXT = """\

@@ -15,7 +15,14 @@ from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
 from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
-from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
+from ...work.memory_facts import (
+    approval_lines,
+    as_json,
+    holds_guard,
+    is_guarded,
+    redaction_lines,
+    status_text,
+)
 from ...work.review import lines_to_decide
 from ..command_context import Approval, CommandContext, UsageError, about
 from ..memory_input import (
@@ -27,7 +34,6 @@ from ..memory_input import (
     project_files,
     text_of,
 )
-from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
 EXAMPLES = """\

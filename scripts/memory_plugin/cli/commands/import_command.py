@@ -21,9 +21,9 @@ from ...work.imports import (
     store_all,
     would_store,
 )
+from ...work.memory_facts import phrase_lines
 from ..command_context import CommandContext
 from ..memory_input import add_category, add_scope, text_of
-from ..memory_view import phrase_lines
 from ..options import add_flag, require_existing
 
 HELP = "import notes, rule files, JSON, or another store"

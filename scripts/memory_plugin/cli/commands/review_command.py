@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from ...kernel.files import error_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
+from ...work.memory_facts import phrase_lines
 from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
 from ..command_context import CommandContext, UsageError
-from ..memory_view import phrase_lines
 
 HELP = "decide about pending memories and suggestions"
 EXAMPLES = """\

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...memories.hygiene import shown_line
 from ...memories.importing import statement_category
 from ...memories.markdown import title_for
-from ...memories.memory_files import PROJECT
 from ...memories.record import MAX_TITLE, categories
-from ...memories.trust import TRUSTED
-from ...work.memory_facts import as_json, guard_as_json, is_personal, redaction_lines
 from ...work.save import NewMemory, Saved, save
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
@@ -24,7 +20,6 @@ from ..memory_input import (
     project_files,
     text_of,
 )
-from ..memory_view import guard_lines, similar_lines
 
 HELP = "store a memory"
 EXAMPLES = """\
@@ -39,12 +34,10 @@ EXAMPLES = """\
   memory save --category preference --scope user --title "Tabs" --body "Indent with tabs." --asked-as "code style"
 """
 
-_LONG_TITLE = 80
 _TEXT = "what to remember, in one line; its first sentence becomes the title"
 _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
 _SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
 _CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
-_PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -110,29 +103,8 @@ def _derive_options(arguments: argparse.Namespace) -> None:
 
 def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what was stored, and tell the user what Claude saved."""
-    context.report(saved.refreshed)
-    memory, old = saved.written.stored.memory, saved.old
-    record = {
-        **as_json(saved.item),
-        "guard": guard_as_json(memory),
-        "redacted": [redaction._asdict() for redaction in saved.written.redacted],
-        "created": saved.written.created,
-        "superseded": saved.replaced,
-        "similar": [row._asdict() for row in saved.similar],
-    }
-    line = "saved {0}: {1}" if saved.written.created else "already saved as {2} ({0}): {1}"
-    lines = [line.format(memory.category, shown_line(memory.title, _LONG_TITLE), saved.name)]
-    lines += ["undo: memory forget " + saved.name] if saved.written.created else []
-    if len(arguments.title or "") > MAX_TITLE:
-        lines.append("  The title was cut to %d characters." % MAX_TITLE)
-    lines += ["  " + line for line in redaction_lines(saved.written) + guard_lines(memory)]
-    lines += ["  %s is no longer recalled" % saved.replaced] if saved.replaced else []
-    lines += similar_lines(saved.similar)
-    lines += [] if saved.item.trust == TRUSTED else [_PENDING, "next: memory accept " + saved.name]
-    if arguments.scope == PROJECT and is_personal(memory.category, memory.title):
-        lines.append("personal, not the team's? memory edit %s --scope user" % saved.name)
-    context.console.result(arguments.json, record, *lines)
+    for notice in saved.notices:
+        context.console.error(notice)
+    context.console.result(arguments.json, saved.record, *saved.lines)
     if saved.is_approved:
-        context.report_saves([(saved.name, memory.title)])
-    elif old is not None:
-        context.console.error("%s is not replaced yet: the new memory is pending" % old.stored.memory.id)
+        context.report_saves([(saved.name, saved.title)])
