@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, categories
+from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ...work.memory_facts import find_note
 from ...work.save import save
 from ..command_context import Approval, CommandContext, titled
-from ..memory_input import add_category, add_fields, add_scope, check_fields, content_of
+from ..memory_input import add_category, add_fields, add_scope, check_fields
 from .save_command import new_memory, print_saved
 
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
@@ -41,11 +41,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
     note = find_note(arguments.note, context).note
     arguments.title, arguments.body = arguments.title or note.title, note.body
+    arguments.category = arguments.category or DEFAULT_CATEGORY
     check_fields(arguments)
-    category = arguments.category or DEFAULT_CATEGORY
-    content = content_of(arguments, categories()[category])
-    print_saved(
-        save(new_memory(arguments, category, arguments.title, content, context), context), arguments, context
-    )
+    print_saved(save(new_memory(arguments, context), context), arguments, context)
     if not arguments.json:
         context.console.line("  the note stays in " + note.path)

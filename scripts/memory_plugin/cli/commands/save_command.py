@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ...memories.importing import statement_category
 from ...memories.markdown import title_for
@@ -56,49 +55,38 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
     check_fields(arguments)
-    content = content_of(arguments, categories()[arguments.category])
-    new = new_memory(arguments, arguments.category, arguments.title, content, context)
-    saved = save(
-        new._replace(supersedes=arguments.supersedes or "", candidate=arguments.candidate or ""), context
+    new = new_memory(arguments, context)._replace(
+        supersedes=arguments.supersedes or "", candidate=arguments.candidate or ""
     )
-    print_saved(saved, arguments, context)
+    print_saved(save(new, context), arguments, context)
 
 
-def new_memory(
-    arguments: argparse.Namespace, category: str, title: str, content: dict[str, Any], context: CommandContext
-) -> NewMemory:
-    """Return what to save, with the fields that the common options set."""
-    optional = {
-        "asked_as": arguments.asked_as,
-        "guard": guard_of(arguments, context.paths),
-        "expires_at": arguments.expires,
-    }
-    extra: dict[str, Any] = {name: value for name, value in optional.items() if value}
-    extra["tags"] = arguments.tags or []
-    extra["related_files"] = project_files(arguments.files or [], context.paths)
-    return NewMemory(category, title, content, arguments.scope, extra)
+def new_memory(arguments: argparse.Namespace, context: CommandContext) -> NewMemory:
+    """Return what to save, as the common options set it. Raises InvalidMemory."""
+    content = content_of(arguments, categories()[arguments.category])
+    guard = guard_of(arguments, context.paths)
+    optional = {"asked_as": arguments.asked_as, "guard": guard, "expires_at": arguments.expires}
+    files = project_files(arguments.files or [], context.paths)
+    extra = {name: value for name, value in optional.items() if value}
+    extra.update(tags=arguments.tags or [], related_files=files)
+    return NewMemory(arguments.category, arguments.title, content, arguments.scope, extra)
 
 
 def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
-    text = arguments.text
-    if text is None:
-        if arguments.body is None and arguments.content_json is None:
-            raise UsageError('nothing to save. Try: memory save "what to remember"')
-        is_derived = arguments.title is None or arguments.category is None
-        if is_derived and arguments.body is not None and arguments.content_json is None:
-            text = arguments.body = text_of(arguments.body, "--body")
-            arguments.title = title_for(text) if arguments.title is None else arguments.title
-            arguments.category = arguments.category or statement_category(text)
-        missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)
-        if missing:
-            raise UsageError("expected --%s with --content-json" % missing)
-        return
-    if arguments.body is not None or arguments.content_json is not None:
+    given = arguments.body is not None or arguments.content_json is not None
+    if arguments.text is None and not given:
+        raise UsageError('nothing to save. Try: memory save "what to remember"')
+    if arguments.text is not None and given:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
-    text = arguments.body = text_of(text, "TEXT")
-    arguments.title = title_for(text) if arguments.title is None else arguments.title
-    arguments.category = arguments.category or statement_category(text)
+    option, body = ("--body", arguments.body) if given else ("TEXT", arguments.text)
+    if not given or (arguments.content_json is None and None in (arguments.title, arguments.category)):
+        arguments.body = text_of(body, option)
+        arguments.title = title_for(arguments.body) if arguments.title is None else arguments.title
+        arguments.category = arguments.category or statement_category(arguments.body)
+    missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)
+    if missing:
+        raise UsageError("expected --%s with --content-json" % missing)
 
 
 def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandContext) -> None:
