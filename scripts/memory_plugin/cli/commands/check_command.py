@@ -210,7 +210,6 @@ add search phrases to memories that have none
 """
 _LEFT = "%s without search phrases"
 _ADVICE = "  To add some: /memory:phrases in Claude Code, or memory edit ID --asked-as 'a phrase'"
-_NOTICE = "memory: Claude wrote search phrases for %s; to see them: memory show ID; to undo: memory edit ID --asked-as none"
 
 
 def _configure_phrases(parser: argparse.ArgumentParser) -> None:
@@ -235,7 +234,14 @@ def _approve_phrases(arguments: argparse.Namespace, context: CommandContext) -> 
 
 def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> None:
     """List the memories without phrases, or store phrases for them."""
-    from ...work.search_phrases import BATCH, decoded_rows, store_phrases, texts_of, without_own_phrases
+    from ...work.search_phrases import (
+        BATCH,
+        NOTICE,
+        decoded_rows,
+        store_phrases,
+        texts_of,
+        without_own_phrases,
+    )
     from ..memory_input import text_of
 
     due = without_own_phrases(context)
@@ -251,7 +257,7 @@ def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> No
     stored, refused = store_phrases(rows, due, context)
     if stored:
         context.refresh_index()
-        context.notify([_NOTICE % counted(len(stored), "memory")])
+        context.notify([NOTICE % counted(len(stored), "memory")])
     lines = ["%s: %s" % (name, "; ".join(phrases)) for name, phrases in stored.items()]
     lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
     record = {"stored": [{"id": name, "asked_as": phrases} for name, phrases in stored.items()]}

@@ -11,21 +11,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...host.commands import TABLE, command_of, second_words
-from ...kernel.settings.problems import problem_record, problem_sentence, readable, unknown_key_hint
-from ...kernel.settings.schema import expected
+from ...kernel.settings import USER, Settings
+from ...kernel.settings.schema import expected, find_key, keys
 from ...kernel.settings.user_file import (
     EditError,
     FileChange,
     WrongValueError,
-    find_key,
+    change_values,
     is_block,
-    keys,
     parsed,
-    set_value,
+    problem_record,
+    problem_sentence,
+    readable,
     table_value,
-    unset,
+    unknown_key_hint,
 )
-from ...kernel.settings.values import USER, Settings
 from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import (
     MAX_VALUE,
@@ -145,15 +145,15 @@ def _decider(key: str, settings: Settings) -> str:
 def _explain(name: str, context: CommandContext) -> None:
     key = find_key(name)
     if key is not None:
-        is_in_table = "x-table" in keys()[key.setting].rule and name != key.setting
+        is_in_table = keys()[key.setting].table and name != key.setting
         default = table_value(name, None) if is_in_table else key.default
-        access = "switch" if key.rule["type"] == "boolean" and key.project == "lower" else key.project
-        facts = (expected(key.rule), json.dumps(default), _PROJECT[access])
+        access = "switch" if key.type == "boolean" and key.project == "lower" else key.project
+        facts = (expected(key), json.dumps(default), _PROJECT[access])
         context.console.line()
         context.console.paragraph(key.description)
         context.console.paragraph("value: %s; default: %s; a project may %s" % facts)
-        if choices := key.rule.get("items", {}).get("enum", ()):
-            context.console.paragraph("known values: " + ", ".join(choices))
+        if key.items and key.items.choices:
+            context.console.paragraph("known values: " + ", ".join(key.items.choices))
 
 
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -172,14 +172,14 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
     if key is None:
         raise unknown_key(name)
     value = parsed(key, arguments.value)
-    change = set_value(context.paths.config_dir, name, value)
+    change = change_values(context.paths.config_dir, {name: value})
     return _report(name, change, arguments, context, notes(key, value, context))
 
 
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not name.strip("."):
         raise unknown_key(name)
-    change = unset(context.paths.config_dir, name)
+    change = change_values(context.paths.config_dir, {name: None})
     if not change.changed and not find_key(name) and not is_block(name):
         raise unknown_key(name)
     return _report(name, change, arguments, context, judge_notes(context, reloaded(context)))
@@ -202,7 +202,7 @@ def _report(
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
-    tables = [name for name, key in keys().items() if "x-table" in key.rule or "x-sum" in key.rule]
+    tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
     code = FAILED if settings.problems else DONE
     if arguments.json:

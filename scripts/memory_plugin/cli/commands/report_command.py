@@ -12,9 +12,8 @@ from typing import Any
 from ...kernel.context import Context, days_ago, iso, now
 from ...kernel.files import Unreadable
 from ...kernel.records import ledger_names
-from ...kernel.settings.load import load
-from ...kernel.settings.problems import problem_sentence
-from ...kernel.settings.values import Settings
+from ...kernel.settings import Settings, load
+from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt

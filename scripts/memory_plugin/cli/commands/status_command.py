@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ...host.events import MAX_SILENT, count_silent_calls
-from ...kernel.settings.values import USER
+from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
 from ...memories.nearby import unread_nearby
