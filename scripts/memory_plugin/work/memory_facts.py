@@ -6,10 +6,10 @@ import os
 import re
 from typing import NamedTuple
 
-from ..memories.claude_notes import NativeNote, native_folders, notes
 from ..memories.guard import guard_json
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
+from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state
 from ..memories.trust import TRUSTED, Trust, load_trust

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
-from ...memories.lifecycle import edit, rewrite
+from ...memories.lifecycle import before_write, edit, rewrite
 from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import (
@@ -19,7 +19,6 @@ from ...memories.survey import (
 )
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
-from ...memories.written_trust import before_write
 from ...work.edit import (
     NONE,
     chosen_successor,
