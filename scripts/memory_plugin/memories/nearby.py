@@ -1,4 +1,4 @@
-"""What lies beside a project's store: Claude Code's own notes, which are read but never written, and stores that are not read.
+"""What is next to a project's store: Claude Code's own notes, which are read but never written, and stores that are not read.
 
 Claude Code keeps Markdown files in a folder whose name is the project's path with a hyphen for every character except letters and digits,
 so `/a/b-c` and `/a/b/c` share one. It is read only if a transcript next to it names exactly this project.
