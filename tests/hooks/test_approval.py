@@ -10,7 +10,7 @@ from tempfile import NamedTemporaryFile
 
 import pytest
 
-from memory_plugin.hooks.approval import command_words
+from memory_plugin.hooks.tool_use import command_words
 from memory_plugin.kernel.transcript.rows import PROGRAM, who_allowed
 from tests.project import INSIDE, PLUGIN_ROOT, Project, answered
 from tests.recall.store_files import memory, put
