@@ -182,6 +182,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         lines.append(text % ", ".join(left_out))
     context.console.result(arguments.json, {"accepted": accepted, "left_out": left_out}, *lines)
+    context.report_unreadable()
 
 
 def _lines(stored: StoredMemory) -> list[str]:
