@@ -13,7 +13,7 @@ from ..kernel.context import Context
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
 from ..kernel.paths import load_data
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from . import ReplyState
 from .rows import Score
 

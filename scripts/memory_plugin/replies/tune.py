@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import read_regular, replace_file
 from ..kernel.paths import Paths, load_data
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.stats import Proportion, share
 from .gate import PREAMBLE, QUERY_TYPES, THRESHOLD, GateBounds, find_row, thousandths
 from .prose import BREAK, Prose, word_classes
