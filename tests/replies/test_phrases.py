@@ -19,10 +19,11 @@ from memory_plugin.replies.prose import (
     Prose,
     match_ends,
     parse_pattern,
+    rule_problem,
     word_classes,
 )
 from memory_plugin.replies.score import QueryClassifier
-from memory_plugin.replies.signals import USER_PACK, load_filler_rules, measure_reply, rule_problem
+from memory_plugin.replies.signals import USER_PACK, load_filler_rules, measure_reply
 from tests.replies.builders import RULES, measure
 
 CLASSES = {"praise": frozenset(["great", "good"])}

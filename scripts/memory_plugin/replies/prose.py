@@ -219,6 +219,24 @@ def _alternatives(name: str, classes: Classes) -> frozenset[str]:
     return frozenset(words)
 
 
+def rule_problem(entry: object, classes: Classes) -> str:
+    """Return what is wrong with a rule about phrases, or ""."""
+    names = ("id", "category", "position")
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
+        return "id, category and position must be texts"
+    name, patterns = entry["id"][:60], entry.get("patterns")
+    if entry["position"] not in POSITIONS or not isinstance(entry.get("behind", ""), str):
+        return "%s: position must be one of %s" % (name, ", ".join(POSITIONS))
+    if not isinstance(patterns, list) or not patterns or not all(isinstance(item, str) for item in patterns):
+        return "%s: patterns must be a list of texts" % name
+    try:
+        for pattern in patterns:
+            parse_pattern(pattern, classes)
+    except ValueError as error:
+        return "%s: %s" % (name, error)
+    return ""
+
+
 class PhraseIndex:
     """An index of patterns by their first words. A pattern is parsed when its first word first occurs in a text.
 

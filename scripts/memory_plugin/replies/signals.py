@@ -21,7 +21,7 @@ from .prose import (
     Classes,
     PhraseIndex,
     Prose,
-    parse_pattern,
+    rule_problem,
     word_classes,
 )
 
@@ -122,24 +122,6 @@ def read_user_pack(state_dir: str | None) -> dict[str, Any]:
     if not isinstance(pack, dict):
         raise RulePackError("your own rule pack is not used: it is not a JSON object")
     return pack
-
-
-def rule_problem(entry: object, classes: Classes) -> str:
-    """Return what is wrong with a rule of the user's pack, or ""."""
-    names = ("id", "category", "position")
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
-        return "id, category and position must be texts"
-    name, patterns = entry["id"][:60], entry.get("patterns")
-    if entry["position"] not in POSITIONS or not isinstance(entry.get("behind", ""), str):
-        return "%s: position must be one of %s" % (name, ", ".join(POSITIONS))
-    if not isinstance(patterns, list) or not patterns or not all(isinstance(item, str) for item in patterns):
-        return "%s: patterns must be a list of texts" % name
-    try:
-        for pattern in patterns:
-            parse_pattern(pattern, classes)
-    except ValueError as error:
-        return "%s: %s" % (name, error)
-    return ""
 
 
 def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:

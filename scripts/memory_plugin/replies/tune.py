@@ -17,9 +17,9 @@ from ..kernel.paths import Paths, load_data
 from ..kernel.settings import Settings
 from ..kernel.stats import Proportion, share
 from .gate import PREAMBLE, QUERY_TYPES, THRESHOLD, GateBounds, find_row, thousandths
-from .prose import BREAK, Prose, word_classes
+from .prose import BREAK, Prose, rule_problem, word_classes
 from .rows import PADDING_DIMENSIONS, Judged, Score, missed_by_rules, reread_replies, severe_dimensions
-from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_user_pack, rule_problem
+from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_user_pack
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
