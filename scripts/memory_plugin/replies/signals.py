@@ -18,7 +18,6 @@ from .prose import (
     LINE,
     POSITIONS,
     SENTENCE,
-    Classes,
     PhraseIndex,
     Prose,
     rule_problem,
