@@ -29,7 +29,7 @@ def similar_lines(similar_memories: list[Similar]) -> list[str]:
     for similar in similar_memories:
         lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
         if similar.command:
-            lines.append("    if the new one replaces it: " + similar.command)
+            lines.append("    to replace it: " + similar.command)
     return lines
 
 
@@ -47,8 +47,8 @@ def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str
     for item in before:
         key = item.stored.key
         if item.superseded_by == gone and states.get(key) == ACTIVE:
-            lines.append("  %s, which it had replaced, is recalled again" % names[key])
+            lines.append("  %s, which it had replaced, is shown again" % names[key])
         elif item.superseded_by == gone and key in names:
-            text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"
+            text = "  %s, which it had replaced, stays replaced; to bring it back: memory restore %s"
             lines.append(text % (names[key], names[key]))
     return lines

@@ -30,7 +30,7 @@ from .writing import Written
 from .written_trust import Change, before_write, trust_written
 
 _REJECTED_PHRASES = (
-    "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
+    "%s: you rejected search phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
 _BATCH = 100  # memories of an import, whose approval is recorded together
 
@@ -129,7 +129,7 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
 
     def added(present: dict[str, Any]) -> dict[str, Any]:
         if present.get("asked_as"):
-            raise InvalidMemory("%s: it has phrases already" % stored.memory.id)
+            raise InvalidMemory("%s: it has search phrases already" % stored.memory.id)
         if present != stored.memory.data:
             raise InvalidMemory("%s: someone else changed it in the meantime" % stored.memory.id)
         return {"asked_as": phrases}

@@ -35,7 +35,7 @@ HELP = "accept pending memories, or save suggestions"
 EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
-  memory accept c-0123456789              stores a candidate of memory review
+  memory accept c-0123456789              saves a suggestion of memory review
   memory accept --group g1f2e3d4c         a whole group of memory review
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
@@ -47,9 +47,7 @@ _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory
 
 def configure_ids(parser: argparse.ArgumentParser) -> None:
     """Declare the ids and the group, which both commands take."""
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
-    )
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids of memories or suggestions")
     parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
     parser.set_defaults(all=False, guards=False)
 
@@ -110,7 +108,7 @@ def chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> li
     if not any(named):
         return []
     if not all(named):
-        raise UsageError("name candidates or memories, not both")
+        raise UsageError("name suggestions or memories, not both")
     candidates = {entry.id: entry for entry in candidate_entries(context)}
     for identity in arguments.ids:
         if identity not in candidates:

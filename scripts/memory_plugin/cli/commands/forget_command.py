@@ -28,7 +28,7 @@ _GRACE = "  its file will be deleted after %s; to bring it back until then: memo
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--now", action="store_true", help="delete the file at once, permanently")
     what.add_argument("--keep", action="store_true", help="archive the memory: its file stays")
@@ -71,7 +71,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         "deleted": removal.deleted,
         "goes_at": removal.goes_at,
     }
-    lines = ["forgotten: %s" % removal.id, "  removed from " + ", ".join(removed_from)]
+    lines = ["forgotten: %s" % removal.id]
+    if arguments.now:
+        lines.append("  removed from " + ", ".join(removed_from))
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]

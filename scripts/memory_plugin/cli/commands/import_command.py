@@ -135,13 +135,13 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             similar = "%s: %s  %s" % (memory["why"], memory["id"], memory["title"])
             console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
             if memory["command"]:
-                console.line("  if the new one replaces it: " + memory["command"])
+                console.line("  to replace it: " + memory["command"])
 
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
     """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
     if reason.endswith(LOADED_ANYWAY):
-        text = "%s left out: %s; --all imports them too"
+        text = "skipped %s: %s (to import them anyway: --all)"
         context.console.paragraph(text % (counted(len(sources), "rule"), reason))
     elif outcome == SKIPPED:
         others = " and %d more" % (len(sources) - 1) if sources[1:] else ""

@@ -22,8 +22,8 @@ from ..options import add_flag
 HELP = "list the memories"
 EXAMPLES = """\
   memory list
-  memory list --status pending            what awaits your approval
-  memory list --rules                     the rules of every session
+  memory list --status pending            what you have not accepted yet
+  memory list --rules                     the standing rules
   memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
@@ -140,7 +140,7 @@ def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, con
     else:
         context.console.line(_nothing(result, arguments))
     if context.paths.why_no_state:
-        context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
+        context.console.error(context.paths.why_no_state + "; Claude is shown nothing until this is fixed")
     if result.problems:
         number = counted(len(result.problems), "file")
         context.console.error("%s cannot be read; see: memory doctor" % number)

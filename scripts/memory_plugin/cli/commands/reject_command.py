@@ -14,10 +14,10 @@ from ..command_context import CommandContext
 from .accept_command import approval as decided_texts
 from .accept_command import chosen_entries, configure_ids, decide, require_one_way
 
-HELP = "reject pending memories, so that these texts are never recalled or offered again"
+HELP = "reject pending memories or suggestions: Claude never sees these texts"
 EXAMPLES = """\
   memory reject use-mysql retry-policy
-  memory reject c-0123456789              rejects a candidate of memory review
+  memory reject c-0123456789              rejects a suggestion of memory review
   memory reject --group g1f2e3d4c         a whole group of memory review
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
@@ -49,7 +49,7 @@ def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, st
     for item in chosen:
         name = names[item.stored.key]
         if item.trust == TRUSTED and not item.waits:
-            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
+            raise InvalidMemory("%s is trusted; to stop using it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
     load_trust(context.paths).reject(*(item.stored for item in chosen))

@@ -1,4 +1,4 @@
-"""`memory restore`: bring back a forgotten, archived or superseded memory."""
+"""`memory restore`: bring back a forgotten, archived or replaced memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, about
 from ..memory_view import approval_lines, status_text
 
-HELP = "bring back a forgotten, archived or superseded memory"
+HELP = "bring back a forgotten, archived or replaced memory"
 EXAMPLES = """\
   memory list --status retired
   memory restore use-mysql
@@ -30,7 +30,7 @@ EXAMPLES = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:

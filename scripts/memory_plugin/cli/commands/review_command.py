@@ -64,7 +64,7 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
     counts = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
     context.console.line()
     left = number - sum(review.done.values())
-    context.console.line(", ".join([*counts, "still pending %d" % left]))
+    context.console.line(", ".join([*counts, "%d still pending" % left]))
     for line in phrase_lines(context) if review.done["accept"] else []:
         context.console.line(line)
 

@@ -43,8 +43,8 @@ EXAMPLES = """\
 _LONG_TITLE = 80
 _TEXT = "what to remember, in one line; its first sentence becomes the title"
 _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
-_SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
-_CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
+_SUPERSEDES = "the memory that this one replaces; search still finds it, but Claude no longer sees it"
+_CANDIDATE = "the suggestion from `memory capture` that becomes this memory"
 _PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
 
 
@@ -127,7 +127,7 @@ def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandCon
     if len(arguments.title or "") > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     lines += ["  " + line for line in redaction_lines(saved.written) + guard_lines(memory)]
-    lines += ["  %s is no longer recalled" % saved.replaced] if saved.replaced else []
+    lines += ["  %s is no longer shown" % saved.replaced] if saved.replaced else []
     lines += similar_lines(saved.similar)
     lines += [] if saved.item.trust == TRUSTED else [_PENDING, "next: memory accept " + saved.name]
     if arguments.scope == PROJECT and is_personal(memory.category, memory.title):

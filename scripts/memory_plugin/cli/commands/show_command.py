@@ -23,13 +23,13 @@ EXAMPLES = """\
 """
 
 _MAX_CHANGES, _MAX_GONE = 10, 500
-_NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: memory review):"
+_NEW_PHRASES = "pending search phrases (to accept them: memory review):"
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    text = "the memory's id, category/id, title, or the first words of the title"
+    text = "a memory's id or title, or the start of one"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
     text = "print the last changes, too, as the file has them; they are not part of what was accepted"
     add_flag(parser, "--history", text)
@@ -72,7 +72,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
         if name not in (TITLE, TEXT):
             console.line("%s: %s" % (name, "; ".join(lines)))
     if item.superseded_by and not memory.superseded_by:
-        console.line("superseded by: " + shown_name(item.superseded_by, item.stored.key))
+        console.line("replaced by: " + shown_name(item.superseded_by, item.stored.key))
     for name, text in (("updated", memory.updated_at), ("path", item.stored.path)):
         if text:
             console.line("%s: %s" % (name, text))
