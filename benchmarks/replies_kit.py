@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings.load import load
-from memory_plugin.kernel.settings.values import Settings
+from memory_plugin.kernel.settings import Settings, load
 from memory_plugin.replies.escalation import EscalationThresholds, thousandths
 from memory_plugin.replies.pipeline import ReplyScore, ReplyScorer
 from memory_plugin.replies.tuning import MeasuredReply, escalated_share, fit_thresholds

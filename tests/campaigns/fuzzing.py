@@ -15,9 +15,8 @@ from typing import Any, Callable
 from memory_plugin.hooks import entry
 from memory_plugin.kernel import fastjson
 from memory_plugin.kernel.hygiene import redact
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, user_file
 from memory_plugin.kernel.settings import schema as settings_schema
-from memory_plugin.kernel.settings import user_file
-from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.memories import guard_file, guarded_commands, import_records, markdown
 from memory_plugin.memories.grants import asks_to_save
@@ -181,7 +180,7 @@ def _settings(generator: InputGenerator) -> None:
         **{key: generator.value() for key in generator.dice.sample(_KEYS, 2)},
     }
     settings = Settings(defaults())
-    settings_schema.apply(settings, schema(), [("user", "a", content), ("project", "b", content)])
+    settings_schema.apply(settings, [("user", "a", content), ("project", "b", content)])
     decoded(generator.data())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.context import Context, Deadline, Ledger, LedgerError
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings.values import Settings, defaults
+from memory_plugin.kernel.settings import Settings, defaults
 
 
 @pytest.fixture

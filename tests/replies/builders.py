@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_plugin.kernel.context import Context, Deadline, Ledger
 from memory_plugin.kernel.paths import Paths, session_file
-from memory_plugin.kernel.settings.values import Settings, defaults
+from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.replies.phrases import load_filler_rules
 from memory_plugin.replies.reply_signals import ReplySignals, WordLists, measure_reply
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import load_data
-from memory_plugin.kernel.settings.values import Settings, defaults
+from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.replies.phrases import (
     AMBIGUOUS,
     QUERY_TYPES,

@@ -13,7 +13,7 @@ import pytest
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings import load
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
 from memory_plugin.sessions.past import Exchange, answer

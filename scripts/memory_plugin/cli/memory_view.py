@@ -1,15 +1,18 @@
-"""How commands print a memory, its guard, and the notes in Claude Code's own memory."""
+"""How commands print a memory, its guard, and what to do about similar memories and those without search phrases."""
 
 from __future__ import annotations
 
 import shlex
 
+from ..kernel.text.clean import counted
 from ..memories.guard import guard_in_words
 from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, Memory, guard_problem
-from ..memories.survey import Item, life_cycle_state
+from ..memories.survey import Item, life_cycle_state, without_phrases
 from ..memories.trust import REJECTED, TRUSTED
+from ..work.save import Similar
+from .command_context import CommandContext
 
 _MAX_GUARD = 2000
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
@@ -54,3 +57,20 @@ def guard_lines(memory: Memory) -> list[str]:
         return lines
     problem = guard_problem(memory)
     return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []
+
+
+def similar_lines(similar_memories: list[Similar]) -> list[str]:
+    """Return the lines that list similar memories, with the commands that resolve them."""
+    lines = []
+    for similar in similar_memories:
+        lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
+        if similar.command:
+            lines.append("    to replace it: " + similar.command)
+    return lines
+
+
+def phrase_lines(context: CommandContext) -> list[str]:
+    """Return a line about the memories without search phrases; no lines if all have some."""
+    number = len(without_phrases(context.survey().items))
+    text = "%s without search phrases; to add some: /memory:phrases in Claude Code"
+    return [text % counted(number, "memory")] if number else []

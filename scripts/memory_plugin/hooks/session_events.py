@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
     from .entry import Event
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing

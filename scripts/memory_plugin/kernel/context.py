@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .paths import Paths
     from .records import Records
-    from .settings.values import Settings
+    from .settings import Settings
 
 SCHEMA = 1
 WAIT = 0.25

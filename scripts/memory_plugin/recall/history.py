@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..kernel.context import Deadline, now_iso
 from ..kernel.files import error_text
 from ..kernel.paths import Paths
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.sqlite import Connection
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import survey

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..kernel.paths import Paths
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
@@ -71,7 +71,7 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories that some names may mean or come near, and of those with their ids or the title (as `plain_title`)."""
+    """Return the keys of the memories that names may mean or come near, and of those with their ids or the title (`plain_title`)."""
     ids = {storable(name.rpartition("/")[2]) for name in names}
     if title:
         ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))

@@ -12,7 +12,7 @@ from typing import Any
 from ..kernel.context import Context
 from ..kernel.fastjson import digest
 from ..kernel.paths import load_data
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from .phrases import AMBIGUOUS, QUERY_TYPES
 from .reply_signals import ReplySignals
 from .reply_state import ReplyState

@@ -12,7 +12,7 @@ from typing import Any
 from ..kernel.context import Context
 from ..kernel.fastjson import as_text, digest
 from ..kernel.paths import load_data
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
 from .phrases import AMBIGUOUS, QueryClassifier, RulePackError, load_filler_rules

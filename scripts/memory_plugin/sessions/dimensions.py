@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import as_number
 from ..kernel.judge.question import one_line
 from ..kernel.paths import load_data
-from ..kernel.settings.load import user_block
+from ..kernel.settings import user_block
 
 OVERALL = "overall_quality"
 CAUSES = (

@@ -29,7 +29,7 @@ from ..kernel.judge.credentials import (
 from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.text.tags import cut_before, without_private
 from .score_rows import SOURCE, pulled_folder
 

@@ -20,7 +20,7 @@ from ..kernel.files import FileLock, make_folder
 from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from .dimensions import OVERALL, dimensions, overall_description
 from .langfuse_client import MODERN, LangfuseClient, find_access, probe
 from .score_rows import latest_rows, scores_of

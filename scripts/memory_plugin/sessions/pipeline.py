@@ -16,7 +16,7 @@ from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Verdict
 from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from .dimensions import drop_bad_evidence, merge
 from .langfuse_client import SECONDS
 from .langfuse_scores import send_scores

@@ -14,6 +14,7 @@ from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads
 from ..kernel.files import os_error_text
 from ..kernel.judge.asking import Judge
+from ..kernel.judge.vendors import HOST
 from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
 from ..replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
 from ..replies.pipeline import CompletedReply, may_request_grade, read_last_reply, score_reply
@@ -23,6 +24,7 @@ from .past_sessions import update_index
 
 _PROPOSE_SECONDS = 120.0
 _JUDGE_SECONDS = 30.0
+_PHRASES_SECONDS = 9.0  # the client listens for ten after a reply
 _NOTE_DAYS = 1.0
 _LAGS, _LAG = 20, 0.1  # how often, and for how many seconds, to wait for the transcript's row of a long reply
 
@@ -155,6 +157,17 @@ def _propose(work: _Work) -> None:
     keep_other_candidates(context, _NOTE_DAYS)
 
 
+def _write_phrases(work: _Work) -> None:
+    """Let the client's model write phrases for memories that have none, and tell the user with the next reply."""
+    context, settings = work.context, work.context.settings
+    is_on = settings.is_judge_enabled("retrieval") and settings.flag("retrieval.judge.phrases")
+    if not is_on or settings.text("judge.backend") != HOST or work.ended.judges_off or work.why_off:
+        return
+    from .search_phrases import tell_written, write_phrases  # most sessions have no such judge
+
+    tell_written(write_phrases(context.within(_PHRASES_SECONDS)), context)
+
+
 def _index_past(work: _Work) -> None:
     """Index what the session adds to the past sessions of this project."""
     for problem in update_index(work.context):
@@ -163,7 +176,7 @@ def _index_past(work: _Work) -> None:
 
 # Event -> what follows it, in this order.
 STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
-    "Stop": (_score, _record_uses, _grade, _propose, _index_past),
+    "Stop": (_score, _record_uses, _grade, _propose, _write_phrases, _index_past),
     "PreCompact": (_propose,),
     "SessionEnd": (_propose, _index_past),
 }

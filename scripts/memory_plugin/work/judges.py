@@ -22,7 +22,7 @@ from ..kernel.judge.question import (
 from ..kernel.judge.vendors import HOST, endpoint_of
 from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
-from ..kernel.settings.values import JUDGE_SWITCHES, Settings
+from ..kernel.settings import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
 from ..recall.recall_rows import RECALLS
 from ..sessions import pipeline

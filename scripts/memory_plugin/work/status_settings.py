@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.settings import SettingsFileError, content
 from ..kernel.settings.user_file import change_content
-from ..kernel.settings.values import SettingsFileError, content
 from .context import WorkContext, WorkError
 from .refresh import prepare_counts
 from .status_line import BEFORE, FOLDER, script_path, script_text

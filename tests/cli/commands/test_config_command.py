@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from memory_plugin.cli.commands.config_command import EXAMPLES
+from memory_plugin.cli.command_line import handler_of
 from tests.config.settings_table import README
 from tests.project import Project
 
@@ -232,7 +232,7 @@ def documented() -> list[str]:
     """Return the command lines in the help and in config/README.md."""
     with open(README, encoding="utf-8") as file:
         blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.DOTALL)
-    lines = EXAMPLES.splitlines() + "".join(blocks).splitlines()
+    lines = handler_of("config").examples.splitlines() + "".join(blocks).splitlines()
     return [re.split(r"  +|\s#", line.strip())[0] for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""`memory capture`: find what may be worth keeping in past sessions, or delete all candidates."""
+"""`memory capture`: find what may be worth keeping in past sessions, or delete all suggestions."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Look through past sessions, or delete all candidates."""
+    """Look through past sessions, or delete all suggestions."""
     reads_project = arguments.project or arguments.days is not None
     if arguments.files[:1] == [_CLEAR]:
         if reads_project or len(arguments.files) > 1:
             raise UsageError("memory capture clear takes no files")
         number = CandidateFile(context.paths).change(CandidateSet.clear)
-        deleted = "deleted: %s" % counted(number, "candidate")
+        deleted = "deleted: %s" % counted(number, "suggestion")
         context.console.result(arguments.json, {"forgotten": number}, deleted)
         return DONE
     if not (arguments.files or reads_project):

@@ -31,7 +31,6 @@ from ...work.edit import (
 )
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
-from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, about
 from ..memory_input import (
     add_category,
@@ -199,7 +198,7 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
-    refresh_index(context)
+    context.refresh_index()
     items = context.overview(is_current=True, names=[written.stored.key]).items
     item = choose(items, written.stored.key)
     if item.trust != TRUSTED and not arguments.json:
@@ -224,5 +223,5 @@ def _offered(context: CommandContext, item: Item) -> Item:
     if not context.console.confirm("accept this text?"):
         return item
     trust.accept([item.stored], "edit")
-    refresh_index(context)
+    context.refresh_index()
     return item_of(item.stored, trust, "")

@@ -200,7 +200,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
     from ...work.save import similar_to
-    from ..after_change import refresh_index, similar_lines
+    from ..memory_view import similar_lines
 
     interview = _current(arguments, context, store)
     if interview.status == FINISHED:
@@ -220,7 +220,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     store.save(interview)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
-    refresh_index(context)
+    context.refresh_index()
     if approved:
         context.report_saves([(record["id"], result.stored.memory.title) for result, record in written])
     lines = []

@@ -12,8 +12,8 @@ from ...kernel.files import error_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
-from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext, UsageError
+from ..memory_view import phrase_lines
 
 HELP = "decide about pending memories and suggestions"
 EXAMPLES = """\
@@ -59,7 +59,7 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
     finally:
         if review.done:
             with context.console.working("refreshing the index"):
-                refresh_index(context)
+                context.refresh_index()
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
     counts = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
     context.console.line()

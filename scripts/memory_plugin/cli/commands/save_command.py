@@ -13,7 +13,6 @@ from ...memories.record import MAX_TITLE, categories
 from ...memories.trust import TRUSTED
 from ...work.memory_facts import as_json, guard_as_json, is_personal, redaction_lines
 from ...work.save import NewMemory, Saved, save
-from ..after_change import print_notice, similar_lines
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
@@ -25,7 +24,7 @@ from ..memory_input import (
     project_files,
     text_of,
 )
-from ..memory_view import guard_lines
+from ..memory_view import guard_lines, similar_lines
 
 HELP = "store a memory"
 EXAMPLES = """\
@@ -111,7 +110,7 @@ def _derive_options(arguments: argparse.Namespace) -> None:
 
 def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what was stored, and tell the user what Claude saved."""
-    print_notice(saved.refreshed, context)
+    context.report(saved.refreshed)
     memory, old = saved.written.stored.memory, saved.old
     record = {
         **as_json(saved.item),

@@ -11,14 +11,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from ..settings.values import SettingsFileError, content
+from ..settings import SettingsFileError, content
 from .question import JudgeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from subprocess import Popen
 
-    from ..settings.values import Settings
+    from ..settings import Settings
 
 _PORTS = {"https": 443, "http": 80}
 _MAX_URL = 2000

@@ -1,4 +1,4 @@
-"""What recall would decide on past prompts."""
+"""What recall would decide on a prompt that is tried, and on past prompts under the current or other settings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from typing import Any, NamedTuple
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import Context, iso
+from ..kernel.sqlite import SqliteError
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
+from ..memories.trust import PENDING
 from ..recall.gate import Prompt, turn_text
 from ..recall.history import Answer, RecallHistory
+from ..recall.index_file import IndexUnavailable
+from ..recall.memory_search import search
 from ..recall.pipeline import recall
+from ..recall.ranking import Hit
+from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
 
 NAMES = ("injected", "pointed", "silent")
 
+_POOL = 5  # matches of a prompt among which pending ones are looked for
 _FIELDS = ("outcome", "injected", "pointed", "reason", "tokens")
 
 
@@ -71,3 +78,34 @@ def that_differ(replayed: list[Replayed]) -> list[Replayed]:
         for replay in replayed
         if any(replay.decisions["now"][name] != replay.decisions["trial"][name] for name in NAMES[:2])
     ]
+
+
+def try_prompt(text: str, context: Context) -> dict[str, Any]:
+    """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
+    return recall(
+        Answer("prompt"), Prompt(text, "", ""), MAX_CHARACTERS, context, _started_history(context)
+    ).record
+
+
+def _started_history(context: Context) -> RecallHistory:
+    """Return the history of a session that has just started with its catalog; it is never saved."""
+    history = RecallHistory(context.paths, "")
+    connection = current_index(context) if is_catalog_on(context) else None
+    if connection is not None:
+        try:
+            session_catalog(connection, "startup", context, history)
+        except SqliteError:  # recall itself says what is wrong with the index
+            pass
+        finally:
+            connection.close()
+    return history
+
+
+def pending_answers(prompt: str, row: dict[str, Any], context: Context) -> list[Hit]:
+    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first."""
+    try:
+        hits = search(context.paths, context.settings, prompt, _POOL).hits
+    except (IndexUnavailable, SqliteError, RuntimeError):
+        return []
+    needed = row.get("pointer_threshold") or context.settings.number("retrieval.pointer_threshold")
+    return [hit for hit in hits if hit.trust == PENDING and hit.pointer_confidence >= needed]
