@@ -12,7 +12,7 @@ from ..kernel.files import error_text
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
 from ..kernel.sqlite import Connection
-from ..memories.claude_notes import native_folders, notes
+from ..memories.nearby import native_folders, notes
 from ..memories.survey import survey
 from .documents import memory_document, note_document
 from .in_force import apply_supersession, superseded_documents

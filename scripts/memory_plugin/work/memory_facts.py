@@ -8,11 +8,11 @@ import shlex
 from typing import NamedTuple
 
 from ..kernel.text.clean import counted
-from ..memories.claude_notes import NativeNote, native_folders, notes
 from ..memories.guard import guard_in_words, guard_json
 from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
+from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state, without_phrases
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust

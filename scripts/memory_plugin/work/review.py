@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
 from ..memories import InvalidMemory
-from ..memories.claimed_commits import ClaimedCommit, claimed_commits
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
 from ..memories.memory_files import PROJECT, Store, StoredMemory, all_memories, named_store, stores
 from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
 from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
+from ..memories.repository import ClaimedCommit, claimed_commits
 from ..memories.survey import CHANGED, NEW, PHRASES, Item, shortest_names
 from ..memories.trust import PENDING, Trust, load_trust
 from .candidate_check import check_for

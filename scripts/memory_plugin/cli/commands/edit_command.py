@@ -7,13 +7,12 @@ from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
-from ...memories.lifecycle import edit, rewrite
+from ...memories.lifecycle import before_write, edit, rewrite
 from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import Item, choose, item_of, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
-from ...memories.written_trust import before_write
 from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
 from ...work.memory_facts import (
     approval_lines,

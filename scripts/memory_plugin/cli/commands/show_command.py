@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from ...kernel.text.clean import counted, plain
-from ...memories.claude_notes import native_folders, note_files
-from ...memories.gone_files import gone_files
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
+from ...memories.nearby import native_folders, note_files
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
+from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...recall.documents import is_standing_rule
