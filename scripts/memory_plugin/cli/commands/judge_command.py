@@ -43,7 +43,7 @@ DONE, FAILED = 0, 1
 
 HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
-  memory judge on             recall: shows what is sent and what it costs, then switches it on
+  memory judge on             recall: shows what is sent and what it costs, then turns it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on scoring     replies; also: sessions, interview, evaluation
   memory judge check          asks one small question to test it
@@ -52,8 +52,8 @@ EXAMPLES = """\
   memory judge off all
 """
 _ACTIONS = {
-    "on": "show what is sent and what it costs, then switch the judge on in your own settings",
-    "off": "switch the judge off in your own settings",
+    "on": "show what is sent and what it costs, then turn the judge on in your own settings",
+    "off": "turn the judge off in your own settings",
     "check": "ask one small question to test whether the judge works",
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
@@ -68,8 +68,8 @@ _RESET = "Done: the judge is asked again from the next prompt on; %s deleted."
 _STILL_COUNTS = "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd."
 _ALL = "all"
 _CHECK_SECONDS = 10.0
-_OFF = "The judge is off. To switch it on: memory judge on"
-_REFUSED = "%s in %s does not count: only your own settings can switch a judge on, because it sends text."
+_OFF = "The judge is off. To turn it on: memory judge on"
+_REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -153,7 +153,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
-    switched = "Switched on in %s%s. To try it: memory judge check%s"
+    switched = "Turned on in %s%s. To try it: memory judge check%s"
     said += [switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
     said += [] if on else ["It stays off in this project. To see why: memory doctor"]
     _print(said, context)
@@ -227,7 +227,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     _print_calls(totals, arguments.days, context)
     lines = []
     if votes["agreement"] is not None:
-        lines.append("the two judges agree on %.0f%% of the candidates" % (100 * votes["agreement"]))
+        lines.append("the two judges agree on %.0f%% of the memories" % (100 * votes["agreement"]))
     if votes["none_kept"] >= KEPT_NOTHING:
         lines.append(_NONE_KEPT % votes["none_kept"])
     lines.append(

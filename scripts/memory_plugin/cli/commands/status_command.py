@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ...host.events import MAX_SILENT, count_silent_calls
+from ...host.events import count_silent_calls
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
@@ -97,7 +97,7 @@ def _waiting_lines(survey: Survey, labels: dict[str, str]) -> list[str]:
     if len(items) > _MAX_PENDING:
         lines.append("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
     number = counted(len(items), "memory")
-    return ["", "%s awaiting your approval (to decide: memory review):" % number, *lines] if items else []
+    return ["", "%s pending; to decide: memory review" % number, *lines] if items else []
 
 
 class _Numbers(NamedTuple):
@@ -127,9 +127,6 @@ def _print_numbers(numbers: _Numbers, context: CommandContext) -> None:
         )
         console.paragraph(text % (of, *sizes))
         console.lines(*(["All rules: memory list --rules"] if of else []))
-    if numbers.silent_calls:
-        least = "at least " if numbers.silent_calls >= MAX_SILENT else ""
-        console.line("No memory applied to %s%s." % (least, counted(numbers.silent_calls, "tool call")))
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
