@@ -18,8 +18,8 @@ from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn
-from ..memories.claude_notes import NativeNote, native_folders
 from ..memories.markdown import Section
+from ..memories.nearby import NativeNote, native_folders
 from .candidate import (
     Candidate,
     CandidateFile,

@@ -82,16 +82,14 @@ def print_page(page: Page, console: Console) -> None:
     console.line(console.style(TITLE, "bold") + "  " + page.when)
     console.paragraph(page.lead)
     for section in page.sections:
-        console.line()
-        console.line(console.style(section.heading, "bold"))
+        console.lines("", console.style(section.heading, "bold"))
         for part in section.parts:
             _print(part, page, console)
 
 
 def _print(part: Part, page: Page, console: Console) -> None:
     if isinstance(part, Figures):
-        for _, label, kind, value in part.values:
-            console.line("  %s: %s" % (label, shown(kind, value)))
+        console.lines(*("  %s: %s" % (label, shown(kind, value)) for _, label, kind, value in part.values))
     elif isinstance(part, Chart):
         buckets = fill_buckets(part, page.since, page.until, _MAX_STEPS)
         for index, (label, total, share) in enumerate(totals(part)):

@@ -13,6 +13,7 @@ from time import sleep
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from ..kernel.address import parse_address
 from ..kernel.context import Deadline
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
@@ -23,7 +24,6 @@ from ..kernel.judge.credentials import (
     ServerAccess,
     UserEnvironment,
     address_source,
-    parse_address,
     proxy_for,
 )
 from ..kernel.judge.question import JudgeError, value_at

@@ -11,8 +11,8 @@ from ..kernel.context import Context, now
 from ..kernel.files import read_regular
 from ..kernel.records import Records
 from ..memories import InvalidMemory
-from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
+from ..memories.nearby import native_folders, note_files, notes_in
 from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.feedback import injected_in_session

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from itertools import chain
 
 from ...capture.candidate import is_candidate_id
 from ...kernel.text.clean import counted
@@ -14,7 +13,7 @@ from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...work.candidate_check import find_candidate
-from ...work.memory_facts import holds_guard
+from ...work.memory_facts import guard_lines, holds_guard
 from ...work.review import (
     ACCEPT,
     REJECT,
@@ -24,11 +23,9 @@ from ...work.review import (
     apply,
     candidate_entries,
     find_group,
-    fits,
     pending_memories,
 )
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, about, titled
-from ..memory_view import guard_lines
 from ..options import add_flag
 
 _ACCEPT_TEXT = """\
@@ -125,7 +122,7 @@ def _decide(entries: list[ReviewEntry], action: Action, context: CommandContext)
         if action not in entry.actions:
             text = "%s: there is nothing to store; to see what to do: memory review, to reject it: memory reject %s"
             raise InvalidMemory(text % (entry.id, entry.id))
-    return apply(action, entries, context).lines
+    return apply(action, entries, context) or []
 
 
 def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -143,8 +140,7 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
         else:
             chosen = _named(arguments, context)
             load_trust(context.paths).accept(chosen, "accept")
-            accepted = [stored.memory.id for stored in chosen]
-            lines = [line for stored in chosen for line in _lines(stored)]
+            accepted, lines = [stored.memory.id for stored in chosen], _lines(chosen)
         context.refresh_index()
     context.console.result(arguments.json, {"accepted": accepted, "left_out": []}, *lines)
 
@@ -152,11 +148,9 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     if not arguments.json and context.console.can_prompt():
         with context.console.working("accept"):
-            trust = load_trust(context.paths, context.accept_from)
+            found = pending_memories(context, load_trust(context.paths, context.accept_from))
             pending = Counter(
-                stored.memory.category
-                for stored in pending_memories(context, trust)
-                if fits(stored, guards=arguments.guards)
+                stored.memory.category for stored in found if arguments.guards or not holds_guard(stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing changed. To read them first: memory review")
@@ -169,30 +163,28 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
             accepted += [stored.memory.id for stored in chosen]
             left_out += [stored.key for stored in others]
             counts.update(stored.memory.category for stored in chosen)
-            for line in () if arguments.json else chain.from_iterable(map(_lines, chosen)):
-                context.console.line(line)
+            context.console.lines(*([] if arguments.json else _lines(chosen)))
         context.refresh_index()
+    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)
         left_out = [names.get(key, key) for key in left_out]
-    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
-    if not counts:
-        lines.append("nothing was accepted" if left_out else "nothing was pending")
-    if left_out:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        lines.append(text % ", ".join(left_out))
-    context.console.result(arguments.json, {"accepted": accepted, "left_out": left_out}, *lines)
+        lines += [*([] if counts else ["nothing was accepted"]), text % ", ".join(left_out)]
+    record = {"accepted": accepted, "left_out": left_out}
+    context.console.result(arguments.json, record, *(lines or ["nothing was pending"]))
+    context.report_unreadable()
 
 
-def _lines(stored: StoredMemory) -> list[str]:
-    memory = stored.memory
-    lines = ["accepted: %s  %s" % (memory.id, shown_line(memory.title))]
-    lines += ["  " + line for line in guard_lines(memory)]
-    return (
-        [*lines, "  it replaces " + ", ".join(map(shown_line, memory.supersedes))]
-        if memory.supersedes
-        else lines
-    )
+def _lines(accepted: list[StoredMemory]) -> list[str]:
+    lines = []
+    for memory in (stored.memory for stored in accepted):
+        lines.append("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
+        lines += ["  " + line for line in guard_lines(memory)]
+        lines += (
+            ["  it replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
+        )
+    return lines
 
 
 def _count_by_category(counts: Counter[str]) -> str:

@@ -15,13 +15,7 @@ from ...kernel.hygiene.rules import places
 from ...kernel.text.clean import counted, plain, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
-from ...memories.memory_files import (
-    Store,
-    StoredMemory,
-    all_memories,
-    stores,
-    why_not_read,
-)
+from ...memories.memory_files import Store, StoredMemory, all_memories, stores, why_not_read
 from ...memories.survey import Item
 from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError

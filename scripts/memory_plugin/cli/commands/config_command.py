@@ -125,9 +125,9 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     elif arguments.origin:
         rows = [[key, written(value(key, name, settings)), _decider(key, settings)] for key in shown]
         context.console.table(["key", "value", "decided by"], rows)
-        context.console.line()
-        for layer, path in settings.files.items():
-            context.console.line("%s: %s" % (layer, terminal_safe(path)))
+        context.console.lines(
+            "", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items())
+        )
         for problem in settings.problems:
             context.console.paragraph(problem_sentence(problem))
     else:

@@ -93,13 +93,11 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
     text = "%s: %d memories, five prompts, and what Claude sees with each:"
     console.line(text % (story["project"], len(story["memories"])))
     for row in shown:
-        console.line()
-        console.line(console.style("> " + row["prompt"], "bold"))
+        console.lines("", console.style("> " + row["prompt"], "bold"))
         for line in _without_marks(row["told"]) or ["(nothing)"]:
             console.paragraph(line, "    ", 4, "green" if row["told"] else "dim")
         console.paragraph("%s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "  ", 2, "dim")
-    console.line()
-    console.line("Nothing was saved. No key, network or model was needed.")
+    console.lines("", "Nothing was saved. No key, network or model was needed.")
 
 
 def _without_marks(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ...memories import InvalidMemory
-from ...memories.lifecycle import archive, forget, restore, unsupersede
+from ...memories.lifecycle import archive, before_write, forget, restore, unsupersede
 from ...memories.record import ACTIVE, RETIRED, date_text
 from ...memories.survey import (
     SUPERSEDED,
@@ -17,10 +17,8 @@ from ...memories.survey import (
     superseding,
 )
 from ...memories.trust import REJECTED, TRUSTED
-from ...memories.written_trust import before_write
-from ...work.memory_facts import as_json, is_guarded
+from ...work.memory_facts import approval_lines, as_json, is_guarded, status_text
 from ..command_context import Approval, CommandContext, Handler, UsageError, about
-from ..memory_view import approval_lines, status_text
 
 _FORGET_TEXT = """\
 stop using a memory; its file goes after a grace period

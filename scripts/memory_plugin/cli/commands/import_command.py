@@ -7,7 +7,7 @@ from collections import Counter
 
 from ...kernel.text.clean import counted, plain
 from ...memories.importing import STDIN, Draft
-from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE, categories
+from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE
 from ...work.imports import (
     CREATED,
     LEFT_OUT,
@@ -22,11 +22,10 @@ from ...work.imports import (
     store_all,
     would_store,
 )
-from ...work.memory_facts import find_note
+from ...work.memory_facts import find_note, phrase_lines
 from ...work.save import save
 from ..command_context import Approval, CommandContext, Handler, titled
-from ..memory_input import add_category, add_fields, add_scope, check_fields, content_of, text_of
-from ..memory_view import phrase_lines
+from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
 from ..options import add_flag, require_existing
 from .save_command import new_memory, print_saved
 
@@ -194,11 +193,9 @@ def _promote(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
     note = find_note(arguments.note, context).note
     arguments.title, arguments.body = arguments.title or note.title, note.body
+    arguments.category = arguments.category or DEFAULT_CATEGORY
     check_fields(arguments)
-    category = arguments.category or DEFAULT_CATEGORY
-    content = content_of(arguments, categories()[category])
-    new = new_memory(arguments, category, arguments.title, content, context)
-    print_saved(save(new, context), arguments, context)
+    print_saved(save(new_memory(arguments, context), context), arguments, context)
     if not arguments.json:
         context.console.line("  the note stays in " + note.path)
 

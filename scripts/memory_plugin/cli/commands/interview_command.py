@@ -195,8 +195,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ...work.save import similar_to
-    from ..memory_view import similar_lines
+    from ...work.save import similar_lines, similar_to
 
     interview = _current(arguments, context, store)
     if interview.status == FINISHED:

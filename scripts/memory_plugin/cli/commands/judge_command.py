@@ -13,11 +13,7 @@ from ...kernel.context import Deadline
 from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
-from ...kernel.judge.question import (
-    JudgeError,
-    Verdict,
-    explain_failure,
-)
+from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
 from ...kernel.settings import JUDGE_SWITCHES, load
 from ...kernel.settings.user_file import EditError, change_values
@@ -242,8 +238,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         console.line(text % dollars(figures.requested))
     if figures.off:
         console.line("session: " + figures.off)
-    for server in figures.paused:
-        console.line("%s: not asked for a while after failures" % server)
+    console.lines(*("%s: not asked for a while after failures" % server for server in figures.paused))
     return DONE
 
 

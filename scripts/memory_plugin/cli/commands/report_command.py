@@ -207,8 +207,7 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
     if "trial" not in totals:
         return
     differing = that_differ(replayed)
-    console.line()
-    console.line("%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
+    console.lines("", "%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
     names = shortest_names(context.overview().items)
     for replay in differing[:_SHOWN]:
         console.paragraph('"%s"' % shown_prompt(replay.prompt.text, _MAX_PROMPT), "  ", 2)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 
 from ...kernel.text.clean import counted, plain
-from ...memories.claude_notes import native_folders, note_files
-from ...memories.gone_files import gone_files
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
+from ...memories.nearby import native_folders, note_files
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
+from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...recall.documents import is_standing_rule
-from ...work.memory_facts import as_json, guard_as_json, named_notes, shown_name
+from ...work.memory_facts import as_json, guard_as_json, named_notes, shown_name, status_text
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
 from ..memory_input import add_category
-from ..memory_view import HEADERS, as_row, status_text
 from ..options import add_flag
 
 _SHOW_TEXT = """\
@@ -63,10 +62,10 @@ def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({**record, **({"history": history} if arguments.history else {})})
         return
     _print_memory(item, fields, context)
-    for line in ["", _NEW_PHRASES, *("  " + text for text in new)] if new else []:
-        context.console.line(line)
-    for line in ["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []:
-        context.console.line(line)
+    context.console.lines(
+        *(["", _NEW_PHRASES, *("  " + text for text in new)] if new else []),
+        *(["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []),
+    )
 
 
 def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
@@ -84,9 +83,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
             console.line("%s: %s" % (name, text))
     for gone in gone_files([item.stored]):
         console.paragraph(shown_line(str(gone), _MAX_GONE))
-    console.line()
-    for line in fields.get(TEXT, []):
-        console.line(line)
+    console.lines("", *fields.get(TEXT, []))
 
 
 def _shown_content(memory: Memory) -> dict[str, object]:
@@ -131,6 +128,7 @@ list the memories
 
 ALL = "all"
 _MAX_REASON = 300
+_HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 _NO_NOTES = "Claude Code has no notes for this project."
 _UNCONFIRMED = """\
 Claude Code has notes in %s, but no session in that folder names this project, and several projects can share its name. They are read
@@ -219,12 +217,19 @@ def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     return "No memories match. To list all: memory list --status all"
 
 
+def _as_row(item: Item) -> list[str]:
+    """Return the cells of a table row, in the order of `_HEADERS`."""
+    memory = item.stored.memory
+    cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
+    return [*cells, status_text(item), shown_line(memory.title)]
+
+
 def _print_items(items: list[Item], context: CommandContext) -> None:
     """Print a table if the terminal has room for it, else each memory's title with its id below, both whole."""
-    console, rows = context.console, [as_row(item) for item in items]
-    needed = [max(map(columns, column)) for column in zip(HEADERS, *rows)]
+    console, rows = context.console, [_as_row(item) for item in items]
+    needed = [max(map(columns, column)) for column in zip(_HEADERS, *rows)]
     if not console.wraps or sum(needed) + 2 * (len(needed) - 1) <= console.width:
-        console.table(HEADERS, rows)
+        console.table(_HEADERS, rows)
         return
     for identity, category, scope, updated, status, title in rows:
         console.line(console.style(title, "bold"))

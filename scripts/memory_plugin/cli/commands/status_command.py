@@ -78,10 +78,10 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     _print_facts(facts, context)
     _print_decisions(rows, labels, context)
     names = ", ".join(check.name for check in problems)
-    console.line()
-    console.line(
+    console.lines(
+        "",
         "doctor: %s; %s: memory doctor"
-        % (names or "no problems in the quick check", "details" if names else "full check")
+        % (names or "no problems in the quick check", "details" if names else "full check"),
     )
 
 
@@ -131,8 +131,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
     """Print the last decisions, each with the prompt and the memories that Claude was told or pointed to."""
     console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
-        console.line()
-        console.line("Recent activity, newest first (reasons: memory why):")
+        console.lines("", "Recent activity, newest first (reasons: memory why):")
     for row in rows:
         prompt, says = shown_prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), MAX_LINE)
         console.paragraph("%s  %s" % (local_time(row), prompt or says), "", 2)

@@ -17,8 +17,9 @@ from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
+from ..address import Address
 from ..context import Deadline
-from .credentials import Address, ServerAccess
+from .credentials import ServerAccess
 from .question import JudgeError
 
 Headers = tuple[tuple[str, str], ...]

@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories.claude_notes import native_folders, notes
+from memory_plugin.memories.nearby import native_folders, notes
 
 
 def folder(paths: Paths) -> str:

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from memory_plugin.kernel.paths import locate
-from memory_plugin.memories.gone_files import gone_files
 from memory_plugin.memories.memory_files import all_memories, project_store
+from memory_plugin.memories.repository import gone_files
 from tests.project import Project
 
 OLD = "src/billing.py"
