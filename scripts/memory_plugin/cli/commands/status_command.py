@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...host.events import count_silent_calls
 from ...kernel.settings import USER
@@ -51,15 +51,13 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     rows = explain.decisions(context.paths, last=last) if last else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
     stored = stored_counts(survey)
-    numbers = _Numbers(
-        notes=len(named_notes(context)),
-        guards=len(GuardFile(context.paths).guards) if has_state and has_guards else 0,
-        catalog=catalog(context) if has_state else None,
-        silent_calls=count_silent_calls(context.paths) if has_state else 0,
-    )
+    notes, start = len(named_notes(context)), catalog(context) if has_state else None
+    guards = len(GuardFile(context.paths).guards) if has_state and has_guards else 0
     if arguments.json:
         kinds = ("scope", "category", "trust", "memories")
-        record = {"recall": context.settings.flag("retrieval.enabled"), **numbers._asdict()}
+        record: dict[str, object] = {"recall": context.settings.flag("retrieval.enabled"), "notes": notes}
+        record.update(guards=guards, catalog=start)
+        record["silent_calls"] = count_silent_calls(context.paths) if has_state else 0
         record["stored"] = [dict(zip(kinds, row)) for row in stored]
         record["waiting"] = [as_json(item) for item in survey.items if item.waits]
         record["decisions"] = [{**row, "says": explain.sentence(row)} for row in rows]
@@ -75,7 +73,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
             console.paragraph(text)
     labels = titles_and_names(survey)
     console.lines(*_waiting_lines(survey, labels))
-    _print_numbers(numbers, context)
+    _print_numbers(notes, guards, start, context)
     _print_decisions(rows, labels, context)
     names = ", ".join(check.name for check in problems) or "no problems in the quick check"
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
@@ -100,23 +98,14 @@ def _waiting_lines(survey: Survey, labels: dict[str, str]) -> list[str]:
     return ["", "%s pending; to decide: memory review" % number, *lines] if items else []
 
 
-class _Numbers(NamedTuple):
-    """How many notes, guards and tool calls without a memory there are, and the sizes of the last session's start; None for no start."""
-
-    notes: int
-    guards: int
-    catalog: dict[str, int] | None
-    silent_calls: int
-
-
-def _print_numbers(numbers: _Numbers, context: CommandContext) -> None:
-    """Print the numbers; zeros are left out."""
-    console, start = context.console, numbers.catalog
-    if numbers.notes:
+def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, context: CommandContext) -> None:
+    """Print the numbers of notes, guards and the entries of the last session's start; zeros are left out."""
+    console = context.console
+    if notes:
         text = "%s in Claude Code's own memory; to list them: memory list --notes"
-        console.line(text % counted(numbers.notes, "note"))
-    if numbers.guards:
-        console.line("%s in force; to list them: memory guards" % counted(numbers.guards, "guard"))
+        console.line(text % counted(notes, "note"))
+    if guards:
+        console.line("%s in force; to list them: memory guards" % counted(guards, "guard"))
     if start is not None:
         of = "%d of " % start["rules"] if start["rules"] < start["all_rules"] else ""
         text = "Last session start: %s%s, %s, %d tokens (details: memory why --place catalog)"
