@@ -115,7 +115,7 @@ def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(create_use
     for part in (
         "first and last 250",
         "title, category and tags",
-        "not sent",
+        "never sent",
         "$0.0002",
         "$0.25",
         "$1.00",
