@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.hygiene import choice
+from memory_plugin.kernel.hygiene import choose, rules_checksum
 from tests.project import Project
 from tests.recall.store_files import no_threshold
 
@@ -74,8 +74,8 @@ def test_the_rules_checksum_distinguishes_choices(monkeypatch: pytest.MonkeyPatc
         (["email", "iban"], []),
         (["iban", "email"], []),
     ):
-        choice.choose(allowed, packs)
-        marks.append(choice.rules_checksum())
+        choose(allowed, packs)
+        marks.append(rules_checksum())
     assert marks[0] == 0
     assert len(set(marks)) == 4
     assert marks[3] == marks[4]
