@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import read_regular
-from ..kernel.paths import load_data
 from . import InvalidMemory, import_records, markdown, record
 from .guard_file import files_problem
 from .import_files import INDEX, files_below, is_named, own_folder, stored_files
-from .markdown import Fields, Section, Statement, form, texts_in, title_for, without_markdown
+from .markdown import Fields, Section, Statement, form, table, texts_in, title_for, without_markdown
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
@@ -109,9 +108,10 @@ def _read_file(path: str, reading: Reading) -> None:
     ending = os.path.splitext(path)[1].lower()
     is_markdown = ending in _MARKDOWN or is_named(path, "rules")
     reader = _markdown if is_markdown else _lines if ending in _JSON[1:] else _json
+    if not (is_markdown or ending in _JSON):
+        reading.problems.append((path, "expected one of %s" % ", ".join(_MARKDOWN + _JSON)))
+        return
     try:
-        if not (is_markdown or ending in _JSON):
-            raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
         text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig")
         _keep(path, reader(path, text.replace("\r\n", "\n"), reading), reading)
     except _LeftOut as why:
@@ -248,8 +248,7 @@ def _json(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
     if items is not None:
         yield from (_Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
         return
-    table = load_data("memories", "importing")
-    names = table["own_text"] if reading.is_folder else table["aliases"]["body"]
+    names = table()["own_text"] if reading.is_folder else table()["aliases"]["body"]
     if isinstance(value, dict):
         if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
             raise _LeftOut(_UNKNOWN) if reading.is_folder else InvalidMemory(_UNKNOWN)
@@ -275,7 +274,7 @@ def _items_in(value: object) -> list[object] | None:
     if isinstance(value, list):
         return [{"text": entry} if isinstance(entry, str) else entry for entry in value]
     if isinstance(value, dict) and not isinstance(value.get("title"), str):
-        names = load_data("memories", "importing")["lists"]
+        names = table()["lists"]
         return next((_items_in(value[name]) for name in names if isinstance(value.get(name), list)), None)
     return None
 
@@ -293,7 +292,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         return _whole_memory(item, category)
     metadata = item.get("metadata")
     source = {**metadata, **item} if isinstance(metadata, dict) else item
-    aliases = load_data("memories", "importing")["aliases"]
+    aliases = table()["aliases"]
     found = {name: _first(source, others) for name, others in aliases.items()}
     body, title = found.pop("body"), found.pop("title")
     body = "\n".join(texts_in(body)) if isinstance(body, list) else body
@@ -320,7 +319,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
 def statement_category(text: str) -> str:
     """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
     sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
-    forms = load_data("memories", "importing")["forms"]
+    forms = table()["forms"]
     hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
     return next(hits, record.DEFAULT_CATEGORY)
 
@@ -333,7 +332,7 @@ def _first(source: dict[str, object], names: list[str]) -> object:
 
 def _category(item: dict[str, object], name: object) -> str:
     """Return the category that an entry names; "" for an unknown `type` or `kind`. Raises InvalidMemory for an unknown `category`."""
-    kinds: dict[str, str] = load_data("memories", "importing")["kinds"]
+    kinds: dict[str, str] = table()["kinds"]
     try:
         return kinds.get(name.lower()) or record.category_named(name).name if isinstance(name, str) else ""
     except InvalidMemory:
@@ -342,7 +341,7 @@ def _category(item: dict[str, object], name: object) -> str:
         return ""
 
 
-def _whole_memory(item: dict[str, object], category: str) -> dict[str, Any]:
+def _whole_memory(item: dict[str, object], category: str) -> dict[str, object]:
     """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
     kind = record.categories()[_category(item, item.get("category")) or category or record.DEFAULT_CATEGORY]
     own_id = item.get("id") if record.is_id(item.get("id")) else ""
@@ -351,7 +350,7 @@ def _whole_memory(item: dict[str, object], category: str) -> dict[str, Any]:
     return data
 
 
-def archive(data: dict[str, Any], reason: str) -> None:
+def archive(data: dict[str, object], reason: str) -> None:
     """Archive a memory to be stored, unless the reason is empty."""
     data.update({"record_status": record.ARCHIVED, "archived_reason": reason} if reason else {})
 
