@@ -102,7 +102,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the correction of the last reply, once; usually empty."""
     if not _has_state(prompt, context, "drift"):
         return ""
-    from ..replies.reply_state import ReplyState
+    from ..replies import ReplyState
 
     drift_id, text = ReplyState(context.paths, context.session).take_correction()
     settings = context.settings

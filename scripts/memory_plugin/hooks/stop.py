@@ -8,7 +8,7 @@ from ..host.background import judge_variables
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
-from ..replies.reply_state import ReplyState
+from ..replies import ReplyState
 from ..work.background import start_steps
 
 TYPE_CHECKING = False

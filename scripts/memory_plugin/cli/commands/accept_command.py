@@ -173,6 +173,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         lines += [*([] if counts else ["nothing was accepted"]), text % ", ".join(left_out)]
     record = {"accepted": accepted, "left_out": left_out}
     context.console.result(arguments.json, record, *(lines or ["nothing was pending"]))
+    context.report_unreadable()
 
 
 def _lines(accepted: list[StoredMemory]) -> list[str]:

@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _print(groups, context)
     else:
         _walk(groups, context)
+    if not arguments.json:
+        context.report_unreadable()
 
 
 def _walk(groups: list[Group], context: CommandContext) -> None:

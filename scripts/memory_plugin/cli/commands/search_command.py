@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
     else:
         _show(context.console, rows, judged)
+        context.report_unreadable()
         _point_to_sessions(query, context)
 
 

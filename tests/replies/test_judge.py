@@ -14,16 +14,15 @@ from memory_plugin.kernel.context import Deadline, Ledger
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
-from memory_plugin.replies.grading import (
+from memory_plugin.replies.judge import (
     GradeMaterial,
-    GradeRequest,
     deep_question,
     grade_question,
     grade_reply,
     parse_levels,
     read_turn,
 )
-from memory_plugin.replies.pipeline import CompletedReply, score_reply
+from memory_plugin.replies.score import score_reply
 from tests.replies.builders import (
     PADDED,
     PLAIN,
@@ -88,7 +87,7 @@ def test_examples_of_a_rubric(name: str, example: dict[str, Any]) -> None:
     assert (values and values["levels"]) == example["levels"]
     if values is not None:
         assert values["clamped"] == example["clamped"]
-        assert values.get("phrases", []) == example.get("phrases", [])
+        assert [list(pair) for pair in values.get("phrases", [])] == example.get("phrases", [])
 
 
 @given(JSON)
@@ -152,7 +151,7 @@ def test_phrases_and_missed_passages_are_checked_against_the_reply() -> None:
     }
     values = grade_question(MATERIAL, NAMES).read(value)
     assert values is not None
-    assert values["phrases"] == [[0, True]]
+    assert values["phrases"] == [(0, True)]
     ((start, end),) = values["missed"]
     assert MATERIAL.reply[start:end] == "needless to add"
 
@@ -230,9 +229,8 @@ class FixedJudge(Judge):
 def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
     ctx = context(paths, holdout=0, **values)
-    record, _ = score_reply(CompletedReply(text, "p1"), ctx)
-    request = GradeRequest(record, text)
-    return grade_reply(request, "why?", [], FixedJudge(verdict), ctx)
+    score = score_reply(text, ctx, "p1").score
+    return grade_reply(score, text, "why?", [], FixedJudge(verdict), ctx)
 
 
 def answer(phrases: list[list[Any]], missed: list[list[int]], **levels: int) -> Verdict:

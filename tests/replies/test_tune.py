@@ -10,10 +10,10 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.stats import share
-from memory_plugin.replies.escalation import EscalationThresholds
-from memory_plugin.replies.phrases import QUERY_TYPES, USER_PACK, RulePackError, load_filler_rules
-from memory_plugin.replies.score_history import read_scores
-from memory_plugin.replies.tuning import (
+from memory_plugin.replies.gate import QUERY_TYPES, GateBounds
+from memory_plugin.replies.rows import read_scores
+from memory_plugin.replies.signals import USER_PACK, RulePackError, load_filler_rules
+from memory_plugin.replies.tune import (
     MeasuredReply,
     TuningStudy,
     escalated_share,
@@ -44,7 +44,7 @@ def study(paths: Paths) -> TuningStudy:
 def advice(paths: Paths) -> str:
     """Return the advice on the gate under the shipped settings."""
     replies = measured_replies(read_scores(paths)[0])
-    return gate_advice(study(paths), replies, EscalationThresholds(settings()))
+    return gate_advice(study(paths), replies, GateBounds.of(settings()))
 
 
 def append_verdicts(paths: Paths, rule: str, *fillers: bool) -> None:
@@ -125,7 +125,9 @@ def test_advice_names_a_value_that_changes_how_many_escalate(
 def test_a_dimension_that_rules_cannot_see_counts_as_a_difference(paths: Paths) -> None:
     for number in range(21):
         append_score(paths, str(number), padding_count=1, escalate=True, gate="padding_range")
-        append_judged(paths, str(number), phrases=[["thanks", True]], levels={"SyA": 3, "EpAd": 3})
+        append_judged(
+            paths, str(number), phrases=[["thanks", True]], levels={"SyA": 3, "EpAd": 3}, agrees=False
+        )
     assert study(paths).agreement == share(0, 21)
 
 
@@ -177,7 +179,7 @@ def test_a_damaged_pack_is_never_overwritten(paths: Paths) -> None:
         propose_pack(study(paths), paths.state_dir)
 
 
-BOUNDS = EscalationThresholds(settings())
+BOUNDS = GateBounds.of(settings())
 
 
 def replies(

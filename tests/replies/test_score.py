@@ -10,15 +10,10 @@ import pytest
 
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.grading import GradeMaterial, GradeRequest, grade_question
-from memory_plugin.replies.phrases import USER_PACK
-from memory_plugin.replies.pipeline import (
-    CompletedReply,
-    may_request_grade,
-    read_last_reply,
-    score_reply,
-)
-from memory_plugin.replies.reply_state import ReplyState
+from memory_plugin.replies import ReplyState
+from memory_plugin.replies.judge import GradeMaterial, grade_question
+from memory_plugin.replies.score import may_request_grade, read_last_reply, score_reply
+from memory_plugin.replies.signals import USER_PACK
 from tests.replies.builders import (
     PADDED,
     PLAIN,
@@ -32,10 +27,10 @@ from tests.replies.builders import (
 
 
 def test_the_record_has_the_score_and_quotes_nothing(paths: Paths) -> None:
-    record, errors = score_reply(CompletedReply(PADDED, "p1"), context(paths))
+    score, _, _, errors = score_reply(PADDED, context(paths), "p1")
     (row,) = Ledger(paths.state(), "scores").rows()
-    assert (row["id"], row["padding_count"], row["gate"], row["turn"]) == (record["id"], 3, "clear_drift", 1)
-    assert "port" not in str(record)
+    assert (row["id"], row["padding_count"], row["gate"], row["turn"]) == (score.id, 3, "clear_drift", 1)
+    assert "port" not in str(row)
     assert errors == []
 
 
@@ -43,50 +38,38 @@ def test_text_kind_and_record_come_from_the_transcript(paths: Paths) -> None:
     path = write_transcript(
         paths.state("t.jsonl"), user_record("Please rename the file."), assistant_record(PLAIN)
     )
-    reply = CompletedReply("", "p1", path)
-    record, _ = score_reply(reply, context(paths))
-    assert reply.text == PLAIN
-    assert (record["query_type"], record["record"]) == ("directive", "a-The port")
+    score, text, prompt, _ = score_reply("", context(paths), "p1", path)
+    assert (text, prompt) == (PLAIN, "Please rename the file.")
+    assert (score.query_type, score.record) == ("directive", "a-The port")
 
 
 def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
     os.makedirs(paths.state("scores.jsonl"))
     with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
         file.write("[]")
-    _, errors = score_reply(CompletedReply(PADDED, "p1"), context(paths, holdout=0))
-    assert [str(error).partition(":")[0] for error in errors] == [
+    scored = score_reply(PADDED, context(paths, holdout=0), "p1")
+    assert [str(error).partition(":")[0] for error in scored.errors] == [
         "your own rule pack is not used",
         "scores",
     ]
     assert [row["arm"] for row in Ledger(paths.state(), "drift").rows()] == ["corrected"]
 
 
-def request_for(paths: Paths, text: str) -> GradeRequest:
-    """Return the request to grade a reply."""
-    record, _ = score_reply(CompletedReply(text, "p1", "/t.jsonl"), context(paths))
-    return GradeRequest(record, text)
-
-
-def test_a_request_holds_the_reply_and_what_the_rules_found(paths: Paths) -> None:
-    request = request_for(paths, PADDED)
-    assert (request.padding, request.score["severity"], request.why) == (3, "medium", "escalated")
-    assert (request.score["drift"], request.score["turn"]) == (["padding"], 1)
-    assert request.phrases()[0] == "Great question"
-
-
 def test_a_judge_sees_the_beginning_and_the_end_of_a_very_long_reply(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 400 + " Let me know if you need anything else."
-    request = request_for(paths, text)
-    assert request.phrases() == ["Great question", "Let me know if you need anything else"]
-    message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
+    score = score_reply(text, context(paths)).score
+    assert [text[start:end] for start, end, _ in score.matches] == [
+        "Great question",
+        "Let me know if you need anything else",
+    ]
+    message = grade_question(GradeMaterial("code", "", [], text), ["SyA"]).message
     assert "Great question! " in message
     assert "Let me know if you need anything else." in message
 
 
 def test_no_private_part_of_a_very_long_reply_is_sent(paths: Paths) -> None:
     text = PLAIN * 200 + "<private>" + PLAIN * 200 + "the code is 4711</private>"
-    request = request_for(paths, text)
-    assert "4711" not in grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
+    assert "4711" not in grade_question(GradeMaterial("code", "", [], text), ["SyA"]).message
 
 
 @pytest.mark.parametrize("before", [2470, 2485])
@@ -95,8 +78,8 @@ def test_no_half_of_a_secret_is_sent(paths: Paths, before: int, *, is_end: bool)
     secret = " ghp_" + "A1b2C3d4E5f6" * 3 + " "
     others = "\u597d" * (12_000 - before)
     parts = (others, secret, "\u597d" * before)
-    request = request_for(paths, "".join(parts if is_end else reversed(parts)))
-    message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
+    text = "".join(parts if is_end else reversed(parts))
+    message = grade_question(GradeMaterial("code", "", [], text), ["SyA"]).message
     assert "A1b2" not in message
     assert "E5f6" not in message
 
@@ -298,5 +281,4 @@ def test_no_part_of_a_private_key_is_sent(paths: Paths, place: int, lines: int) 
     key = "-----BEGIN RSA PRIV%s\n%s-----END RSA PRIV%s\n" % ("ATE KEY-----", body, "ATE KEY-----")
     words = PLAIN * 400
     text = words[:place] + "\n" + key + words[place:60_000]
-    request = request_for(paths, text)
-    assert "Zz09" not in grade_question(GradeMaterial("code", text, [], request.text), ["SyA"]).message
+    assert "Zz09" not in grade_question(GradeMaterial("code", text, [], text), ["SyA"]).message

@@ -9,21 +9,17 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ..kernel.paths import load_data
+from ..kernel.files import read_regular, replace_file
+from ..kernel.paths import Paths, load_data
+from ..kernel.settings import Settings
 from ..kernel.stats import Proportion, share
-from .escalation import EscalationThresholds, find_row, thousandths
-from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes
-from .prose import BREAK, Prose
-from .reply_signals import WordLists, measure_reply
-from .score_history import (
-    PADDING_DIMENSIONS,
-    PastScore,
-    missed_by_rules,
-    reread_replies,
-    severe_dimensions,
-)
+from .gate import PREAMBLE, QUERY_TYPES, THRESHOLD, GateBounds, find_row, thousandths
+from .prose import BREAK, Prose, rule_problem, word_classes
+from .rows import PADDING_DIMENSIONS, Judged, Score, missed_by_rules, reread_replies, severe_dimensions
+from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_user_pack
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
@@ -34,6 +30,8 @@ _MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
 _SENTENCE_ENDS = ".!?:\n"
 _MAX_CANDIDATES = 20
+_MAX_RESCORED = 500
+_MAX_BYTES = 1 << 20
 MIN_REPLIES = 200  # to fit thresholds; the interval of a share of 25% is then +- 6 points
 _MIN_SHARE, _TARGET_SHARE, _MAX_SHARE = 0.2, 0.25, 0.3
 _MIN_MEASURED = 20  # words; shorter replies have no meaningful density
@@ -77,36 +75,33 @@ class TuningStudy(NamedTuple):
     candidates: list[PhraseCandidate]
 
 
-def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy:
+def study_scores(scores: Sequence[Score], rules: FillerRules) -> TuningStudy:
     """Study the judged replies among some scores."""
     judged = [(score, score.judged) for score in scores if score.judged is not None]
-    decided = [
-        (score, row.get("agrees") is True and not _other_severe(row))
-        for score, row in judged
-        if score.escalated and (row.get("phrases") or not score.padding or _other_severe(row))
-    ]
-    texts = dict(reread_replies(score.row for score, _ in judged))
+    decided = [(score, answer) for score, answer in judged if score.escalate and _has_decided(score, answer)]
+    texts = dict(reread_replies(score for score, _ in judged))
     return TuningStudy(
         len(judged),
         len(texts),
-        share(sum(agrees for _, agrees in decided), len(decided)),
-        dict(Counter(score.row.get("gate", "") for score, _ in decided).most_common()),
+        share(sum(answer.agrees is True for _, answer in decided), len(decided)),
+        dict(Counter(score.gate for score, _ in decided).most_common()),
         missed_by_rules(scores),
-        _clearances(row for _, row in judged),
+        _clearances(answer for _, answer in judged),
         _candidates(judged, texts, rules),
     )
 
 
-def _other_severe(row: dict[str, Any]) -> set[str]:
-    """Return the severe dimensions that rules cannot see; rows of older versions call that an agreement."""
-    return severe_dimensions(row.get("levels", {})) - PADDING_DIMENSIONS
+def _has_decided(score: Score, answer: Judged) -> bool:
+    """Return whether a judge gave a verdict on the rules' phrases, if there are any, or found what rules cannot see."""
+    has_verdicts = bool(answer.phrases) or not score.padding_count
+    return has_verdicts or bool(severe_dimensions(answer.levels) - PADDING_DIMENSIONS)
 
 
-def _clearances(judged: Iterable[dict[str, Any]]) -> list[RuleClearance]:
+def _clearances(answers: Iterable[Judged]) -> list[RuleClearance]:
     """Return the rules with verdicts, the most cleared first. A rule with at least five verdicts, all clearing it, gets `exempt`."""
     verdicts: dict[str, list[bool]] = {}
-    for row in judged:
-        for rule, is_filler in row.get("phrases", ()):
+    for answer in answers:
+        for rule, is_filler in answer.phrases:
             verdicts.setdefault(rule, []).append(is_filler)
     clearances = [
         RuleClearance(
@@ -118,13 +113,13 @@ def _clearances(judged: Iterable[dict[str, Any]]) -> list[RuleClearance]:
 
 
 def _candidates(
-    judged: Iterable[tuple[PastScore, dict[str, Any]]], texts: dict[str, str], rules: FillerRules
+    judged: Iterable[tuple[Score, Judged]], texts: dict[str, str], rules: FillerRules
 ) -> list[PhraseCandidate]:
     """Return the phrases that the judge quoted as missed and that no rule covers, the most frequent first."""
     replies: Counter[str] = Counter()
     inside: set[str] = set()
-    for score, row in judged:
-        quoted = set(_quoted_phrases(row, texts.get(score.id, "")))
+    for score, answer in judged:
+        quoted = set(_quoted_phrases(answer.missed, texts.get(score.id, "")))
         replies.update({phrase for phrase, _ in quoted})
         inside.update(phrase for phrase, begins in quoted if not begins)
     return [
@@ -134,19 +129,18 @@ def _candidates(
     ][:_MAX_CANDIDATES]
 
 
-def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bool]]:
+def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[tuple[str, bool]]:
     """Yield the passages that the judge quoted as missed, as words, and whether each begins a sentence.
 
     Passages too short or too long for a pattern are left out.
     """
-    for start, end in judged.get("missed", ()):
+    for start, end in missed:
         words = [word for word in Prose(text[start:end]).words if word != BREAK]
         if _MIN_WORDS <= len(words) <= _MAX_WORDS:
-            before = text[:start].rstrip()
-            yield " ".join(words), not before or before[-1] in _SENTENCE_ENDS
+            yield " ".join(words), text[:start].rstrip()[-1:] in _SENTENCE_ENDS
 
 
-def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> str:
+def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds) -> str:
     """Return a sentence of advice on the escalation gate.
 
     It names a value with which fewer or more of the `replies` escalate: of the setting that made most of the judged ones escalate, if
@@ -167,7 +161,7 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Es
 
 
 def _effective_settings(
-    study: TuningStudy, replies: Sequence[MeasuredReply], bounds: EscalationThresholds, is_narrower: bool
+    study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds, is_narrower: bool
 ) -> Iterator[str]:
     """Yield settings with values that change how many replies escalate, those of the most frequent row first."""
     before = escalated_share(replies, bounds).k
@@ -180,28 +174,60 @@ def _effective_settings(
                 yield setting
 
 
-def _trials(
-    row: str, bounds: EscalationThresholds, is_narrower: bool
-) -> Iterator[tuple[str, EscalationThresholds]]:
+def _trials(row: str, bounds: GateBounds, is_narrower: bool) -> Iterator[tuple[str, GateBounds]]:
     """Yield settings that let fewer or more replies escalate by a row of the gate, with the thresholds under them."""
     low, high = bounds.min_padding, bounds.max_padding
     if row == "padding_range":
         ranges = [(low + 1, high), (low, high - 1)] if is_narrower else [(low, high + 1), (low - 1, high)]
         for first, last in ranges:
             if 1 <= first <= last:
-                trial = bounds.with_values(min_padding=first, max_padding=last)
+                trial = bounds._replace(min_padding=first, max_padding=last)
                 yield "padding_range [%d,%d]" % (first, last), trial
     elif row == "borderline_density":
         margin = max(0, bounds.margin - 10 if is_narrower else bounds.margin + 20)
-        yield "density_margin %g" % (margin / 1000), bounds.with_values(margin=margin)
+        yield "density_margin %g" % (margin / 1000), bounds._replace(margin=margin)
     elif row == "mixed_signal":
         other = [words for words in _PREAMBLES if (words > bounds.preamble_min) is is_narrower]
         for words in other if is_narrower else reversed(other):
-            yield "thresholds.preamble %d" % words, bounds.with_values(preamble_min=words)
+            yield "thresholds.preamble %d" % words, bounds._replace(preamble_min=words)
 
 
-def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the user's rule pack before and after applying the proposals. Raises RulePackError for a pack that cannot be read."""
+class PackChange(NamedTuple):
+    """The user's rule pack before and after applying the proposals."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def diff(self) -> str:
+        """Return the difference as a unified diff; empty if there is none."""
+        if {"exempt": {}, "rules": [], **self.before} == self.after:
+            return ""
+        old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in self)
+        return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
+
+    def rescored(self, scores: Sequence[Score]) -> dict[str, int]:
+        """Return the number of replies with filler, and of filler phrases, under both packs."""
+        texts = [text for _, text in reread_replies(scores[-_MAX_RESCORED:])]
+        totals = {"replies": len(texts)}
+        for name, pack in self._asdict().items():
+            rules = FillerRules(pack)
+            counts = [measure_reply(text, rules).padding for text in texts]
+            totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
+        return totals
+
+    def write(self, paths: Paths) -> tuple[str, str]:
+        """Write the pack after a backup of the present one; return both paths, the latter empty without one. Raises OSError."""
+        path, backup = paths.state(USER_PACK), ""
+        with suppress(FileNotFoundError):  # there was no pack before
+            replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
+            backup = path + ".backup"
+        replace_file(path, (json.dumps(self.after, indent=2) + "\n").encode("ascii"))
+        return path, backup
+
+
+def propose_pack(study: TuningStudy, state_dir: str | None) -> PackChange:
+    """Return the change of the user's rule pack by the proposals. Raises RulePackError for a pack that cannot be read."""
     before = read_user_pack(state_dir)
     exempt, rules = dict(before.get("exempt") or {}), list(before.get("rules") or [])
     for rule, cleared, is_exempt in study.cleared:
@@ -219,7 +245,7 @@ def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, A
         }
         if candidate.promote and candidate.phrase not in present and not rule_problem(new, classes):
             rules.append(new)
-    return before, {**before, "exempt": exempt, "rules": rules}
+    return PackChange(before, {**before, "exempt": exempt, "rules": rules})
 
 
 class MeasuredReply(NamedTuple):
@@ -234,21 +260,32 @@ class MeasuredReply(NamedTuple):
 class ThresholdFit(NamedTuple):
     """The proposed thresholds, and the shares that escalate before and after."""
 
-    bounds: EscalationThresholds
+    bounds: GateBounds
     before: Proportion
     after: Proportion
 
+    def settings(self) -> dict[str, float]:
+        """Return the proposed thresholds by the names of their settings."""
+        values: dict[str, float] = {
+            THRESHOLD % kind: value / 1000 for kind, value in self.bounds.thresholds.items()
+        }
+        return {**values, PREAMBLE: self.bounds.preamble_min}
 
-def measured_replies(scores: Iterable[PastScore]) -> list[MeasuredReply]:
+    def changes(self, settings: Settings) -> dict[str, float]:
+        """Return the proposed values that differ from some settings."""
+        return {name: value for name, value in self.settings().items() if value != settings.get(name)}
+
+
+def measured_replies(scores: Iterable[Score]) -> list[MeasuredReply]:
     """Return the replies of at least 20 words with a density."""
     return [
-        MeasuredReply(row["query_type"], score.padding, row["preamble_words"], thousandths(score.density))
-        for score, row in ((score, score.row) for score in scores)
-        if score.density is not None and row["words"] >= _MIN_MEASURED
+        MeasuredReply(score.query_type, score.padding_count, score.preamble_words, thousandths(score.density))
+        for score in scores
+        if score.density is not None and score.words >= _MIN_MEASURED
     ]
 
 
-def escalated_share(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> Proportion:
+def escalated_share(replies: Sequence[MeasuredReply], bounds: GateBounds) -> Proportion:
     """Return the share of replies that escalate under given thresholds."""
     rows = [find_row(reply.padding, reply.preamble, reply.density, reply.kind, bounds) for reply in replies]
     return share(sum(escalates for _, escalates in rows), len(rows))
@@ -263,7 +300,7 @@ def _is_in_range(part: Proportion) -> bool:
     return part.value is not None and _MIN_SHARE <= part.value <= _MAX_SHARE
 
 
-def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> ThresholdFit:
+def fit_thresholds(replies: Sequence[MeasuredReply], bounds: GateBounds) -> ThresholdFit:
     """Propose thresholds for some replies; the present `bounds` remain if they already reach 20 to 30%.
 
     Only two numbers are fitted, so a few hundred replies suffice: one density quantile that gives the thresholds of all kinds of messages,
@@ -271,7 +308,7 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
     two filler phrases escalate whatever the thresholds are.
     """
 
-    def loss(trial: EscalationThresholds) -> tuple[int, int, int]:
+    def loss(trial: GateBounds) -> tuple[int, int, int]:
         value = escalated_share(replies, trial).value
         distance = 100 if value is None else round(100 * abs(value - _TARGET_SHARE))
         moved = sum(abs(trial.thresholds[kind] - bounds.thresholds[kind]) for kind in QUERY_TYPES)
@@ -282,7 +319,7 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
         preambles = sorted({*_PREAMBLES, bounds.preamble_min})
         moved = [_at_quantile(replies, quantile, bounds) for quantile in _QUANTILES]
         trials = [
-            bounds.with_values(thresholds=thresholds, preamble_min=preamble)
+            bounds._replace(thresholds=thresholds, preamble_min=preamble)
             for thresholds in moved
             for preamble in preambles
         ]
@@ -290,9 +327,7 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
     return ThresholdFit(best, before, escalated_share(replies, best))
 
 
-def _at_quantile(
-    replies: Sequence[MeasuredReply], quantile: float, bounds: EscalationThresholds
-) -> dict[str, int]:
+def _at_quantile(replies: Sequence[MeasuredReply], quantile: float, bounds: GateBounds) -> dict[str, int]:
     """Return the thresholds at a quantile of each kind's densities; kinds with few replies move by the others' mean."""
     moved: dict[str, int] = {}
     weighted = total = 0
@@ -304,25 +339,3 @@ def _at_quantile(
             total += len(densities)
     shift = round(weighted / total) if total else 0
     return {kind: moved.get(kind, max(0, min(1000, bounds.threshold(kind) + shift))) for kind in QUERY_TYPES}
-
-
-_MAX_RESCORED = 500
-
-
-def pack_diff(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Return the change to the pack as a unified diff; empty when there is none."""
-    if {"exempt": {}, "rules": [], **before} == after:
-        return ""
-    old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in (before, after))
-    return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
-
-
-def rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
-    """Return the number of replies with filler, and of filler phrases, under both packs."""
-    lists = WordLists()
-    texts = [text for _, text in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
-    totals = {"replies": len(texts)}
-    for name, rules in (("before", FillerRules(before)), ("after", FillerRules(after))):
-        counts = [measure_reply(text, rules, lists).padding for text in texts]
-        totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
-    return totals

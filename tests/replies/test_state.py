@@ -9,14 +9,8 @@ import pytest
 
 from memory_plugin.kernel.context import now
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.reply_state import (
-    ReplyState,
-    StateNotSaved,
-    count_judged,
-    reset_tuning_reminder,
-    run_steps,
-    tuning_reminder,
-)
+from memory_plugin.replies import ReplyState, count_judged, reset_tuning_reminder, tuning_reminder
+from memory_plugin.replies.gate import run_steps
 from tests.replies.builders import correction_is_pending
 
 
@@ -93,7 +87,7 @@ def test_the_tuning_reminder_comes_once_a_week_has_passed(
         count_judged(paths)
     assert tuning_reminder(paths) == ""
     next_week = now() + 8 * 86400
-    monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: next_week)
+    monkeypatch.setattr("memory_plugin.replies.now", lambda: next_week)
     assert "scored 20 replies. To adjust" in tuning_reminder(paths)
     assert tuning_reminder(paths) == ""
     reset_tuning_reminder(paths)
@@ -104,7 +98,7 @@ def test_no_tuning_reminder_for_few_judged_replies(paths: Paths, monkeypatch: py
     for _ in range(19):
         count_judged(paths)
     next_week = now() + 8 * 86400
-    monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: next_week)
+    monkeypatch.setattr("memory_plugin.replies.now", lambda: next_week)
     assert tuning_reminder(paths) == ""
 
 
@@ -113,7 +107,6 @@ def test_state_that_cannot_be_saved_says_so(paths: Paths) -> None:
     with open(paths.state("sessions"), "wb"):
         pass
     (error,) = run_steps(lambda: ReplyState(paths, "s").save_correction("d", "text", 24))
-    assert isinstance(error, StateNotSaved)
     assert str(error).startswith("the session's state was not saved: ")
     assert str(paths.state()) not in str(error)
 
@@ -132,7 +125,7 @@ def test_a_prompt_waits_for_a_reply_that_is_being_scored(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, waits = ReplyState(paths, "s"), iter((None, lambda: state.save_correction("d", "text", 24)))
-    monkeypatch.setattr("memory_plugin.replies.reply_state.sleep", lambda _: (next(waits) or str)())
+    monkeypatch.setattr("memory_plugin.replies.sleep", lambda _: (next(waits) or str)())
     state.await_score()
     assert state.take_correction() == ("d", "text")
     assert next(waits, "none") == "none"
@@ -142,9 +135,9 @@ def test_a_prompt_waits_for_a_reply_that_is_being_scored(
 def test_a_prompt_does_not_wait_for_long(paths: Paths, monkeypatch: pytest.MonkeyPatch, age: float) -> None:
     state, begun = ReplyState(paths, "s"), now()
     waited: list[float] = []
-    monkeypatch.setattr("memory_plugin.replies.reply_state.sleep", waited.append)
+    monkeypatch.setattr("memory_plugin.replies.sleep", waited.append)
     state.await_score()
-    monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: begun + age)
+    monkeypatch.setattr("memory_plugin.replies.now", lambda: begun + age)
     assert state.take_correction() == ("", "")
     assert sum(waited) <= (1.5 if age == 0.0 else 0.0)
     assert not correction_is_pending(paths, "s")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.pipeline import score_id
-from memory_plugin.replies.score_history import (
+from memory_plugin.replies.rows import (
     count_patterns,
     group_by_day,
     group_scores,
@@ -13,6 +12,7 @@ from memory_plugin.replies.score_history import (
     missed_by_rules,
     read_scores,
     reread_replies,
+    score_id,
 )
 from tests.replies.builders import (
     append_delivery,
@@ -53,7 +53,7 @@ def test_a_reply_counts_once_and_old_ones_do_not(paths: Paths) -> None:
     append_score(paths, "b")
     append_score(paths, "b", padding_count=1)
     scores, _ = read_scores(paths, "2021-01-01T00:00:00Z")
-    assert [(score.id, score.padding) for score in scores] == [("b", 1)]
+    assert [(score.id, score.padding_count) for score in scores] == [("b", 1)]
     assert [score.id for score in read_scores(paths, project="other")[0]] == []
 
 
@@ -138,5 +138,5 @@ def test_replies_are_read_again_by_record_or_by_digest(paths: Paths) -> None:
     append_score(paths, score_id("s", "p", "two"), transcript=path, record="", prompt_id="p")
     append_score(paths, "gone", transcript=path + "x.jsonl", record="r1")
     append_score(paths, "odd", transcript="relative.jsonl", record="r1")
-    found = list(reread_replies(score.row for score in read_scores(paths)[0]))
+    found = list(reread_replies(read_scores(paths)[0]))
     assert found == [("x", "one"), (score_id("s", "p", "two"), "two")]

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths, load_data
-from memory_plugin.replies.escalation import (
+from memory_plugin.replies import ReplyState
+from memory_plugin.replies.gate import (
+    QUERY_TYPES,
     Drift,
-    EscalationThresholds,
+    GateBounds,
     choose_correction,
-    decide_escalation,
     find_drift,
     find_row,
     is_sampled,
@@ -23,34 +24,22 @@ from memory_plugin.replies.escalation import (
     record_drift,
     thousandths,
 )
-from memory_plugin.replies.phrases import QUERY_TYPES, FillerMatch
-from memory_plugin.replies.reply_signals import ReplySignals
-from memory_plugin.replies.reply_state import ReplyState
-from tests.replies.builders import RULES, context, correction_is_pending, settings
+from memory_plugin.replies.rows import Score
+from tests.replies.builders import context, correction_is_pending, settings
 
 
-def bounds(threshold: float = 0.6, **values: object) -> EscalationThresholds:
+def bounds(threshold: float = 0.6, **values: object) -> GateBounds:
     """Return the gate's numbers with one threshold for every kind of message."""
-    result = EscalationThresholds(settings(**values))
-    result.thresholds = dict.fromkeys(result.thresholds, thousandths(threshold))
-    return result
+    result = GateBounds.of(settings(**values))
+    return result._replace(thresholds=dict.fromkeys(QUERY_TYPES, thousandths(threshold)))
 
 
-def signals(
-    padding: int = 0, preamble: int = 0, density: float | None = 0.6, unscored: str = ""
-) -> ReplySignals:
-    """Return signals with these measures."""
-    result = ReplySignals()
-    result.matches = [FillerMatch(RULES.rule_of[0], 0, 1, 0, 1)] * padding
-    result.preamble, result.density, result.unscored, result.words = preamble, density, unscored, 100
-    return result
+def row_of(gate: GateBounds, padding: int = 0, preamble: int = 0, density: float = 0.6) -> tuple[str, bool]:
+    """Return the gate's row for these measures."""
+    return find_row(padding, preamble, thousandths(density), "code", gate)
 
 
 ROWS = [
-    pytest.param({"density": None, "unscored": "too_short"}, "too_short", False, id="too short"),
-    pytest.param(
-        {"density": None, "unscored": "code_only", "padding": 2}, "code_only", False, id="code only"
-    ),
     pytest.param({"density": 0.65}, "clean", False, id="clean"),
     pytest.param({"density": 0.649}, "clean_enough", False, id="just not clean"),
     pytest.param({"padding": 3, "density": 0.7}, "clear_drift", False, id="three phrases"),
@@ -67,7 +56,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("fields", "row", "escalate"), ROWS)
 def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
-    assert decide_escalation(signals(**fields), "code", bounds()) == (row, escalate)
+    assert row_of(bounds(), **fields) == (row, escalate)
 
 
 @pytest.mark.parametrize(
@@ -84,18 +73,18 @@ def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
     ],
 )
 def test_settings_change_the_rows(values: dict[str, Any], fields: dict[str, Any], row: str) -> None:
-    assert decide_escalation(signals(**fields), "code", bounds(**values))[0] == row
+    assert row_of(bounds(**values), **fields)[0] == row
 
 
 def test_bounds_are_exact_where_binary_fractions_are_not() -> None:
     assert abs(0.570 - 0.600) > 0.03
-    assert decide_escalation(signals(density=0.570), "code", bounds(0.600))[0] == "borderline_density"
+    assert row_of(bounds(0.600), density=0.570)[0] == "borderline_density"
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 500))
 def test_the_band_is_exact(density: int, threshold: int, margin: int) -> None:
     gate = bounds(threshold / 1000, escalation__density_margin=margin / 1000)
-    gate.clear_margin = 2000  # so that no reply is clean
+    gate = gate._replace(clear_margin=2000)  # so that no reply is clean
     row, escalates = find_row(0, 0, thousandths(density / 1000), "code", gate)
     assert escalates == (row == "borderline_density") == (abs(density - threshold) <= margin)
 
@@ -120,10 +109,9 @@ TABLE = load_data("replies", "drift")
 DIMENSIONS = ["SyA", "VDet", "EpAd", "EPad"]
 
 
-def score_of(kind: str) -> dict[str, Any]:
-    """Return the record of a reply with four filler phrases and a density of .41."""
-    ids = {"id": "d1", "prompt_id": "p1"}
-    return {**ids, "query_type": kind, "padding_count": 4, "density": 0.41, "threshold": 0.6}
+def score_of(kind: str) -> Score:
+    """Return the score of a reply with four filler phrases and a density of .41."""
+    return Score("d1", 4, density=0.41, query_type=kind, threshold=0.6, prompt_id="p1")
 
 
 @pytest.mark.parametrize(
@@ -138,12 +126,11 @@ def score_of(kind: str) -> dict[str, Any]:
         (0, 0.549, ["density"], "medium"),
         (0, 0.499, ["density"], "high"),
         (3, 0.569, ["padding", "density"], "high"),
-        (3, None, None, ""),
     ],
 )
-def test_drift(padding: int, density: float | None, categories: list[str] | None, severity: str) -> None:
-    found = find_drift(signals(padding, density=density), "code", bounds(), TABLE)
-    assert (found.categories, found.severity) == (categories or [], severity)
+def test_drift(padding: int, density: float, categories: list[str] | None, severity: str) -> None:
+    found = find_drift(padding, thousandths(density), 100, 600, 30)
+    assert (list(found.categories), found.severity) == (categories or [], severity)
 
 
 @given(
@@ -154,7 +141,7 @@ def test_drift(padding: int, density: float | None, categories: list[str] | None
 def test_a_judge_never_lowers_a_drift(categories: list[str], severity: str, levels: dict[str, int]) -> None:
     order = ["low", "medium", "high"]
     before = Drift(categories, severity, {})
-    after = raise_drift(before, levels, TABLE)
+    after = raise_drift(before, levels)
     assert (after is not None) == (max(levels.values(), default=0) >= 2)
     if after is not None:
         assert set(categories) < set(after.categories)
@@ -177,7 +164,7 @@ def test_a_judge_never_lowers_a_drift(categories: list[str], severity: str, leve
     ],
 )
 def test_the_most_specific_correction_wins(categories: list[str], severity: str, kind: str, row: str) -> None:
-    chosen, text = choose_correction(Drift(categories, severity, {"SyA": 2}), score_of(kind), TABLE)
+    chosen, text = choose_correction(Drift(categories, severity, {"SyA": 2}), score_of(kind))
     assert chosen == row
     assert bool(text) == bool(next(entry["text"] for entry in TABLE["corrections"] if entry["id"] == row))
 
@@ -196,7 +183,7 @@ def test_a_correction_is_short_has_a_reason_and_all_its_numbers(row: dict[str, s
     st.sampled_from(QUERY_TYPES),
 )
 def test_every_drift_has_a_correction_row(category: str, severity: str, kind: str) -> None:
-    row, text = choose_correction(Drift([category], severity, {category: 2}), score_of(kind), TABLE)
+    row, text = choose_correction(Drift([category], severity, {category: 2}), score_of(kind))
     assert row
     assert len(text) <= TABLE["longest"]
 
