@@ -13,7 +13,7 @@ from time import mktime
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
-from ..kernel.text.tags import escape_content
+from ..kernel.text import escape_content
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, OPEN, STOP, Ask, ask_of, words_data
 
@@ -258,7 +258,10 @@ class Told:
         if which != "all" and (which != "injected" or self.is_pointer):
             return ""
         days = ", ".join(_day(day) for _, day in self.sessions)
-        verb, number = "pointed Claude to" if self.is_pointer else "showed Claude", len(self.sessions)
+        verb, number = (
+            "showed Claude the title of" if self.is_pointer else "showed Claude",
+            len(self.sessions),
+        )
         return "memory: %s %d past session%s (%s)" % (verb, number, "" if number == 1 else "s", days)
 
     def record(self) -> dict[str, object]:
