@@ -18,7 +18,7 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
 from memory_plugin.sessions.past import Exchange, answer
-from memory_plugin.sessions.past_ask import NO, ask_of
+from memory_plugin.sessions.past_ask import ask_of, may_ask
 from memory_plugin.sessions.past_index import forget, refresh
 from tests.kernel.transcript.rows import user
 from tests.project import write_repository
@@ -71,7 +71,7 @@ class World:
         """Return the block for a prompt."""
         context = Context(self.paths, load(self.paths.config_dir, self.root), Deadline(5), session)
         ask = ask_of(text, NOW)
-        return answer(ask, NOW, RULES, context).block if ask.level > NO else ""
+        return answer(ask, NOW, RULES, context).block if may_ask(text) else ""
 
 
 @pytest.fixture

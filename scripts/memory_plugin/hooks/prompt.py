@@ -149,11 +149,11 @@ def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
     """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None
-    from ..sessions.past_ask import NO, ask_of
+    from ..sessions.past_ask import ask_of, may_ask
 
-    ask = ask_of(prompt.visible_text, time())
-    if ask.level == NO or load_gate().opts_out(prompt.text):
+    if not may_ask(prompt.visible_text) or load_gate().opts_out(prompt.text):
         return None
+    ask = ask_of(prompt.visible_text, time())
     from ..work.past_sessions import answer_ask
 
     told = answer_ask(ask, context, problems)
