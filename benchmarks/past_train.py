@@ -212,7 +212,9 @@ def write(weights: list[float], names: list[str]) -> None:
 
 def main() -> None:
     """Read the sets, cross-validate, and write if that was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", action="append", default=[], metavar="DIR")
     parser.add_argument("--others", action="append", default=[], metavar="FILE")
     parser.add_argument("--write", action="store_true")

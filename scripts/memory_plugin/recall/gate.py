@@ -138,7 +138,9 @@ class Gate:
         if "?" not in text and words.isdisjoint(self._past["asking"].split()):
             return False
         endings = tuple(self._past["endings"].split())
-        return not words.isdisjoint(self._past["words"].split()) or any(word.endswith(endings) for word in words)
+        return not words.isdisjoint(self._past["words"].split()) or any(
+            word.endswith(endings) for word in words
+        )
 
     def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""

@@ -69,7 +69,10 @@ def words_data() -> dict[str, Any]:
             dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
         stopwords = load_data("recall", "stopwords")["entries"].values()
         _words["common"] = _words["noise"].union(
-            dates["weekdays"], dates["months"], dates["days"], *(entry["value"].split() for entry in stopwords)
+            dates["weekdays"],
+            dates["months"],
+            dates["days"],
+            *(entry["value"].split() for entry in stopwords),
         )
         _words["opt_out"] = load_data("recall", "opt_out")["tags"]
     return _words
@@ -178,7 +181,8 @@ class Form:
             "question": bool(spans),
             "q_past": any(since <= at < until for since, until in spans for at in self._verbs),
             "asks_now": is_present and signs.isdisjoint(("remains", "recall")),
-            "asks_you": "recall" not in signs and any(self._has_word("you", clauses[at][1:3]) for at in asking),
+            "asks_you": "recall" not in signs
+            and any(self._has_word("you", clauses[at][1:3]) for at in asking),
             "goes_on": self._starts(clauses[0], "goes_on"),
             "orders": ordering[:1] == [0] and not self._starts(clauses[0], "goes_on"),
             "orders_later": any(at > 0 for at in ordering),
@@ -194,7 +198,9 @@ class Form:
         return since, since + len(self.clauses[at])
 
     def _starts(self, clause: list[str], name: str) -> bool:
-        return self._has_word(name, [" ".join(clause[:size]) for size in range(1, min(len(clause), _LONGEST) + 1)])
+        return self._has_word(
+            name, [" ".join(clause[:size]) for size in range(1, min(len(clause), _LONGEST) + 1)]
+        )
 
     def _orders(self, clause: list[str]) -> bool:
         """Return whether a clause orders work; "tell me" asks for words."""
@@ -244,7 +250,9 @@ class Form:
             return CONTINUE
         if "command" in self.signs:
             return COMMAND
-        return OPEN if not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs else ABOUT
+        return (
+            OPEN if not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs else ABOUT
+        )
 
 
 def _in_english(clause: list[str]) -> list[str]:
