@@ -39,8 +39,7 @@ from memory_plugin.capture.statement_model import (
     word_scale,
 )
 from memory_plugin.capture.statements import cues_in, own_sentences, patterns, possible_rules
-from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.paths import data_path
+from memory_plugin.kernel.paths import data_path, load_data
 from memory_plugin.kernel.stats import share
 
 _EPOCHS, _LEARNING_RATE, _DECAY, _L2 = 30, 0.15, 0.2, 0.03

@@ -54,7 +54,7 @@ def records(path: str) -> list[dict[str, Any]]:
 def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None:
     """Print the results of one gate on one table, by half."""
     loaded = load_pack(pack)
-    rules = loaded.rules_for(name, speaker)
+    rules = [rule for rule in loaded.rules_for(name, speaker) if not rule.against]
     rows = records(os.path.join(ROOT, "tests", "evaluation", name + ".jsonl"))
     for half in dict.fromkeys(row["half"] for row in rows):
         counts = {True: [0, 0], False: [0, 0]}

@@ -26,8 +26,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from memory_plugin.interview.answer_input import parse_answer  # noqa: E402
 from memory_plugin.interview.pipeline import ANSWER, apply_event, begin  # noqa: E402
 from memory_plugin.interview.setup import new_setup  # noqa: E402
-from memory_plugin.kernel.text.stem import stem  # noqa: E402
-from memory_plugin.kernel.text.tokens import tokenize  # noqa: E402
+from memory_plugin.kernel.text.words import stem, tokenize  # noqa: E402
 
 TURNS = 40
 MARKS = (10, 20, 30, 40)

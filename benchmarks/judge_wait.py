@@ -188,13 +188,13 @@ def measure(waits: list[float], rounds: int) -> dict[str, object]:
 PAIR = """
 import json, sys
 sys.path.insert(0, %r)
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.question import load_rubric
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings import load
 places = locate(sys.argv[1])
 settings = load(places.config_dir, places.project_root)
 context = Context(places, settings, Deadline(20), "pair")

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import document
 from benchmarks.recall_stores import LIMIT, Answer, Set, mean, ndcg, sets
-from memory_plugin.kernel.text.tokens import fold
+from memory_plugin.kernel.text.words import fold
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import meta_get, meta_set, transaction
 from memory_plugin.recall.index_tables import create_index

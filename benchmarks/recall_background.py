@@ -24,8 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.kernel.text.stem import stem
-from memory_plugin.kernel.text.tokens import tokenize
+from memory_plugin.kernel.text.words import stem, tokenize
 
 FEWEST = 10
 SHORTEST = 20

@@ -27,13 +27,12 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_natural import PromptResult, whole_store
 from benchmarks.recall_stores import Record, Set, mean, sets
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge import asking
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings.values import Settings, defaults
+from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, judge_candidates

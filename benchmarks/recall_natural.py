@@ -3,10 +3,11 @@
     recall_natural.py --data DIR [--only a,b]    measure what is injected and pointed to, by type of prompt
     recall_natural.py --data DIR --form plain    the same with memories as a hurried person types them (--form bare: without phrases only)
     recall_natural.py --data DIR --form scripted the plain form with phrases that a script writes from each memory alone
+    recall_natural.py --data DIR --form model    the same with phrases that your judge of recall writes (it must be on; this costs money)
     recall_natural.py --data DIR --form mixed    half of the memories plain: each half in mixed stores and among its own form
     recall_natural.py --data DIR --growth        compare the same prompt among 3, 30 and 300 memories
 
-Scripted phrases never come from a prompt: they are a lower bound for what a model writes.
+Phrases of a script or a model never come from a prompt; those of a script are a lower bound for what a model writes.
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, asked_as, supersedes?}, queries.jsonl {id, text, type,
 before?}, qrels.tsv (grade 2: needed, 1: helps) and negatives.jsonl {id, text, kind}. `benchmarks/made` is one such folder, made for this.
@@ -29,15 +30,21 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_stores import LIMIT, Record, Set, mean, sets
+from memory_plugin.kernel.context import Context, Deadline
+from memory_plugin.kernel.fastjson import as_texts
+from memory_plugin.kernel.judge.asking import Judge
+from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.settings import load
 from memory_plugin.recall.gate import effective_length, load_gate
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_tables import create_index_in_memory
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank, unranked
+from memory_plugin.work.search_phrases import BATCH, phrases_question
 
 SIZES = (3, 30, 300)
-FORMS = ("phrases", "bare", "plain", "scripted", "mixed")  # of the memories of a store
+FORMS = ("phrases", "bare", "plain", "scripted", "model", "mixed")  # of the memories of a store
 MIXED = ("mixed", "mixed again")
 _SENTENCE_END = re.compile(r"(?<=[.!?;\u3002])\s|\n")
 _MAX_SENTENCE = 160  # characters
@@ -58,6 +65,7 @@ _TEMPLATES = (
     "why %s",
 )
 NEEDED = 2
+JUDGE_SECONDS = 120.0
 MAX_INJECTED = 3
 MAX_POINTED = 3
 WHOLE_STORE = 100
@@ -137,6 +145,8 @@ def in_form(source: Set, form: str) -> list[Record]:
         return [dict(record, asked_as=[]) for record in memories]
     if form == "scripted":
         return [with_scripted_phrases(plain(record)) for record in memories]
+    if form == "model":
+        return with_model_phrases([plain(record) for record in memories])
     typed = plain_ids(source, form)
     return [plain(record) if record["id"] in typed else record for record in memories]
 
@@ -162,6 +172,20 @@ def with_scripted_phrases(record: Record) -> Record:
     texts = [title[:3], other[:4], body[:3], other[-3:], [word for word in body if word not in title][:4]]
     phrases = [form % " ".join(words) for form, words in zip(_TEMPLATES, texts) if words]
     return dict(record, asked_as=list(dict.fromkeys(phrases)))
+
+
+def with_model_phrases(memories: list[Record]) -> list[Record]:
+    """Return memories with the phrases that the judge of recall writes. Raises SystemExit if it does not answer."""
+    paths = locate(os.getcwd())
+    context = Context(paths, load(paths.config_dir, None), Deadline(JUDGE_SECONDS))
+    texts = [{name: str(record[name]) for name in ("id", "title", "body")} for record in memories]
+    questions = [phrases_question(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
+    verdicts = Judge("retrieval", context, request="request benchmark").ask_all(questions, context.deadline)
+    if any(verdict.values is None for verdict in verdicts):
+        raise SystemExit("no phrases: %s" % next(verdict.failure for verdict in verdicts if verdict.failure))
+    rows = [row for verdict in verdicts for row in (verdict.values or {})["memories"]]
+    phrases = {str(row.get("id")): row.get("asked_as") for row in rows}
+    return [dict(record, asked_as=as_texts(phrases.get(str(record["id"])))) for record in memories]
 
 
 def whole_store(source: Set, form: str = "phrases", *, judged: bool = False) -> list[PromptResult]:

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings.load import load
-from memory_plugin.kernel.settings.values import Settings
-from memory_plugin.replies.escalation import EscalationThresholds, thousandths
-from memory_plugin.replies.pipeline import ReplyScore, ReplyScorer
-from memory_plugin.replies.tuning import MeasuredReply, escalated_share, fit_thresholds
+from memory_plugin.kernel.settings import Settings, load
+from memory_plugin.replies.gate import GateBounds, thousandths
+from memory_plugin.replies.score import ReplyScore, ReplyScorer
+from memory_plugin.replies.tune import MeasuredReply, escalated_share, fit_thresholds
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates
@@ -142,7 +141,7 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
 
     By model, too: each stands for one user's replies, and the rates of models differ most.
     """
-    bounds = EscalationThresholds(settings)
+    bounds = GateBounds.of(settings)
     halves: dict[str, list[tuple[str, MeasuredReply]]] = {"tune": [], "check": []}
     for row in pairs:
         found = score(row, scorer)

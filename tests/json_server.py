@@ -33,6 +33,8 @@ class JsonServer(ABC):
 
 def _handler(server: JsonServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # one packet for headers and body: two would wait for each other's acknowledgment
+
         def _serve(self) -> None:
             length = int(self.headers.get("content-length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None

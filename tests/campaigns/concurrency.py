@@ -7,8 +7,8 @@ import random
 import signal
 import time
 
-from memory_plugin.kernel import ledger as ledger_module
-from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel import context as ledger_module
+from memory_plugin.kernel.context import Ledger
 from tests.campaigns.injection import prevent_refresh
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import REFRESH, Action, World, actions, ask, command

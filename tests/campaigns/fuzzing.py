@@ -15,9 +15,8 @@ from typing import Any, Callable
 from memory_plugin.hooks import entry
 from memory_plugin.kernel import fastjson
 from memory_plugin.kernel.hygiene import redact
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, user_file
 from memory_plugin.kernel.settings import schema as settings_schema
-from memory_plugin.kernel.settings import user_file
-from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.memories import guard_file, guarded_commands, import_records, markdown
 from memory_plugin.memories.grants import asks_to_save
@@ -26,8 +25,8 @@ from memory_plugin.memories.record import category_named, parse_memory
 from memory_plugin.memories.shell_commands import shell_commands
 from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
-from memory_plugin.replies.phrases import find_filler, load_filler_rules
 from memory_plugin.replies.prose import Prose
+from memory_plugin.replies.signals import find_filler, load_filler_rules
 from memory_plugin.sessions.dimensions import read_scores
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer
@@ -181,7 +180,7 @@ def _settings(generator: InputGenerator) -> None:
         **{key: generator.value() for key in generator.dice.sample(_KEYS, 2)},
     }
     settings = Settings(defaults())
-    settings_schema.apply(settings, schema(), [("user", "a", content), ("project", "b", content)])
+    settings_schema.apply(settings, [("user", "a", content), ("project", "b", content)])
     decoded(generator.data())
 
 

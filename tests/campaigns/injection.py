@@ -83,9 +83,9 @@ class Injector:
             if hasattr(os, name):
                 setattr(os, name, self._counted(name, getattr(os, name)))
         builtins.open = self._counted("io.open", builtins.open)
-        from memory_plugin.kernel import locks
+        from memory_plugin.kernel import files
 
-        setattr(locks, "flock", self._counted("flock", vars(locks)["flock"]))  # noqa: B010
+        setattr(files, "flock", self._counted("flock", vars(files)["flock"]))  # noqa: B010
         self._install_sqlite()
 
     def _install_sqlite(self) -> None:

@@ -14,7 +14,7 @@ from memory_plugin.capture.solved_errors import (
     explains_itself,
     runs_same,
 )
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.transcript.turn import Call, Turn
 
 TABLE = load_data("capture", "errors")

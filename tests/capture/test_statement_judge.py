@@ -15,8 +15,8 @@ from memory_plugin.capture.statement_judge import (
     unsure_sentences,
 )
 from memory_plugin.capture.statements import find_statements
-from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.judge.question import Question, read_reply
+from memory_plugin.kernel.paths import load_data
 from tests.project import SESSION, Project
 from tests.replies.builders import assistant_record, user_record, write_transcript
 

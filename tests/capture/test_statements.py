@@ -19,7 +19,7 @@ from memory_plugin.capture.statement_model import (
     word_features,
 )
 from memory_plugin.capture.statements import cues_in, find_statements, own_sentences, patterns, possible_rules
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 
 TABLE = load_data("capture", "statements")
 OWN = load_data("capture", "own_words")

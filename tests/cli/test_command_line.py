@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 from memory_plugin.cli import command_line, commands
-from memory_plugin.cli.command_line import module_of
+from memory_plugin.cli.command_line import handler_of
 from memory_plugin.host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from tests.project import PLUGIN_ROOT, Project
 
@@ -27,25 +28,28 @@ NOUNS = sorted({row.noun for row in TABLE if row.second and not row.background})
 
 def test_every_module_is_named_for_a_command_and_every_row_has_a_module() -> None:
     modules = {name.removesuffix(".py") for name in os.listdir(FOLDER) if name.endswith("_command.py")}
-    assert {name.replace(" ", "_") + "_command" for name in COMMANDS} == modules
+    assert {row.module for row in TABLE} == modules
+    for module in sorted({row.shared for row in TABLE if row.shared}):
+        handlers = import_module("memory_plugin.cli.commands.%s_command" % module).HANDLERS
+        assert set(handlers) == {row.name for row in TABLE if row.shared == module}
 
 
 def test_the_table_says_which_commands_need_approval() -> None:
-    asking = {name for name in COMMANDS if hasattr(module_of(name), "approval")}
+    asking = {name for name in COMMANDS if handler_of(name).approval}
     assert asking == {row.name for row in TABLE if row.asks}
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if hasattr(module_of(name), "run")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if handler_of(name).run])
 def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
-    module = module_of(command)
+    handler = handler_of(command)
     code, out, err = cli(project, *command.split(), "--help")
     assert (code, err) == (0, "")
     assert "--json" in out
     assert "--root" in out
     assert "examples:" in out
-    assert "memory " + command in module.EXAMPLES
-    assert module.HELP[0].islower()
-    assert not module.HELP.endswith(".")
+    assert "memory " + command in handler.examples
+    assert handler.help[0].islower()
+    assert not handler.help.endswith(".")
 
 
 def test_the_help_is_one_screen_that_names_every_command(project: Project) -> None:
@@ -75,7 +79,7 @@ def test_a_noun_lists_its_second_words(project: Project, noun: str) -> None:
     assert [
         word for word in words if not re.search(r"^ +(memory %s )?%s " % (noun, word), out, re.MULTILINE)
     ] == []
-    if not hasattr(module_of(noun), "run"):
+    if not handler_of(noun).run:
         code, out, err = cli(project, noun)
         assert (code, out) == (2, "")
         assert ", ".join(words) in err
@@ -266,6 +270,6 @@ def test_an_error_while_the_options_are_made_is_one_line(
         raise MemoryError
 
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(command_line, "module_of", fail)
+    monkeypatch.setattr(command_line, "handler_of", fail)
     assert command_line.main(["save"]) == 1
     assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from memory_plugin.cli.commands.config_completions_command import SHELLS
+from memory_plugin.cli.commands.config_command import SHELLS
 from memory_plugin.memories.record import MAX_TITLE
 from tests.project import PLUGIN_ROOT, Project
 

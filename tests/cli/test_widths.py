@@ -14,7 +14,7 @@ from time import sleep
 
 import pytest
 
-from memory_plugin.cli.command_line import main, module_of
+from memory_plugin.cli.command_line import handler_of, main
 from memory_plugin.cli.console import columns
 from memory_plugin.host.commands import COMMANDS
 from tests.project import Project
@@ -168,7 +168,7 @@ def split(command: str) -> list[str]:
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_is_wider_than_the_terminal(store: Project, width: int) -> None:
     for name in COMMANDS:
-        module_of(name)
+        handler_of(name)
     helps = [[], ["--help"], *([*name.split(), "--help"] for name in COMMANDS)]
     runs = [*helps, *map(split, USUAL)]
     found = {}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.kernel.text.stem import stem
-from memory_plugin.kernel.text.tokens import tokenize
+from memory_plugin.kernel.text.words import stem, tokenize
 from memory_plugin.recall.index_tables import background, model
 
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from memory_plugin.kernel.hygiene.rules import _rules as rules_of
 from memory_plugin.kernel.hygiene.rules import files
-from memory_plugin.kernel.settings.user_file import find_key
+from memory_plugin.kernel.settings.schema import find_key
 from tests.config.settings_table import (
     CONFIG,
     README,

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from memory_plugin.host.commands import COMMANDS
-from memory_plugin.kernel.settings.user_file import find_key
+from memory_plugin.kernel.settings.schema import find_key
 from tests.config.settings_table import leaves, schema
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT

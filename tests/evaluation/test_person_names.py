@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from memory_plugin.evaluation.evaluation_gates import find_full_names
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 
 NAMES = load_data("evaluation", "names")
 

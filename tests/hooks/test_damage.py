@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.locks import lock_handle
+from memory_plugin.kernel.files import lock_handle
 from memory_plugin.recall.index_file import changed_paths, open_index
 from memory_plugin.recall.index_tables import create_index
 from tests.events import CLI, PROMPT_HOOK

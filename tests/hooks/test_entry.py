@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.hooks import entry, stop
 from memory_plugin.hooks.entry import HANDLERS, Event
-from memory_plugin.kernel.settings.user_file import keys
+from memory_plugin.kernel.settings.schema import keys
 from tests.project import IS_WINDOWS, PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
 
@@ -235,7 +235,9 @@ def test_every_hook_deadline_is_shorter_than_the_client_timeout() -> None:
     limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in hooks}
     assert limits.keys() == HANDLERS.keys()
     assert all(seconds + 2 <= limits[event] for event, (_, _, seconds) in HANDLERS.items())
-    assert HANDLERS["UserPromptSubmit"][2] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
+    bounds = keys()["retrieval.judge.timeout_per_call"].bounds
+    assert bounds
+    assert HANDLERS["UserPromptSubmit"][2] > bounds[1]
 
 
 def test_no_problem_is_logged_if_nothing_went_wrong(recalling: Project) -> None:

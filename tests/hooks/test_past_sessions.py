@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.locks import FileLock
+from memory_plugin.kernel.files import FileLock
 from tests.project import Project
 from tests.sessions.past_rows import FOG, LAMP, QUICK, Said, rows_of, write_rows, write_sessions
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.clock import now
+from memory_plugin.kernel.context import now
 from memory_plugin.kernel.paths import locate
 from memory_plugin.work.refresh import prune_state
 from tests.project import Project

@@ -15,7 +15,7 @@ from memory_plugin.interview.answer_input import (
     decode_memories,
     parse_answer,
 )
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from tests.interview.respondents import ANY_JSON, setup_for
 
 TABLE = load_data("interview", "signals")

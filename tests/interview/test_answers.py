@@ -19,13 +19,11 @@ from memory_plugin.interview.answers import (
 from memory_plugin.interview.interview_store import InterviewStore
 from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
 from memory_plugin.interview.wording import count_phrases, normalize
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge import asking as judge_module
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
-from memory_plugin.kernel.paths import Paths, data_path
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.paths import Paths, data_path, load_data
+from memory_plugin.kernel.settings import load
 from tests.interview.respondents import after, say, setup_for
 
 SETUP = setup_for()

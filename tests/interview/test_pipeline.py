@@ -24,7 +24,7 @@ from memory_plugin.interview.pipeline import (
     select_question,
 )
 from memory_plugin.interview.situation import Situation
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from tests.interview.respondents import KINDS, Respondent, hold_interview, setup_for
 
 SCORING = load_data("interview", "scoring")

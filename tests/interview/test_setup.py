@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator
 from memory_plugin.interview.criteria import SCORERS, VETOES
 from memory_plugin.interview.setup import SHIPPED, ConfigError, check_pack, new_setup
 from memory_plugin.interview.situation import FOCUSES
-from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.paths import data_path
+from memory_plugin.kernel.paths import data_path, load_data
 from tests.interview.respondents import ANY_JSON
 
 SCORING = load_data("interview", "scoring")

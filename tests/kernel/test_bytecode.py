@@ -84,8 +84,7 @@ def cached(project: Project, module: str) -> str:
             "hooks/entry",
             "hooks/prompt",
             "kernel/fastjson",
-            "kernel/quick_import",
-            "kernel/quick_os",
+            "kernel/quick_start",
             "recall/lookup",
         ],
     ),
@@ -102,7 +101,7 @@ def test_a_prompt_is_answered_past_half_a_bytecode_file(
     assert "error" not in {row["kind"] for row in installed.ledger("events")}
 
 
-@pytest.mark.parametrize("module", ["cli/command_line", "cli/console", "cli/commands/list_command"])
+@pytest.mark.parametrize("module", ["cli/command_line", "cli/console", "cli/commands/show_command"])
 @pytest.mark.slow
 def test_a_command_runs_past_half_a_bytecode_file(installed: Project, module: str) -> None:
     whole = installed.cli("list")

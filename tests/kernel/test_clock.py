@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from memory_plugin.kernel import clock
-from memory_plugin.kernel.clock import Deadline, iso, now, now_iso
+from memory_plugin.kernel import context
+from memory_plugin.kernel.context import Deadline, iso, now, now_iso
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_the_present_is_written_the_same_way() -> None:
 
 def test_a_deadline_runs_out_and_never_below_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     present = [100.0]
-    monkeypatch.setattr(clock, "monotonic", lambda: present[0])
+    monkeypatch.setattr(context, "monotonic", lambda: present[0])
     deadline = Deadline(2.0)
     assert (deadline.remaining(), deadline.elapsed_ms()) == (2.0, 0.0)
     present[0] = 101.2345
@@ -41,6 +41,6 @@ def test_a_deadline_runs_out_and_never_below_nothing(monkeypatch: pytest.MonkeyP
 
 
 def test_a_part_of_a_deadline_never_outlasts_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(context, "monotonic", lambda: 100.0)
     assert Deadline(2.0).within(0.5).remaining() == 0.5
     assert Deadline(2.0).within(9.0).remaining() == 2.0

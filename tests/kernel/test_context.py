@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context, LedgerError
-from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.context import Context, Deadline, Ledger, LedgerError
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings.values import Settings, defaults
+from memory_plugin.kernel.settings import Settings, defaults
 
 
 @pytest.fixture

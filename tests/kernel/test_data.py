@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel import data
-from memory_plugin.kernel.data import load_data, read_state, write_state
+from memory_plugin.kernel import paths
+from memory_plugin.kernel.paths import load_data, read_state, write_state
 
 
 def test_a_name_leads_to_a_file_of_config() -> None:
@@ -33,7 +33,7 @@ def test_anything_but_an_object_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
 ) -> None:
     (tmp_path / "x.json").write_text(content, encoding="utf-8")
-    monkeypatch.setattr(data, "data_path", lambda *parts: str(tmp_path.joinpath(*parts)))
+    monkeypatch.setattr(paths, "data_path", lambda *parts: str(tmp_path.joinpath(*parts)))
     with pytest.raises(ValueError, match=r".+"):
         load_data("x")
     (tmp_path / "x.json").write_text(json.dumps({"a": 1}), encoding="utf-8")

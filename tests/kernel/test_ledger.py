@@ -12,16 +12,16 @@ import time
 import pytest
 
 from memory_plugin import VERSION
-from memory_plugin.kernel import ledger as module
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.locks import lock_handle
+from memory_plugin.kernel import context as module
+from memory_plugin.kernel.context import Ledger
+from memory_plugin.kernel.files import lock_handle
 from tests.project import IS_WINDOWS, PLUGIN_ROOT, Project, posix
 
 WRITERS, EACH = 50, 20
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from memory_plugin.kernel import ledger
+from memory_plugin.kernel import context as ledger
 ledger.WAIT = 30.0
 book = ledger.Ledger(sys.argv[2], "book", int(sys.argv[5]))
 for number in range(int(sys.argv[4])):
@@ -197,7 +197,7 @@ def test_bytes_stay_as_they_are_where_a_system_has_files_of_text(project: Projec
     """Windows has; `O_BINARY` is used in place of its number."""
     program = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); os.O_BINARY = 1 << 40\n"
-        "from memory_plugin.kernel import files, ledger\n"
+        "from memory_plugin.kernel import context as ledger, files\n"
         "assert all(flags & os.O_BINARY for flags in (files._READ, files._CREATE, ledger._OPEN))"
     )
     run = project.process([sys.executable, "-I", "-S", "-c", program, os.path.join(PLUGIN_ROOT, "scripts")])

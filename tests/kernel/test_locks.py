@@ -12,15 +12,15 @@ from time import monotonic
 
 import pytest
 
-from memory_plugin.kernel import locks
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.locks import Busy, FileLock
+from memory_plugin.kernel import files as locks
+from memory_plugin.kernel.context import Ledger
+from memory_plugin.kernel.files import Busy, FileLock
 from tests.project import HAS_PROC, PLUGIN_ROOT, Project, posix
 
 HOLDER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from memory_plugin.kernel.locks import FileLock
+from memory_plugin.kernel.files import FileLock
 with FileLock(sys.argv[2], 1.0):
     print("held", flush=True)
     sys.stdin.read()

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import now
-from memory_plugin.kernel.data import session_file, write_state
+from memory_plugin.kernel.context import now
 from memory_plugin.kernel.fastjson import dumps
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths, locate, session_file, write_state
 from memory_plugin.memories import grants
 from memory_plugin.memories.grants import (
     MAX_SAVES,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.memories.guard_file import GuardFile, GuardInForce
 from memory_plugin.memories.guarded_commands import guard_words, run_by
 from memory_plugin.memories.shell_commands import MAX_CHARACTERS, shell_commands

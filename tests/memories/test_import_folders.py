@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.memories.import_records import archive_replaced
-from memory_plugin.memories.importing import read
+from memory_plugin.memories.importing import archive_replaced, read
 from tests.project import Project
 
 _SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "import_samples", "folders.txt")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.memories.import_records import Reading, archive_replaced
-from memory_plugin.memories.importing import read
+from memory_plugin.memories.importing import Reading, archive_replaced, read
 from tests.project import Project
 
 RECORD = "# %s\n\n## Status\n\n%s\n\n## Context\n\nIt was slow.\n\n## Decision\n\n%s\n"
@@ -114,7 +113,7 @@ def test_a_numbered_record_is_one_memory_whatever_its_headings(project: Project)
         ("Refunds go through the ledger.md", "---\ntags: [a]\n---\n## Summary\nOnce a day.\n", "Refunds go through the ledger"),
         ("x.md", "---\ntags: [a]\n---\n# Payouts run on Thursday\n\n## Summary\nx y z.\n", "Payouts run on Thursday"),
         ("a.md", "---\nid: 7\n---\n---\ntitle: Ports of staging\n---\nStaging listens on 8081.\n", "Ports of staging"),
-        ("2026-05-01.md", "---\ntags: [daily]\n---\nThe broker was moved to Kafka.\n", "The broker was moved to Kafka"),
+        ("2026-05-01-broker.md", "---\ntags: [a]\n---\nThe broker was moved to Kafka.\n", "The broker was moved to Kafka"),
     ],
 )  # fmt: skip
 def test_a_note_is_one_memory_with_the_title_that_people_see(
@@ -175,3 +174,37 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
     text += "\n## E-1 Voice control (2025-12-04)\n\n**Status:** rejected\n\nIt listens in the hall.\n"
     found, _ = imported(project, {"decisions.md": text})
     assert list(found.values()) == ["active", "archived"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.mdc", "---\ndescription: '[DEPRECATED] Redux'\n---\n# Redux\n\n- Always write one slice for a folder.\n"),
+        ("a.md", "# Old rules\n\n> **Deprecated**: see b.md\n\n- Always write one slice for a folder.\n"),
+        ("a.md", "---\nsource: https://x.test/a\npublished: 2026-01-01\n---\nWe moved to Kafka and were happy.\n"),
+        ("Journal/2026-02-03.md", "# A day\n\n- We moved the broker to Kafka today.\n"),
+        ("2026-05-01.md", "---\ntags: [daily]\n---\nThe broker was moved to Kafka.\n"),
+        ("todo.md", "# TODO\n\n- [ ] replace the font by a free one\n"),
+        (".claude/skills/a/SKILL.md", "---\nname: a\n---\nAlways read the file first.\n"),
+    ],
+)  # fmt: skip
+def test_what_is_over_or_of_others_or_of_one_day_is_left_out(project: Project, name: str, text: str) -> None:
+    found, reading = imported(project, {name: text})
+    assert (found, len(reading.left_out)) == ({}, 1)
+
+
+def test_minutes_keep_what_they_mark_as_decided(project: Project) -> None:
+    text = "# Weekly\n\n- Ann was ill.\n\n## Fees\n\nA long talk.\n\n**Decision:** Fees end at five euros.\n\n## Next\n\n- Cake\n"
+    found, _ = imported(project, {"meetings/2026-03-17.md": text})
+    assert list(found) == ["Fees end at five euros"]
+
+
+def test_boxes_are_things_to_do_unless_they_are_a_checklist(project: Project) -> None:
+    text = "# Team\n\n- Never push to the main branch.\n- [ ] Ann asks the lawyer about the logo\n"
+    text += "\n## Release checklist\n\n- [ ] Bump the version in setup.py\n- [ ] Tag the commit with the version\n"
+    found, _ = imported(project, {"team.md": text})
+    assert list(found) == [
+        "Never push to the main branch",
+        "Bump the version in setup.py",
+        "Tag the commit with the version",
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import iso, now
+from memory_plugin.kernel.context import iso, now
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory, lifecycle, writing
 from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.memories.grants import asks_to_save
 
 TABLE = load_data("memories", "save_requests")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.memories.importing import statement_category
 
 with open(os.path.join(os.path.dirname(__file__), "one_line_saves.json"), encoding="utf-8") as _file:

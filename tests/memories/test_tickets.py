@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_plugin.kernel.clock import now
+from memory_plugin.kernel.context import now
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories import tickets
 from memory_plugin.memories.tickets import SECONDS, end_tickets, issue_ticket, take_ticket

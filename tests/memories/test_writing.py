@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.locks import Busy
+from memory_plugin.kernel.files import Busy
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory, writing
 from memory_plugin.memories.memory_files import MAX_BYTES, Store, all_memories, user_store

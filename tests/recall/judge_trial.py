@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, Union
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, SEARCH, Judged, judge_candidates

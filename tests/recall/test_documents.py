@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.memories import InvalidMemory
-from memory_plugin.memories.claude_notes import NativeNote
 from memory_plugin.memories.memory_files import Store, StoredMemory
+from memory_plugin.memories.nearby import NativeNote
 from memory_plugin.memories.record import categories, parse_memory
 from memory_plugin.recall.documents import MAX_CONTEXT, MAX_LESSON, memory_document, note_document
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden

@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 
-from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.context import Ledger
 from memory_plugin.recall.explain import (
     REASONS,
     Outcome,

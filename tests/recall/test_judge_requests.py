@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from tests.kernel.judge.bench import KEY
 from tests.kernel.judge.server import after, answer
 from tests.recall.judge_trial import BROKEN, UNSURE, UNSURES, MakeTrial, hit, judges, parse_request

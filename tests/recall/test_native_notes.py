@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from memory_plugin.memories.claude_notes import native_folders, notes
+from memory_plugin.memories.nearby import native_folders, notes
 from tests.project import Project
 from tests.recall.store_files import at_home, last, no_threshold
 

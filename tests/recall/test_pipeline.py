@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings import load
 from memory_plugin.recall import lookup
 from memory_plugin.recall.gate import Prompt
 from memory_plugin.recall.history import Answer, RecallHistory

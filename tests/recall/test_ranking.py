@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.context import Deadline
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put

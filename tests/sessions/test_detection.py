@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import load_data
 from memory_plugin.sessions.detection import pattern, pipeline_heads, runs_tests, tool_for
 
 COMMANDS = load_data("sessions", "commands")

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings import load
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
 from memory_plugin.sessions.past import Exchange, answer

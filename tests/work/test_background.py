@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memory_plugin.kernel.locks import FileLock
+from memory_plugin.kernel.files import FileLock
 from memory_plugin.recall.index_file import index_path
 from memory_plugin.work import background
 from tests.project import Project

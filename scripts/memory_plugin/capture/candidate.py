@@ -12,16 +12,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Callable, NamedTuple
 
-from ..kernel.clock import iso, now, now_iso
-from ..kernel.context import Context
-from ..kernel.data import load_data, read_state, write_state
+from ..kernel.context import Context, iso, now, now_iso
 from ..kernel.fastjson import digest
-from ..kernel.files import make_folder
-from ..kernel.locks import FileLock
-from ..kernel.paths import Paths
+from ..kernel.files import FileLock, make_folder
+from ..kernel.paths import Paths, load_data, read_state, write_state
 from ..kernel.text.clean import block, plain
-from ..kernel.text.stem import stem
-from ..kernel.text.tokens import tokenize
+from ..kernel.text.words import stem, tokenize
 from ..memories import InvalidMemory
 from ..memories.hygiene import clean_text
 from ..memories.record import Memory, body_text

@@ -11,16 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, Callable, NamedTuple
 
-from ..kernel.clock import now
-from ..kernel.context import Context
+from ..kernel.context import Context, now
 from ..kernel.files import Unreadable
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn
-from ..memories.claude_notes import NativeNote, native_folders
 from ..memories.markdown import Section
+from ..memories.nearby import NativeNote, native_folders
 from .candidate import (
     Candidate,
     CandidateFile,

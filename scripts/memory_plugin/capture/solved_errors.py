@@ -10,7 +10,7 @@ from collections import Counter, deque
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import cut_before
 from ..kernel.transcript.turn import Call, Turn

@@ -7,7 +7,7 @@ the rules would find; the end of a session reads all prompts without it.
 
 from __future__ import annotations
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context
-from ..kernel.data import load_data, read_state, session_file, write_state
+from ..kernel.paths import load_data, read_state, session_file, write_state
 from ..kernel.text.tags import without_private
 from .statement_model import (
     LONG_PROMPT,

@@ -6,7 +6,8 @@ user decides about. In the user's own terminal that is the command itself. Insid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..host.caller import identify
 from ..kernel.files import error_text
@@ -14,17 +15,19 @@ from ..work.context import WorkContext, WorkError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths
     from ..memories.memory_files import StoredMemory
+    from ..work.refresh import Refreshed
     from .console import Console
 
 _FAILED, _USAGE = 1, 2
 
 MAX_NAMED = 5
+_MAX_LINE = 200
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
@@ -50,6 +53,29 @@ class CommandContext(WorkContext):
     def __init__(self, paths: Paths, console: Console, taint: Taint, caller: Caller | None = None) -> None:
         self.console = console
         super().__init__(paths, taint, caller or identify())
+
+    def refresh_index(self, *, scrub: bool = False) -> bool:
+        """Refresh the index as `work.refresh` does, and print what is left to do. Return whether it could be refreshed."""
+        from ..work.refresh import refresh
+
+        return self.report(refresh(self, scrub=scrub))
+
+    def report(self, refreshed: Refreshed) -> bool:
+        """Print what is left to do after a refresh of the index, if anything. Return whether it could be refreshed."""
+        if refreshed.notice:
+            self.console.error(refreshed.notice)
+        return refreshed.is_done
+
+    def report_unreadable(self) -> None:
+        """Print a line about files in the stores that hold no memory, with the first one and the reason, if there are any."""
+        from ..kernel.text.clean import counted, plain
+        from ..recall.memory_search import unreadable_files
+
+        files = unreadable_files(self.paths)
+        if files:
+            name, number = os.path.basename(files[0][0]), counted(len(files), "file")
+            first = "%s left out: %s: %s; see: memory doctor" % (number, name, files[0][1])
+            self.console.error(plain(first, _MAX_LINE))
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
@@ -78,6 +104,29 @@ class Approval(NamedTuple):
     texts: Collection[str] = ()
 
 
+class Handler(NamedTuple):
+    """What carries out a command.
+
+    The first line of `text` is its help, the others are its examples. `run` returns the exit code, None for 0; a word that only other
+    commands begin with has no `run`. `approval` returns what the user decides about; None if these arguments need no decision.
+    """
+
+    text: str
+    run: Callable[[argparse.Namespace, CommandContext], int | None] | None
+    configure: Callable[[argparse.ArgumentParser], None] | None = None
+    approval: Callable[[argparse.Namespace, CommandContext], Approval | None] | None = None
+
+    @property
+    def help(self) -> str:
+        """Return the one-line help."""
+        return self.text.partition("\n")[0]
+
+    @property
+    def examples(self) -> str:
+        """Return the examples, a line or two each."""
+        return self.text.partition("\n")[2]
+
+
 def titled(action: str, titles: Sequence[str], noun: str = "memory") -> str:
     """Return a question with the titles, at most five, in quotes that none of them can end: `accept 2 memories: "A", "B"?`."""
     from ..kernel.text.clean import counted
@@ -103,13 +152,6 @@ def about(action: str, memories: Sequence[StoredMemory], effect: str = "") -> Ap
         for title, guard in guards
     ]
     return Approval(" ".join(sentences), {text_digests(one.memory).full for one in memories})
-
-
-def needed_approval(module: Any, arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ANN401  (a command)
-    """Return what a command needs the user's decision for; None if these arguments need none. Raises CommandError."""
-    approval = getattr(module, "approval", None)
-    found: Approval | None = approval(arguments, context) if approval is not None else None
-    return found
 
 
 def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:

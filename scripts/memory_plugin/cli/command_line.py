@@ -16,7 +16,7 @@ from contextlib import nullcontext, redirect_stdout
 from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from .. import VERSION
 from ..host.caller import Caller, identify
@@ -30,7 +30,7 @@ from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from ..memories.tickets import FOLDER, OPTION, settle
 from ..work.context import WorkError
-from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
+from .command_context import CommandContext, CommandError, Handler, UsageError, require_approval
 from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
 
@@ -89,14 +89,14 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
 
 
 def _run(argv: list[str], ticket: str, console: Console) -> int:
-    arguments, context, module = _prepared(argv, console, identify(argv))
+    arguments, context, handler = _prepared(argv, console, identify(argv))
     if not context.inside_client:
-        return _started(arguments, context, module)
+        return _started(arguments, context, handler)
     if arguments.command != "describe":
         _settle(arguments, context)
-    approval = needed_approval(module, arguments, context)
+    approval = handler.approval and handler.approval(arguments, context)
     if approval is None:
-        return _started(arguments, context, module)
+        return _started(arguments, context, handler)
     require_approval(approval, argv, ticket, context)
     console.result(arguments.json, {"waits_for": "Claude Code's transcript"}, _NOTED)
     return 0
@@ -104,20 +104,21 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
 
 def _prepared(
     argv: list[str], console: Console, caller: Caller
-) -> tuple[argparse.Namespace, CommandContext, Any]:
-    """Return the arguments of a command line, its context and its module. Raises SystemExit and UsageError."""
+) -> tuple[argparse.Namespace, CommandContext, Handler]:
+    """Return the arguments of a command line, its context and its handler. Raises SystemExit and UsageError."""
     arguments = parse_arguments(argv)
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
     context = CommandContext(locate(root), console, taint, caller)
-    return arguments, context, module_of(arguments.command)
+    return arguments, context, handler_of(arguments.command)
 
 
-def _started(arguments: argparse.Namespace, context: CommandContext, module: Any) -> int:  # noqa: ANN401  (a command)
+def _started(arguments: argparse.Namespace, context: CommandContext, handler: Handler) -> int:
+    assert handler.run
     prompts = COMMANDS[arguments.command].prompts
     with nullcontext() if prompts else context.console.working(arguments.command):
-        return int(module.run(arguments, context) or 0)
+        return handler.run(arguments, context) or 0
 
 
 def _settle(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -144,12 +145,12 @@ def carry_out(wishes: list[dict[str, Any]], caller: CommandContext) -> int:
 
 
 def _run_allowed(wish: dict[str, Any], caller: CommandContext) -> int:
-    arguments, context, module = _prepared(as_texts(wish["words"]), caller.console, caller.caller)
-    approval = needed_approval(module, arguments, context)
+    arguments, context, handler = _prepared(as_texts(wish["words"]), caller.console, caller.caller)
+    approval = handler.approval and handler.approval(arguments, context)
     if approval is not None and not set(as_texts(wish["texts"])).issuperset(approval.texts):
         raise CommandError(_CHANGED)
     context.has_ticket = True
-    return _started(arguments, context, module)
+    return _started(arguments, context, handler)
 
 
 def _root(option: str | None) -> str:
@@ -186,15 +187,14 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command: `check secrets` is in `check_secrets_command`."""
-    name = ".commands.%s_command" % command.replace(" ", "_")
-    return import_with_cache_repair(lambda: import_module(name, __package__))
-
-
-def help_of(name: str) -> str:
-    """Return the one-line help of a command."""
-    return str(module_of(name).HELP)
+def handler_of(command: str) -> Handler:
+    """Return what carries out a command. A module of several commands lists them in HANDLERS."""
+    name = ".commands." + COMMANDS[command].module
+    module = import_with_cache_repair(lambda: import_module(name, __package__))
+    if COMMANDS[command].shared:
+        return cast("Handler", module.HANDLERS[command])
+    run, configure, approval = (getattr(module, part, None) for part in ("run", "configure", "approval"))
+    return Handler("%s\n%s" % (module.HELP, module.EXAMPLES), run, configure, approval)
 
 
 def _as_search_command(argv: list[str]) -> list[str]:
@@ -330,15 +330,15 @@ def _parser(command: str) -> argparse.ArgumentParser:
     for name in [command] if command else COMMANDS:
         sub = commands.add_parser(name)
         parser.leftovers_of = sub.prog if command else ""
-        module = module_of(name)
-        if not hasattr(module, "run"):  # only its second words are commands
-            sub.description = module.HELP
-            add_actions(sub, {word: help_of("%s %s" % (name, word)) for word in second_words(name)})
+        handler = handler_of(name)
+        if not handler.run:  # only its second words are commands
+            sub.description = handler.help
+            add_actions(sub, {word: handler_of("%s %s" % (name, word)).help for word in second_words(name)})
             continue
-        sub.texts = module.HELP, module.EXAMPLES
+        sub.texts = handler.help, handler.examples
         add_common_options(sub)
-        if hasattr(module, "configure"):
-            module.configure(sub)
+        if handler.configure:
+            handler.configure(sub)
         parser.option_names += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
     return parser
 
@@ -371,8 +371,8 @@ def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
     lines = []
     for name in names:
         also = ", ".join(second_words(name))
-        lead_in = "also " if hasattr(module_of(name), "run") else ""
-        text = help_of(name) + (" (%s%s)" % (lead_in, also) if also else "")
+        handler = handler_of(name)
+        text = handler.help + (" (%s%s)" % ("also " if handler.run else "", also) if also else "")
         line = "  %-*s%s" % (room, lead + name, text)
         lines += textwrap.wrap(line, width, subsequent_indent=" " * (room + 2))
     return lines

@@ -65,9 +65,13 @@ class Console:
         """Print a result: the record as JSON if `as_json`, otherwise the lines."""
         if as_json:
             self.json(record)
-            return
-        for line in lines:
-            self.line(line)
+        else:
+            self.lines(*lines)
+
+    def lines(self, *texts: str) -> None:
+        """Print each text as `line` does."""
+        for text in texts:
+            self.line(text)
 
     def line(self, text: str = "") -> None:
         """Print one line, wrapped to the terminal's width. Raises OSError, which names the stream."""

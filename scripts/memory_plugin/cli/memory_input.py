@@ -7,21 +7,14 @@ import os
 import sys
 from typing import Any
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
-from ..memories.record import (
-    MAX_ASKED_AS,
-    Category,
-    body_content,
-    categories,
-    category_named,
-    utc_time,
-)
+from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
 from ..work.edit import NONE
 from .command_context import UsageError
 
@@ -31,20 +24,10 @@ _NEVER = "never"
 # Options that can be repeated: name, destination, value, help.
 _REPEATED = (
     ("--file", "files", "PATH", "a file that the memory is about"),
-    (
-        "--asked-as",
-        "asked_as",
-        "PHRASE",
-        "a search phrase: how someone might ask for it later (at most eight)",
-    ),
+    ("--asked-as", "asked_as", "PHRASE", "a search phrase: how someone might ask for it later (at most eight)"),
     ("--guard-command", "guard_commands", "COMMAND", "guard a command, such as 'git push --force'"),
-    (
-        "--guard-file",
-        "guard_files",
-        "PATTERN",
-        "guard files: a .gitignore-style pattern, such as 'db/migrations/*.sql'",
-    ),
-)
+    ("--guard-file", "guard_files", "PATTERN", "guard files: a .gitignore-style pattern, such as 'db/migrations/*.sql'"),
+)  # fmt: skip
 _CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
 _ACTION = "block once a session (default), or have Claude Code ask you each time"
 _CONTENT = "the category's fields as a JSON object, or - for standard input"
@@ -55,10 +38,8 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     """Declare the options that both commands share."""
     tags = "tags, separated by commas (at most %d)" % MAX_TAGS
     parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=tags)
-    for option, name, value, text in _REPEATED:
-        parser.add_argument(
-            option, dest=name, action="append", metavar=value, help=text + "; can be repeated"
-        )
+    for flag, name, value, text in _REPEATED:
+        parser.add_argument(flag, dest=name, action="append", metavar=value, help=text + "; can be repeated")
     parser.add_argument("--guard-action", choices=ACTIONS, help=_ACTION)
     parser.add_argument("--context", metavar="TEXT|-", help=_CONTEXT)
     parser.add_argument("--content-json", metavar="JSON|-", help=_CONTENT)
@@ -108,10 +89,8 @@ def check_fields(arguments: argparse.Namespace) -> None:
         text = getattr(arguments, name)
         if text is not None and not text.strip():
             raise UsageError("--%s: expected a text, got nothing" % name)
-    for name, given, most in (
-        ("tags", arguments.tags, MAX_TAGS),
-        ("asked-as", arguments.asked_as, MAX_ASKED_AS),
-    ):
+    lists = (("tags", arguments.tags, MAX_TAGS), ("asked-as", arguments.asked_as, MAX_ASKED_AS))
+    for name, given, most in lists:
         if len(given or ()) > most:
             raise UsageError("--%s: expected at most %d, got %d" % (name, most, len(given)))
     if [arguments.body, arguments.context, arguments.content_json].count("-") > 1:
@@ -153,7 +132,7 @@ def content_of(arguments: argparse.Namespace, category: Category) -> dict[str, A
 
 
 def project_files(names: list[str], paths: Paths) -> list[str]:
-    """Return paths relative to the project; they may be given relative to the current folder."""
+    """Return paths relative to the project; they may be given relative to the current folder. Raises InvalidMemory."""
     return list(dict.fromkeys(_project_file(name, paths.project_root) for name in names))
 
 
@@ -171,11 +150,14 @@ def _project_file(path: str, root: str) -> str:
 def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
     """Return the guard that the options describe, or None. What they omit is taken from the present guard.
 
-    `none` empties a list, and a guard without files and commands is removed. Raises InvalidMemory.
+    `none` empties a list, and a guard without files and commands is removed. An absolute path inside the worktree becomes a pattern
+    relative to its root. Raises InvalidMemory.
     """
     fields = dict(present) if isinstance(present, dict) else {}
+    start = paths.project_root.rstrip(os.sep) + os.sep
     files = arguments.guard_files and [
-        _guarded_path(path, paths.project_root) for path in arguments.guard_files
+        "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
+        for path in arguments.guard_files
     ]
     options = {"commands": arguments.guard_commands, "files": files}
     for name, items in options.items():
@@ -183,8 +165,7 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
             fields[name] = [item for item in items if item != NONE]
     if not fields.get("commands") and not fields.get("files"):
         if arguments.guard_action and not any(options.values()):
-            text = "--guard-action needs --guard-command or --guard-file"
-            raise InvalidMemory(text)
+            raise InvalidMemory("--guard-action needs --guard-command or --guard-file")
         return None
     if arguments.guard_action:
         fields["action"] = arguments.guard_action
@@ -193,9 +174,3 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
     except InvalidGuard as error:
         raise InvalidMemory(str(error)) from None
     return guard_json(guard) if guard else None
-
-
-def _guarded_path(path: str, root: str) -> str:
-    """Return a pattern relative to the worktree's root; an absolute path inside the root is converted."""
-    start = root.rstrip(os.sep) + os.sep
-    return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path

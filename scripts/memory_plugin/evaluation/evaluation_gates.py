@@ -14,11 +14,11 @@ from functools import cache, lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
+from ..kernel.paths import load_data
 from ..kernel.text.tags import cut_after
-from ..kernel.text.tokens import fold
+from ..kernel.text.words import fold
 from .conversations import Conversation, ConversationTurn
 from .hints import is_hint
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
@@ -128,7 +128,9 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
             continue  # for a session that is compacted: it tells of turns that are not here
         before = conversation.turns[:place]
         for rule, finding, quote in _matches(pack, "honesty", turn):
-            claim = Claim(quote.shown, quote.text, turn.content)
+            following = conversation.turns[place + 1 : place + 2]
+            is_last = not any(after.role == "tool" for after in following)
+            claim = Claim(quote.shown, quote.text, turn.content, is_last, not rule.against)
             if is_planned(claim):
                 continue
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)

@@ -7,7 +7,7 @@ from functools import cache
 from math import sqrt
 from typing import Any
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from .rule_matching import fold_text
 
 _WORD = re.compile(r"[a-z']+")

@@ -1,13 +1,14 @@
 """Compare claims of work with the tool calls and outputs before them.
 
-The evidence of a claim is the output of the command that the claim is about, after the last change. Only a plain contradiction, or a claim
-without anything that could have shown it, fails; whatever is unsure is a note.
+The evidence of a claim is the output of the command that the claim is about, after the last change. Its figures occur in an output, and
+what it names occurs in a call. Only a plain contradiction, or a claim without anything that could have shown it, fails; whatever is unsure
+is a note.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .conversations import ConversationTurn
@@ -23,6 +24,30 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _MAX_WINDOW = 60  # characters before and after a claim in which its numbers stand
+_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?|(?<=\D\.)\d+")
+_COMPARED = re.compile(
+    r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer)\w*|times|x)\b|\dx\b",
+    re.IGNORECASE,
+)
+_REST = re.compile(r"(?:[^,;.]|[,.]\d){0,40}")  # of a clause
+_ABOUT = re.compile(
+    r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
+    re.IGNORECASE,
+)
+_LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
+_MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
+_SCALES = {
+    "s": (1000, 0.001, 60, 1 / 60),
+    "m": (1000, 0.001, 60, 1 / 60),
+    "b": (1000, 1024, 0.001, 1 / 1024),
+    "%": (100,),
+}
+_NUMBER_WORDS = (
+    "no zero without nothing single not keine ohne|once|two twice zwei|three drei|four vier|five|six|seven|eight|nine|ten zehn||twelve|||"
+    "fifteen|||||twenty zwanzig||||||||||thirty"
+)
+_WORDS = {word: at for at, words in enumerate(_NUMBER_WORDS.split("|")) for word in words.split()}
+_WORDS.update(fifty=50, hundred=100, hundert=100)
 
 
 class Doubt(NamedTuple):
@@ -33,11 +58,16 @@ class Doubt(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim: the words that match a rule, the sentence around them, and the whole reply."""
+    """A claim: the words that match a rule, the sentence around them, and the whole reply.
+
+    `is_last` is whether no call follows the reply; `is_plain` is False for words that only count against a run that failed.
+    """
 
     words: str
     sentence: str
     reply: str
+    is_last: bool = True
+    is_plain: bool = True
 
 
 class EvidenceLog:
@@ -67,23 +97,35 @@ class EvidenceLog:
 def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return why the turns before a claim do not prove it, or None if they do."""
     log.read(before)
-    evidence, places, changed = log.evidence, log.places, log.changed
-    if not places:
+    if not claim.is_plain:
+        return _open_failure(log, claim, before)
+    if not log.places:
         return Doubt("Nothing in the conversation shows it.", log.unsure)
-    fresh = [place for place in places if place > changed]
-    runs = [before[place] for place in fresh or places]
-    if evidence.suffices and any(evidence.attempts or not turn.failed for turn in runs):
-        return None
+    runs = [before[place] for place in log.places if place > log.changed]
+    stale = None if runs else _stale(before[log.changed], log.evidence, claim)
+    runs = runs or [before[place] for place in log.places]
+    doubt = _figure_doubt(log, claim, before, runs)
+    suffices = log.evidence.suffices and any(log.evidence.attempts or not turn.failed for turn in runs)
+    return doubt if doubt or suffices else _run_doubt(log.evidence, claim, before, runs, stale)
+
+
+def _run_doubt(
+    evidence: ClaimEvidence,
+    claim: Claim,
+    before: Sequence[ConversationTurn],
+    runs: Sequence[ConversationTurn],
+    stale: Doubt | None,
+) -> Doubt | None:
+    """Return the doubt by the outcomes of the runs."""
     failed = [_has_failed(evidence, turn) for turn in runs]
     count = _count(claim)
     if count and _is_counted(count, runs, failed, universal=bool(_UNIVERSAL.search(claim.words))):
-        return None if fresh else _stale(before[changed])
-    last = runs[-1]
+        return stale
     if failed[-1]:
         return _contradiction(claim, evidence, runs, failed, before)
     if count and evidence.counted is not None and _exceeds(evidence.counted, count, before):
-        return Doubt("Turn %d shows another number." % last.number, False)
-    return None if fresh else _stale(before[changed])
+        return Doubt("Turn %d shows another number." % runs[-1].number, False)
+    return stale
 
 
 def is_planned(claim: Claim) -> bool:
@@ -93,13 +135,147 @@ def is_planned(claim: Claim) -> bool:
     return _ITEM.match(own) is not None and ("[ ]" in own or _PLAN.search(heading) is not None)
 
 
-def _stale(change: ConversationTurn) -> Doubt:
-    return Doubt("Files were changed in turn %d, after the output that showed it." % change.number, True)
+def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
+    """Return the doubt if the last run failed and a last reply speaks well of it without a word about that."""
+    runs = [before[place] for place in log.places]
+    failed = [_has_failed(log.evidence, turn) for turn in runs]
+    if not claim.is_last or not any(failed[-1:]):
+        return None
+    doubt = _contradiction(claim, log.evidence, runs, failed, before)
+    return None if doubt is None or doubt.note else doubt
+
+
+def _figure_doubt(
+    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], runs: Sequence[ConversationTurn]
+) -> Doubt | None:
+    """Return the doubt about a name, a number of runs, a count or a measurement that no call and no output has."""
+    evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
+    others = any(
+        turn.role == "system" or (turn.role == "tool" and _matches(evidence.others, turn.call))
+        for turn in before
+    )
+    for name in _names(evidence.names, claim.sentence):
+        if not any(name.search(turn.content) for turn in tools):
+            return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
+    for match in evidence.times.finditer(claim.sentence) if evidence.times is not None else ():
+        times = _value(match)
+        if times > max(2, len(runs)) and not any(times in _numbers(turn.content) for turn in tools):
+            return Doubt("The calls do not show %s." % match[0], others)
+    doubts = (_count_doubt(evidence, claim, tools, *pair) for pair in _pairs(evidence.counts, claim.sentence))
+    return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
+
+
+def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
+    """Return the doubt if half of the measurements in a claim stand in no output."""
+    if log.evidence.measures is None:
+        return None
+    rest = _REST.match(claim.sentence, claim.sentence.find(claim.words) + len(claim.words))
+    claimed = list(log.evidence.measures.finditer(claim.words + (rest[0] if rest else "")))
+    shown = {number for turn in before if turn.role != "assistant" for number in _numbers(turn.output)}
+    missing = [match for match in claimed if not _stands(match, shown, claim.sentence)]
+    if 2 * len(missing) < max(len(claimed), 1):
+        return None
+    return Doubt("No output shows %s." % missing[-1][0].strip(), log.unsure)
+
+
+def _count_doubt(
+    evidence: ClaimEvidence, claim: Claim, tools: Sequence[ConversationTurn], noun: str, value: float
+) -> Doubt | None:
+    """Return the doubt if the last output that counts a noun has another number than a claim."""
+    counted = [
+        (place, number)
+        for place, turn in enumerate(tools)
+        for other, number in _pairs(evidence.counts, turn.output)
+        if other == noun
+    ]
+    if not counted:
+        return None
+    last = counted[-1][0]
+    here = [number for place, number in counted if place == last or not noun]
+    again = any(not turn.failed and _is_alike(turn.call, tools[last].call) for turn in tools[last + 1 :])
+    if again or value in (*here, sum(here), sum(number for _, number in counted)):
+        return None
+    return Doubt("Turn %d shows another number." % tools[last].number, _matches(evidence.admits, claim.reply))
+
+
+def _is_alike(a: str, b: str) -> bool:
+    """Return whether two calls share half of their words."""
+    first, second = (set(re.findall(r"[a-z][\w-]+", call.lower())) for call in (a, b))
+    return 2 * len(first & second) >= min(len(first), len(second))
+
+
+def _names(pattern: re.Pattern[str] | None, sentence: str) -> Iterator[re.Pattern[str]]:
+    """Yield a pattern for each name in a claim: of a command its first two words, of a file its last part."""
+    for match in pattern.finditer(sentence) if pattern is not None else ():
+        name = next(filter(None, match.groups()))
+        words = [word for word in name.split() if not word.startswith("-") and "=" not in word][:2]
+        parts = [re.escape(word.rstrip("/").rpartition("/")[2] or word) for word in words]
+        if parts:
+            yield re.compile(".*".join(parts), re.IGNORECASE)
+
+
+def _value(match: re.Match[str]) -> float:
+    """Return the number in the first group of a match, in digits or as a word."""
+    text = next(filter(None, match.groups())).lower()
+    digits = re.sub(r"[, \u202f](?=\d{3})", "", text)
+    return (
+        float(digits)
+        if digits[:1].isdigit()
+        else float(_WORDS.get(text.split()[0], _WORDS.get(text.split()[-1], 0)))
+    )
+
+
+def _pairs(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[str, float]]:
+    """Yield what a text counts, as the beginning of a noun (empty for a status) and its number."""
+    for match in pattern.finditer(text) if pattern is not None else ():
+        groups = [group for group in match.groups() if group is not None]
+        first, second = (groups[0], groups[-1]) if len(groups) > 1 else (groups[0], "")
+        noun, number = (first, second) if second[:1].isdigit() else (second, first)
+        value = float(re.sub(r"[, ]", "", number)) if number[0].isdigit() else 0.0
+        yield noun.lower()[:7].rstrip("s"), value
+
+
+def _numbers(text: str) -> set[float]:
+    """Return the numbers in an output, without those of lines."""
+    text = _LINE_NUMBER.sub("", text)
+    return {float(re.sub(r"[, \u202f]", "", number)) for number in _NUMBER.findall(text)}
+
+
+def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
+    """Return whether a figure occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
+    value, unit = _value(match), match[0].lower().rstrip()[-1:]
+    _, _, decimals = next(filter(None, match.groups())).partition(".")
+    tolerance = value * 0.05 if _ABOUT.search(sentence) else 0.5001 * 10 ** -len(decimals)
+    scales = (1.0, *_SCALES.get(unit, ()))
+    if any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
+        return True
+    if not _COMPARED.search(sentence):
+        return False
+    tolerance = max(tolerance, value * 0.05)
+    pairs = ((a, b) for a in shown for b in shown if b)
+    return len(shown) > _MAX_PAIRED or any(
+        abs(result - value) <= tolerance for a, b in pairs for result in _computed(a, b, unit)
+    )
+
+
+def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
+    """Return what a reader may compute from two numbers: a factor and shares, or the difference of two amounts."""
+    return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b,)
+
+
+def _stale(change: ConversationTurn, evidence: ClaimEvidence, claim: Claim) -> Doubt:
+    """Return the doubt about an output from before a change; a claim of a run after it is false."""
+    reason = "Files were changed in turn %d, after the output that showed it." % change.number
+    return Doubt(reason, not _matches(evidence.reran, claim.sentence))
+
+
+def _matches(pattern: re.Pattern[str] | None, text: str) -> bool:
+    return pattern is not None and pattern.search(text) is not None
 
 
 def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn is a call that the claim is about, or an output of somebody else that shows it."""
-    shows = evidence.output is not None and evidence.output.search(turn.output) is not None
+    shows = _matches(evidence.output, turn.output)
     if turn.role != "tool":
         return turn.role == "user" and shows
     if evidence.passed_over is not None and evidence.passed_over.match(turn.call):
@@ -111,23 +287,20 @@ def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn may have shown what the claim says: the summary of earlier turns, a script, another agent."""
     if turn.role == "system":
         return True
-    return turn.role == "tool" and evidence.maybe is not None and evidence.maybe.search(turn.call) is not None
+    return turn.role == "tool" and _matches(evidence.maybe, turn.call)
 
 
 def _is_change(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    stale = evidence.stale_after
-    return (
-        stale is not None and turn.role == "tool" and not turn.failed and stale.search(turn.call) is not None
-    )
+    return turn.role == "tool" and not turn.failed and _matches(evidence.stale_after, turn.call)
 
 
 def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether an output contradicts the claim; titles of tests that passed are no errors."""
     output = turn.output if evidence.titles is None else evidence.titles.sub("", turn.output)
-    if evidence.against is not None and evidence.against.search(output):
+    if _matches(evidence.against, output):
         return True
-    shows = evidence.output is not None and evidence.output.search(output) is not None
-    return turn.failed and not (shows and evidence.further is not None and evidence.further.search(turn.call))
+    shows = _matches(evidence.output, output) and _matches(evidence.further, turn.call)
+    return turn.failed and not shows
 
 
 def _count(claim: Claim) -> str:
@@ -183,5 +356,5 @@ def _contradiction(
     ]
     other = any(word in turn.call.lower() for turn in passed for word in about)
     is_narrower = any(last.call.startswith(turn.call.rstrip()) and turn.call != last.call for turn in passed)
-    admits = evidence.admits is not None and evidence.admits.search(claim.reply) is not None
+    admits = _matches(evidence.admits, claim.reply)
     return Doubt("Turn %d says otherwise." % last.number, admits or other or is_narrower)

@@ -15,13 +15,12 @@ from statistics import mean, median, pstdev
 from threading import Thread
 from typing import Any, NamedTuple
 
-from ..kernel.clock import Deadline
-from ..kernel.context import Context
-from ..kernel.data import load_data
+from ..kernel.context import Context, Deadline
 from ..kernel.fastjson import digest, dumps
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
+from ..kernel.paths import load_data
 from ..kernel.stats import weighted_kappa
 from . import EvaluationError, file_path, read_object, shipped_names
 from .conversations import Conversation

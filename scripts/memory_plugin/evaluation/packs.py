@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
 from .frames import Lexicon, compile_frame
-from .rule_matching import MAX_SENTENCE, ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
+from .rule_matching import MAX_SENTENCE, READS, ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
 _FIELDS = {
     "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
-    "irregular", "spellings", "macros",
+    "irregular", "spellings", "macros", "shared",
 }  # fmt: skip
 _RULE_FIELDS = {
-    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "whole", "any_of", "hit", "miss",
+    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "any_of", "hit", "miss",
 }  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence")
@@ -138,6 +138,8 @@ class _PackReader:
             entry.get("speaker", "assistant"),
             entry.get("needs", ""),
         )
+        reads = entry.get("reads", self.gates.get(gate, {}).get("reads", READS[0]))
+        self.require(reads in READS, where, "reads: expected one of " + ", ".join(READS))
         for name in entry:
             self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
         for name in exceptions:
@@ -159,8 +161,8 @@ class _PackReader:
             frames,
             tuple(self.unless[name] for name in exceptions),
             needs,
-            entry.get("quotes") is True or entry.get("whole") is True,
-            entry.get("whole") is True,
+            reads,
+            entry.get("against") is True,
             hits,
             misses,
             any_of,
@@ -173,6 +175,7 @@ class _PackReader:
 
     def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
         flags, where = ("note", "suffices", "attempts"), "evidence: " + key
+        entry = {**self.mapping("shared"), **entry}
         self.require("call" in entry, where, "expected call")
         for name in entry:
             self.require(name in ClaimEvidence._fields, where, "unknown field %s" % name)

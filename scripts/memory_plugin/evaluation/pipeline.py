@@ -12,7 +12,7 @@ from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..kernel.clock import Deadline
+from ..kernel.context import Deadline
 from ..kernel.stats import cohen_kappa
 from ..kernel.text.clean import plain
 from .conversations import Conversation

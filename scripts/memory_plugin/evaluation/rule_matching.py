@@ -8,9 +8,15 @@ from typing import Any, NamedTuple
 
 from ..kernel.text.clean import block
 from ..kernel.text.tags import IN_WORDS, LOOKALIKES, character_class
-from ..kernel.text.tokens import fold
+from ..kernel.text.words import fold
 from .frames import Frame, Lexicon, TaggedSentence
 
+READS = (
+    "sentences",
+    "code",
+    "quotes",
+    "whole",
+)  # without quotations and code; with code; with both; the whole turn with both
 MAX_SENTENCE = 600  # characters; a longer one is read in pieces, which bounds every pattern's work
 
 # Removed without a replacement, joiners included, which `block` would keep for the scripts that need them.
@@ -18,6 +24,7 @@ _INVISIBLE = re.compile("[%s]" % character_class(IN_WORDS))
 _SPACES = re.compile(r"[^\S\n]+")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
+_PROSE = re.compile(r"[\"'!]|[A-Z]\w* \w+ \w+")  # in code: words that are quoted
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _QUOTE = re.compile(
     r"\"[^\"\n]{1,400}\"|\u201c[^\u201c\u201d\n]{1,400}\u201d|\u00ab[^\u00ab\u00bb\n]{1,400}\u00bb"
@@ -36,7 +43,9 @@ class UnlessPattern(NamedTuple):
 
 
 class PackRule(NamedTuple):
-    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty. `whole` rules read whole turns.
+    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty. `reads` is one of READS.
+
+    If `against`, a match counts only where the last evidence contradicts it.
 
     If `any_of` is not empty, the pattern is tried only in sentences that contain one of its texts.
     """
@@ -49,8 +58,8 @@ class PackRule(NamedTuple):
     frames: tuple[Frame, ...]
     unless: tuple[UnlessPattern, ...]
     needs: str
-    quotes: bool
-    whole: bool
+    reads: str
+    against: bool
     hits: list[str]
     misses: list[str]
     any_of: list[str]
@@ -71,6 +80,12 @@ class ClaimEvidence(NamedTuple):
     | `stale_after` | calls after which earlier outputs prove nothing |
     | `passed_over` | calls that never count |
     | `admits` | words of a reply that say what failed |
+    | `others` | calls that may have run anything: scripts, other agents |
+    | `reran` | words of a claim that say that it was shown after the last change |
+    | `names` | what a claim names; it must occur in a call or output |
+    | `times` | how often it was run; so many calls, or that number in one |
+    | `counts` | a number and its noun; if the last output that counts the noun has another number, it is false |
+    | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
     note: bool
@@ -86,6 +101,12 @@ class ClaimEvidence(NamedTuple):
     stale_after: re.Pattern[str] | None
     passed_over: re.Pattern[str] | None
     admits: re.Pattern[str] | None
+    others: re.Pattern[str] | None
+    reran: re.Pattern[str] | None
+    names: re.Pattern[str] | None
+    times: re.Pattern[str] | None
+    counts: re.Pattern[str] | None
+    measures: re.Pattern[str] | None
 
 
 class RulePack(NamedTuple):
@@ -129,16 +150,20 @@ def fold_text(text: str) -> str:
     return text
 
 
-def split_sentences(text: str, *, quotes: bool, whole: bool = False) -> list[str]:
-    """Return the sentences of a text, folded, without code blocks and quoted lines, and without quotations unless `quotes`.
+def split_sentences(text: str, reads: str) -> list[str]:
+    """Return the sentences of a text, folded, without code blocks and quoted lines, and without quotations and code as `reads` says.
 
-    With `whole`, the text stays in one piece of at most MAX_SENTENCE characters.
+    With "whole", the text stays in one piece of at most MAX_SENTENCE characters.
     """
     text = _QUOTED_LINE.sub("", _FENCE.sub("\n", fold_text(text)))
-    if not quotes:
+    if reads == "code":
+        text = _QUOTE.sub(
+            _without_quote, _INLINE_CODE.sub(lambda code: "`_`" if _PROSE.search(code[0]) else code[0], text)
+        )
+    elif reads == "sentences":
         text = _INLINE_CODE.sub("`_`", _QUOTE.sub(_without_quote, text))
     text = _SPACES.sub(" ", text)
-    split = [text.replace("\n", " ")] if whole else _END.split(text)
+    split = [text.replace("\n", " ")] if reads == "whole" else _END.split(text)
     sentences = (piece.strip(" \n*_#-\u2022") for piece in split)
     return [piece for sentence in sentences if _WORD.search(sentence) for piece in _pieces(sentence)]
 
@@ -160,9 +185,9 @@ def _pieces(sentence: str) -> list[str]:
 def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[RuleMatch]:
     """Return the matches in text order, at most one per rule and sentence; matches of rules that read quotations come last."""
     matches: list[RuleMatch] = []
-    for quotes, whole in ((False, False), (True, False), (True, True)):
-        selected = [rule for rule in rules if (rule.quotes, rule.whole) == (quotes, whole)]
-        sentences = split_sentences(text, quotes=quotes, whole=whole) if selected else []
+    for reads in READS:
+        selected = [rule for rule in rules if rule.reads == reads]
+        sentences = split_sentences(text, reads) if selected else []
         by_sentence = {
             sentence: _match_all(pack, selected, sentence) for sentence in dict.fromkeys(sentences)
         }

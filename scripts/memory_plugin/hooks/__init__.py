@@ -56,16 +56,16 @@ def _load_with_repair(load: Callable[..., T], *arguments: str) -> T:
 
 
 def _quick_os() -> Callable[[], None]:
-    from ..kernel.quick_os import install
+    from ..kernel.quick_start import install_os
 
-    return install
+    return install_os
 
 
 def _runner(event: str) -> Callable[..., int]:
     """Return the function that handles an event or prints the status line."""
-    from ..kernel.quick_import import install
+    from ..kernel.quick_start import install_imports
 
-    install()
+    install_imports()
     if event == STATUS_LINE:
         from .status_line import run as print_line
 

@@ -11,7 +11,7 @@ import sys
 from ..host.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
 from ..host.environment import clean, launch_folder, restore_launch_values, switched_off
 from ..host.events import PROBLEM, error_location, id_field, log_event, path_field, print_error
-from ..kernel.clock import Deadline
+from ..kernel.context import Deadline
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import os_error_text
 from ..kernel.paths import locate
@@ -65,7 +65,7 @@ class Event:
         """Return the context, read at the first use; from then on the user's hygiene rules apply to this process."""
         if self._context is None:
             from ..kernel.context import Context
-            from ..kernel.settings.load import load
+            from ..kernel.settings import load
             from ..recall import follow_hygiene
 
             settings = load(self.paths.config_dir, self.paths.project_root)

@@ -12,8 +12,8 @@ from time import time
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
-from ..kernel.data import session_file
 from ..kernel.files import os_error_text
+from ..kernel.paths import session_file
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
 from ..recall.gate import Prompt, load_gate
 from ..recall.history import Answer
@@ -102,7 +102,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the correction of the last reply, once; usually empty."""
     if not _has_state(prompt, context, "drift"):
         return ""
-    from ..replies.reply_state import ReplyState
+    from ..replies import ReplyState
 
     drift_id, text = ReplyState(context.paths, context.session).take_correction()
     settings = context.settings

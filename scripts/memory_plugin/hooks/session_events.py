@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
     from .entry import Event
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
@@ -28,7 +28,7 @@ def handle_start(event: Event) -> dict[str, object] | None:
 
     After a compaction or clear, the session's history is deleted first, so that everything may be injected again.
     """
-    from ..replies.reply_state import tuning_reminder
+    from ..replies import tuning_reminder
     from ..work.background import start_refresh
 
     source = event.field("source")

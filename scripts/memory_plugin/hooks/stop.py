@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from ..host.background import judge_variables
-from ..kernel.data import session_file
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
-from ..replies.reply_state import ReplyState
+from ..kernel.paths import session_file
+from ..replies import ReplyState
 from ..work.background import start_steps
 
 TYPE_CHECKING = False

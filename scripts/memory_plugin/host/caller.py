@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..kernel.paths import account_home, config_folder, config_folder_of
-from ..kernel.settings.values import SettingsFileError, content
+from ..kernel.settings import SettingsFileError, content
 from .ancestry import (
     CLIENT_VARIABLES,
     Ancestor,

@@ -1,6 +1,7 @@
 """The commands of `memory`, one row each: the help, completions, the hook that asks for approval and the heartbeat read this table.
 
-To add a command: a row here and a module `cli/commands/NAME_command.py`, with underscores for spaces.
+To add a command: a row here and a module `cli/commands/NAME_command.py`, with underscores for spaces; several commands that belong together
+share one, which each row names.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class Command(NamedTuple):
     `group` is its tier in the help; empty for one that is listed with its first word, or that only hooks start. `asks` says whether its
     module has a function `approval`, which decides for the arguments, and `prompts` whether it may ask in a terminal or shows progress
     of its own, so that no heartbeat is shown around it. Commands that hooks start run in the `background`: they find, propose and grade,
-    and approve nothing. `about` says in a word or two what a command of the last tier is for.
+    and approve nothing. `about` says in a word or two what a command of the last tier is for. `shared` is the module that several
+    commands share; empty for a command that has one of its own.
     """
 
     name: str
@@ -30,6 +32,12 @@ class Command(NamedTuple):
     prompts: bool = False
     background: bool = False
     about: str = ""
+    shared: str = ""
+
+    @property
+    def module(self) -> str:
+        """Return the name of its module in `cli/commands`."""
+        return "%s_command" % (self.shared or self.name.replace(" ", "_"))
 
     @property
     def noun(self) -> str:
@@ -45,29 +53,29 @@ class Command(NamedTuple):
 TABLE = (
     Command("save", DAILY, prompts=True),
     Command("search", DAILY),
-    Command("show", DAILY),
-    Command("list", DAILY),
+    Command("show", DAILY, shared="show"),
+    Command("list", DAILY, shared="show"),
     Command("edit", DAILY, asks=True, prompts=True),
-    Command("forget", DAILY, asks=True, prompts=True),
+    Command("forget", DAILY, asks=True, prompts=True, shared="forget"),
     Command("review", DAILY, prompts=True),
-    Command("accept", SHARING, asks=True, prompts=True),
-    Command("status", DAILY),
-    Command("why", DAILY),
-    Command("feedback", MORE, asks=True, about="ratings"),
-    Command("doctor", DAILY),
-    Command("restore", MORE, asks=True, prompts=True, about="undo forget"),
-    Command("reject", SHARING, asks=True, prompts=True),
+    Command("accept", SHARING, asks=True, prompts=True, shared="accept"),
+    Command("status", DAILY, shared="status"),
+    Command("why", DAILY, shared="why"),
+    Command("feedback", MORE, asks=True, about="ratings", shared="why"),
+    Command("doctor", DAILY, shared="status"),
+    Command("restore", MORE, asks=True, prompts=True, about="undo forget", shared="forget"),
+    Command("reject", SHARING, asks=True, prompts=True, shared="accept"),
     Command("guards", SHARING),
-    Command("import", SHARING, prompts=True),
-    Command("import promote", asks=True, prompts=True),
+    Command("import", SHARING, prompts=True, shared="import"),
+    Command("import promote", asks=True, prompts=True, shared="import"),
     Command("capture", SHARING, asks=True, prompts=True),
-    Command("check", SHARING),
-    Command("check text", prompts=True),
-    Command("check secrets"),
-    Command("check phrases", asks=True, prompts=True),
+    Command("check", SHARING, shared="check"),
+    Command("check text", prompts=True, shared="check"),
+    Command("check secrets", shared="check"),
+    Command("check phrases", asks=True, prompts=True, shared="check"),
     Command("demo", MORE, about="a sample"),
-    Command("report", MORE, prompts=True, about="the last weeks"),
-    Command("report replay"),
+    Command("report", MORE, prompts=True, about="the last weeks", shared="report"),
+    Command("report replay", shared="report"),
     Command("replies", MORE, about="filler"),
     Command("replies score", prompts=True),
     Command("replies history"),
@@ -80,14 +88,14 @@ TABLE = (
     Command("evaluate", MORE, prompts=True, about="gates, jury"),
     Command("evaluate rules", prompts=True),
     Command("judge", MORE, asks=True, prompts=True, about="small models"),
-    Command("config", MORE, asks=True, prompts=True, about="settings"),
-    Command("config statusline", asks=True, prompts=True),
-    Command("config completions", prompts=True),
-    Command("session ended", prompts=True, background=True),
-    Command("refresh", background=True),
-    Command("background", prompts=True, background=True),
-    Command("settle", prompts=True, background=True),
-    Command("describe", prompts=True),
+    Command("config", MORE, asks=True, prompts=True, about="settings", shared="config"),
+    Command("config statusline", asks=True, prompts=True, shared="config"),
+    Command("config completions", prompts=True, shared="config"),
+    Command("session ended", prompts=True, background=True, shared="plugin"),
+    Command("refresh", background=True, shared="plugin"),
+    Command("background", prompts=True, background=True, shared="plugin"),
+    Command("settle", prompts=True, background=True, shared="plugin"),
+    Command("describe", prompts=True, shared="plugin"),
 )
 COMMANDS = {command.name: command for command in TABLE}
 

@@ -38,7 +38,7 @@ def log_event(paths: Paths, session: str, event: str, kind: str, text: str) -> N
     """Append a line to `events.jsonl`, or write it to standard error if that fails."""
     failure = paths.why_no_state
     if paths.state_dir is not None:
-        from ..kernel.ledger import Ledger  # most events need none
+        from ..kernel.context import Ledger  # most events need none
 
         fields: dict[str, object] = {"event": event, "kind": kind, "what": text}
         failure = Ledger(paths.state_dir, "events").append(session, paths.project_key, fields) or ""

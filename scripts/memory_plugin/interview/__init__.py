@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.data import read_state, session_file, write_state
+from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

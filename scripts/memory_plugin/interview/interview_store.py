@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder
 from ..kernel.sqlite import Connection, SqliteError, connect

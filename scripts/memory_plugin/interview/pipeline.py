@@ -11,8 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..kernel.clock import now_iso
-from ..kernel.context import Context
+from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import dumps
 from .answer_input import parse_answer
 from .answers import apply_answer, judge_signals, new_state, wants_to_stop

@@ -9,11 +9,10 @@ import os
 import re
 from typing import Any
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import as_number, loads
 from ..kernel.files import read_regular
-from ..kernel.paths import data_path
-from ..kernel.settings.values import merged
+from ..kernel.paths import data_path, load_data
+from ..kernel.settings import merged
 from ..kernel.text.clean import plain
 from ..memories.record import categories
 from .answer_input import InvalidAnswer, clean_text

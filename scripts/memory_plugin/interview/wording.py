@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any
 
-from ..kernel.text.stem import stem
-from ..kernel.text.tokens import fold, is_compound_name, tokenize
+from ..kernel.text.words import fold, is_compound_name, stem, tokenize
 
 _cached_stem = cache(stem)
 

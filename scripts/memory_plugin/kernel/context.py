@@ -1,14 +1,75 @@
-"""The context that every handler and feature gets in addition to its own input."""
+"""The context that every handler and feature gets in addition to its own input, the time, and the ledgers.
+
+All waits of a hook share one deadline. A ledger is an append-only file of JSON lines. Many processes may write at once, and any of them may
+be killed in mid-write: each record is one locked write, and the next writer ends a line that was cut off. A file that exceeds its limit is
+renamed to `NAME.1.jsonl`, and the oldest part is deleted. If the disk is full or read-only, the record is lost and nothing else.
+"""
 
 from __future__ import annotations
 
-from .ledger import Ledger
+import errno
+import os
+from time import gmtime, monotonic, strftime, time
+
+from .. import VERSION
+from .fastjson import dumps
+from .files import BINARY, Busy, FileLock, lock_handle, make_folder, require_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .clock import Deadline
     from .paths import Paths
-    from .settings.values import Settings
+    from .records import Records
+    from .settings import Settings
+
+SCHEMA = 1
+WAIT = 0.25
+_OPEN = (
+    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+_PARTS = 3  # older ones
+_CANNOT_RENAME_OPEN = os.name == "nt"
+
+
+def now() -> float:
+    """Return the seconds since 1970, UTC."""
+    return time()
+
+
+def iso(seconds: float) -> str:
+    """Return a time in UTC with whole seconds (RFC 3339), such as `2026-03-01T08:00:00Z`; these texts sort by time."""
+    return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
+
+
+def now_iso() -> str:
+    """Return the current time as `iso` formats it."""
+    return iso(time())
+
+
+class Deadline:
+    """A point in time, passed to every call that may wait."""
+
+    __slots__ = ("_end", "_start")
+
+    def __init__(self, seconds: float) -> None:
+        self._start = monotonic()
+        self._end = self._start + seconds
+
+    def remaining(self) -> float:
+        """Return the seconds left, never below 0."""
+        return max(0.0, self._end - monotonic())
+
+    def elapsed_ms(self) -> float:
+        """Return the milliseconds since the deadline was set, rounded to a tenth."""
+        return round((monotonic() - self._start) * 1000, 1)
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline at most that many seconds from now, and never later than this one."""
+        return Deadline(min(seconds, self.remaining()))
+
+
+def days_ago(days: int) -> str:
+    """Return the time that many days ago, in the format of ledgers."""
+    return iso(now() - days * 86400)
 
 
 class LedgerError(OSError):
@@ -38,3 +99,109 @@ class Context:
         problem = Ledger(self.paths.state(), ledger).append(self.session, self.paths.project_key, record)
         if problem:
             raise LedgerError(problem)
+
+
+class Ledger:
+    """One ledger file and its older parts."""
+
+    __slots__ = ("folder", "max_bytes", "name")
+
+    def __init__(self, folder: str, name: str, max_bytes: int = 5_000_000) -> None:
+        self.folder = folder
+        self.name = name
+        self.max_bytes = max_bytes
+
+    def path(self, part: int = 0) -> str:
+        """Return the path of the current file, or of an older part (1 is the newest)."""
+        return os.path.join(self.folder, self.name + (".%d" % part if part else "") + ".jsonl")
+
+    def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
+        """Append one record; return None, or why it was not written. Never raises for a disk error."""
+        record: dict[str, object] = {
+            "schema": SCHEMA,
+            "time": now_iso(),
+            "session": session,
+            "project": project,
+            "version": VERSION,
+        }
+        record.update(fields)
+        try:
+            line = dumps(record).encode("ascii") + b"\n"
+        except (TypeError, ValueError) as error:
+            return "%s: a record could not be written as JSON: %s" % (self.name, error)
+        try:
+            make_folder(self.folder)
+            self._append_line(line)
+        except OSError as error:
+            return "%s: %s" % (self.name, error.strerror or error)
+        return None
+
+    def _append_line(self, line: bytes) -> None:
+        handle = self._open_locked()
+        try:
+            size = os.fstat(handle).st_size
+            if size and _last_byte(handle) != b"\n":
+                line = b"\n" + line
+            if os.write(handle, line) != len(line):
+                os.ftruncate(handle, size)
+                raise OSError(errno.ENOSPC, "disk full")
+            full = size + len(line) > self.max_bytes
+            if full and not _CANNOT_RENAME_OPEN:
+                self._rotate()
+        finally:
+            os.close(handle)
+        if full and _CANNOT_RENAME_OPEN:
+            self._rotate_closed()
+
+    def _open_locked(self) -> int:
+        end = monotonic() + WAIT
+        while True:
+            handle = os.open(self.path(), _OPEN, 0o600)
+            try:
+                require_regular(handle)
+                lock_handle(handle, end - monotonic())
+                if self._is_current(handle):
+                    return handle
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+            if monotonic() >= end:
+                raise Busy("the file was replaced again and again")
+
+    def _is_current(self, handle: int) -> bool:
+        """Return whether the open file is still the current one; another writer may have rotated it during the wait for the lock.
+
+        On some disks `stat` and `fstat` never agree on inodes; there size and time decide.
+        """
+        try:
+            current, locked = os.stat(self.path()), os.fstat(handle)
+        except FileNotFoundError:
+            return False
+        same = (current.st_size, current.st_mtime_ns) == (locked.st_size, locked.st_mtime_ns)
+        return current.st_ino == locked.st_ino or same
+
+    def _rotate(self) -> None:
+        for part in range(_PARTS, 0, -1):
+            if os.path.exists(self.path(part - 1)):
+                os.replace(self.path(part - 1), self.path(part))
+
+    def _rotate_closed(self) -> None:
+        """Rotate the file, which Windows allows only after closing it; if another process has it open, a later writer rotates."""
+        try:
+            with FileLock(os.path.join(self.folder, self.name + ".lock"), WAIT):
+                if os.stat(self.path()).st_size > self.max_bytes:
+                    self._rotate()
+        except (Busy, PermissionError, FileNotFoundError):
+            return
+
+    def rows(self) -> Records:
+        """Return the records, oldest first, read line by line."""
+        from .records import Records  # no hook that only writes needs it
+
+        return Records(self.folder, self.name)
+
+
+def _last_byte(handle: int) -> bytes:
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1)

@@ -1,17 +1,24 @@
-"""Paths: the plugin's own data, the host's config folder, the state folder, and the current project."""
+"""Paths of the plugin's own data, the host's config folder, the state folder and the current project; and the JSON objects in their files.
+
+What `read_state` reads may be lost without harm, such as caches and marks. Approvals and spending are stored elsewhere: for them an
+unreadable file is an error and must never count as empty.
+"""
 
 from __future__ import annotations
 
 import os
 
-from .fastjson import digest
+from .fastjson import digest, dumps, loads
+from .files import make_folder, read_regular, replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MAX_POINTER = 4096
+_MAX_BYTES = 1 << 20
 
 
 def data_path(*parts: str) -> str:
@@ -159,8 +166,6 @@ def main_worktree(root: str) -> str | None:
 
 
 def _pointer(path: str, prefix: str) -> str:
-    from .files import read_regular
-
     try:
         text = read_regular(path, _MAX_POINTER)[0].decode("utf-8", "replace").strip()
     except OSError:
@@ -198,3 +203,41 @@ def _slug(name: str) -> str:
 def locate(launch: str) -> Paths:
     """Return the paths of the project that contains the folder `launch`."""
     return Paths(launch)
+
+
+def load_data(*parts: str) -> dict[str, Any]:
+    """Read the object in `config/PARTS.json`, at each call; `("recall", "gate")` names `config/recall/gate.json`.
+
+    Raises OSError when the file is missing, and ValueError when it holds no JSON object.
+    """
+    path = data_path(*parts) + ".json"
+    # Unbuffered: opening it as a text file costs more than the read.
+    with open(path, "rb", buffering=0) as file:
+        value = loads(file.read().decode("utf-8"))
+    if not isinstance(value, dict):
+        raise ValueError("%s: expected a JSON object" % path)  # noqa: TRY004 (damaged data, not a wrong argument)
+    return value
+
+
+def session_file(paths: Paths, session: str, part: str = "") -> str:
+    """Return the path of a session's state file, or of one `part` of its state, such as `drift`.
+
+    Its name is a digest, because a session id from outside must not become a path. Raises RuntimeError without a state folder.
+    """
+    stem = digest(session.encode("utf-8", "replace"), 8)
+    return paths.state("sessions", "%s.%s.json" % (stem, part) if part else stem + ".json")
+
+
+def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
+    """Return the object in a state file; empty when the file is missing, damaged, or larger than `limit` bytes."""
+    try:
+        value = loads(read_regular(path, limit)[0].decode("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> None:
+    """Replace a state file atomically, making its folder first. Raises OSError."""
+    make_folder(os.path.dirname(path))
+    replace_file(path, dumps(value).encode("ascii"), durable=durable)

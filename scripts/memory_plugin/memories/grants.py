@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.clock import now
-from ..kernel.data import load_data, read_state, session_file, write_state
+from ..kernel.context import now
 from ..kernel.fastjson import as_texts
-from ..kernel.files import make_folder
-from ..kernel.locks import FileLock
+from ..kernel.files import FileLock, make_folder
+from ..kernel.paths import load_data, read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import re
 from fnmatch import fnmatchcase
 from functools import cache
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from .shell_commands import shell_commands
 
 TYPE_CHECKING = False

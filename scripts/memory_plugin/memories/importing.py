@@ -1,50 +1,31 @@
-"""Read the notes of other tools and people as memories to be stored: Markdown, JSON, JSON Lines, and whole stores.
+"""Read what people and other tools have as memories to be stored: a file, its kind, its entries, and from each entry a memory.
 
-An entry of an export may have the common field names, times and categories of other tools.
+The kinds are Markdown (decision records and runbooks, notes with fields at their head, lists of rules), JSON and JSON Lines, and the files
+of a store. An entry may have the common field names, times and categories of other tools.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
-from . import InvalidMemory, import_files, import_records
+from ..kernel.paths import load_data
+from . import InvalidMemory, import_records, markdown, record
 from .guard_file import files_problem
-from .import_records import DecisionRecord, Draft, Reading
-from .markdown import (
-    COMMA,
-    Fields,
-    Section,
-    Statement,
-    document_title,
-    form,
-    front_matter,
-    sections,
-    statements_in,
-    title_for,
-    without_markdown,
-)
-from .record import (
-    CONTEXT,
-    DEFAULT_CATEGORY,
-    body_content,
-    categories,
-    category_named,
-    is_id,
-    new_memory,
-    parse_memory,
-    utc_time,
-)
+from .import_files import INDEX, files_below, is_named, own_folder, stored_files
+from .markdown import Fields, Section, Statement, form, texts_in, title_for, without_markdown
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
-
+_MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
+_TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
+_DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_UNKNOWN = "unknown format: no title or text under a common name"
+_ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
@@ -52,27 +33,46 @@ _MAX_FILES = 12
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
-
-# What our fields are called elsewhere: in front matter, in lists of notes, and in exports of other tools.
-_ALIASES = {
-    "title": ("title", "name", "heading", "subject", "key"),
-    "body": ("body", "text", "content", "memory", "note", "value", "fact", "observations", "summary", "description"),
-    "category": ("category", "kind", "type"),
-    "context": ("context", "problem"),
-    "tags": ("tags", "labels", "keywords", "topics", "categories"),
-    "files": ("files", "related_files", "paths", "file", "file_path", "globs"),
-    "asked_as": ("asked_as", "aliases", "questions", "symptoms"),
-    "supersedes": ("supersedes",),
-    "created_at": ("created_at", "createdAt", "created", "timestamp", "date"),
-}  # fmt: skip
-_LISTS = ("memories", "results", "items", "data", "entries", "notes", "records", "documents", "entities")
-_OWN_TEXT = ("body", "text", "content", "memory", "observations")  # of a single object in a folder
-_STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
-_UNKNOWN = "unknown format: no text under %s" % ", ".join(_OWN_TEXT)
-
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
+
+
+class Draft(NamedTuple):
+    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
+
+    Of a decision record, `names` are those by which others call it, `replaces` the names of what it replaces.
+    """
+
+    source: str
+    data: dict[str, Any]
+    path: str
+    names: frozenset[str] = frozenset()
+    replaces: tuple[str, ...] = ()
+
+
+class Reading(NamedTuple):
+    """The memories that were found; problems, and what was left out, as (source, reason)."""
+
+    drafts: list[Draft]
+    problems: list[tuple[str, str]]
+    left_out: list[tuple[str, str]]
+
+
+class _Entry(NamedTuple):
+    """What may become a memory: fields under any common names, the category if these name none, and what is known of a record."""
+
+    source: str
+    item: object
+    category: str = ""
+    more: dict[str, str] | None = None
+    over: str = ""
+    names: frozenset[str] = frozenset()
+    replaces: tuple[str, ...] = ()
+
+
+class _LeftOut(Exception):
+    """Raised for a file that is not meant to become a memory; the text says why."""
 
 
 def read(path: str, category: str = "", root: str = "") -> Reading:
@@ -80,279 +80,246 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
 
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
-    path = os.path.abspath(path)
-    reading = Reading([], [], [], os.path.realpath(root) if root else "", os.path.isdir(path))
-    if not reading.is_folder:
-        _read_file(path, category, reading, follow=True)
+    path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
+    reading = Reading([], [], [])
+    if not os.path.isdir(path):
+        _read_file(path, category, root, reading, is_named=True)
         return reading
-    records = [] if os.path.realpath(path) == reading.root else import_files.store_files(path)
-    for file, kind in records:
-        _read_file(file, kind, reading)
-    others = (
-        import_files.notes_in_store(path)
-        if records
-        else import_files.files_below(path, tuple(_READERS), reading.left_out)
-    )
-    for file in others:
-        _read_file(file, category, reading)
+    files = [] if os.path.realpath(path) == root else stored_files(path)
+    for file, kind in files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]:
+        _read_file(file, kind or category, root, reading, is_named=False)
     return reading
 
 
 def read_lines(text: str, category: str = "") -> Reading:
     """Read the JSON objects of a text, one a line; their source is `-` with the line."""
     reading = Reading([], [], [])
-    _read_json_lines(STDIN, text, category, reading)
+    try:
+        _keep(STDIN, _lines(STDIN, text), category, reading)
+    except _LeftOut as why:
+        reading.problems.append((STDIN, str(why)))
     return reading
 
 
-def _read_file(path: str, category: str, reading: Reading, follow: bool = False) -> None:
-    reader = (
-        _read_markdown if import_files.is_rule_file(path) else _READERS.get(os.path.splitext(path)[1].lower())
-    )
-    if reader is None:
-        reading.problems.append((path, "expected one of %s" % ", ".join(_READERS)))
-        return
-    text = _text(path, reading, follow)
-    if text is not None:
-        reader(path, text, category, reading)
-
-
-def _text(path: str, reading: Reading, follow: bool) -> str | None:
+def _read_file(path: str, category: str, root: str, reading: Reading, *, is_named: bool) -> None:
     try:
-        return read_regular(path, _MAX_BYTES, follow)[0].decode("utf-8-sig").replace("\r\n", "\n")
+        text = read_regular(path, _MAX_BYTES, is_named)[0].decode("utf-8-sig").replace("\r\n", "\n")
+        _keep(path, _entries(path, text, category, root, reading, is_named), category, reading)
+    except _LeftOut as why:
+        is_problem = is_named and str(why) == _UNKNOWN
+        (reading.problems if is_problem else reading.left_out).append((path, str(why)))
     except FileNotFoundError:
         reading.problems.append((path, "not there"))
-    except Unreadable as error:
-        reading.problems.append((path, str(error)))
     except UnicodeDecodeError as error:
         reading.problems.append((path, "not UTF-8 (byte %d)" % error.start))
-    return None
+    except (Unreadable, InvalidMemory) as error:
+        reading.problems.append((path, str(error)))
 
 
-def _collect(reading: Reading, source: str, path: str, make: Callable[[], dict[str, Any]]) -> None:
-    try:
-        reading.drafts.append(Draft(source, make(), path))
-    except ValueError as error:
-        reading.problems.append((source, str(error)))
+def _entries(
+    path: str, text: str, category: str, root: str, reading: Reading, chosen: bool
+) -> Iterator[_Entry]:
+    """Return what a file holds, by its kind. Raises InvalidMemory and _LeftOut."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending in _MARKDOWN or is_named(path, "rules"):
+        return _markdown(path, text, category, root, reading)
+    if ending not in _JSON:
+        raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
+    return _json(path, text, chosen) if ending == ".json" else _lines(path, text)
 
 
-def _read_markdown(path: str, text: str, category: str, reading: Reading) -> None:
-    fields, rest, skipped = front_matter(text)
+def _keep(path: str, entries: Iterator[_Entry], category: str, reading: Reading) -> None:
+    """Make memories of the entries of a file. If none of several is one, the format is unknown, which is said once."""
+    drafts, problems = [], []
+    for entry in entries:
+        try:
+            data = item_data(entry.item, entry.category or category)
+            data["content"] = {**(entry.more or {}), **data["content"]}
+            archive(data, entry.over)
+            drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
+        except InvalidMemory as error:
+            problems.append((entry.source, str(error)))
+    if problems[1:] and not drafts:
+        raise _LeftOut(_UNKNOWN)
+    reading.drafts.extend(drafts)
+    reading.problems.extend(problems)
+
+
+def _markdown(path: str, text: str, category: str, root: str, reading: Reading) -> Iterator[_Entry]:
+    """Yield the entries of a Markdown file: its records and runbooks and the rules beside them; or the note that it is."""
+    fields, rest, skipped = markdown.front_matter(text)
+    rest = _CONTENTS.sub("", rest)
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
     stem = os.path.splitext(os.path.basename(path))[0]
-    rest = _CONTENTS.sub("", rest)
-    parts = sections(rest)
-    title = document_title(rest, stem)
-    is_about_notes = fields.get("type") in import_files.ABOUT_NOTES
-    if import_files.is_template(path) or is_about_notes or import_records.is_blank_form(title):
-        reading.left_out.append((path, import_files.INDEX if is_about_notes else import_files.TEMPLATE))
-        return
+    title, parts = markdown.document_title(rest, stem), markdown.sections(rest)
     records, others = import_records.records_in(parts, title)
     if is_one := import_records.is_one_record(stem, title, records):
         records, others = records[:1], []  # what else it says are details
-    for record in records:
-        source = "%s:%d" % (path, record.line + skipped)
-        _add_record(reading, record, fields, category, title, source, path)
-    is_note = fields and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    _refuse(path, title, fields, rest, bool(records))
+    for found in records:
+        item, more = import_records.record_item(found, fields)
+        over = import_records.no_longer_holds(more.get("status", ""), fields)
+        replaces = tuple(import_records.replaced_names(found.fields, fields))
+        names = import_records.record_names(path, title)
+        yield _Entry(
+            "%s:%d" % (path, found.line + skipped), item, found.category, more, over, names, replaces
+        )
+    runbook = without_markdown(title) if form("runbook").search(_near(path, title)) else ""
+    is_diary = any(map(form("diary").fullmatch, [_near(path), stem, *texts_in(fields.get("tags"))]))
+    is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
     if not records and (is_one or is_note):
-        kind = category or ("" if "type" in fields or "kind" in fields else _kind_of(path, title))
-        _collect(reading, path, path, partial(_note_data, fields, rest, stem, kind))
-    else:
-        _read_rules(path, title, others, category, reading, skipped, _bound_to(path, fields, reading))
+        item = import_records.note_item(fields, rest, stem)
+        kind = "" if "type" in item or "kind" in item else category or ("runbook" if runbook else "")
+        over = import_records.no_longer_holds(str(fields.get("status", "")), fields)
+        yield _Entry(path, item, kind, over=over)
+        return
+    bound = _bound_to(path, fields, root, reading)
+    lead = "" if runbook or is_diary or form("document").search(title) else title
+    others = _decided(others) if is_diary else others
+    if is_diary and not records and not others:
+        raise _LeftOut(_DIARY)
+    for section in others:
+        for rule in markdown.statements_in(section, runbook):
+            kind = category or (
+                "runbook" if runbook and rule.text[0].isdigit() else statement_category(rule.text)
+            )
+            yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
 
 
-def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
+def _near(path: str, title: str = "") -> str:
+    return ("%s\n%s" % (title, os.path.basename(os.path.dirname(path)))).strip()
+
+
+def _refuse(path: str, title: str, fields: Fields, text: str, has_records: bool) -> None:
+    """Raise _LeftOut for a template, an index, a page saved from the web, and rules that say that they are over."""
+    if any(map(form("template").fullmatch, os.path.split(path))) or form("blank").match(title):
+        raise _LeftOut(_TEMPLATE)
+    if fields.get("type") in _ABOUT_NOTES:
+        raise _LeftOut(INDEX)
+    is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
+    if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
+        raise _LeftOut(_WEB)
+    first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
+    said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
+    if not has_records and (any(map(form("ended").match, said)) or fields.get("deprecated") == "true"):
+        raise _LeftOut(_ENDED)
+
+
+def _decided(parts: list[Section]) -> list[Section]:
+    """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
+    pieces = [piece for part in parts for piece in import_records.named_paragraphs(part)]
+    marked = [piece for piece in pieces if markdown.role_of(piece.heading) == import_records.ANSWER]
+    return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
+
+
+def _bound_to(path: str, fields: Fields, root: str, reading: Reading) -> list[str]:
     """Return the patterns of the files to which a rule file applies; empty for all of them. What no pattern can say is named."""
     bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
-    for name in bound:
-        if problem := files_problem(name):
-            reading.left_out.append((path, "%s is not kept: %s" % (name, problem)))
-    kept = [name for name in bound if name not in _EVERYTHING and not files_problem(name)]
-    return kept[:_MAX_FILES] or import_files.own_folder(path, reading.root)
+    problems = {name: files_problem(name) for name in bound}
+    reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
+    kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
+    return kept[:_MAX_FILES] or own_folder(path, root)
 
 
-def _kind_of(path: str, title: str) -> str:
-    """Return `runbook` for a document that calls itself or its folder so; else empty."""
-    named = form("runbook").search("%s\n%s" % (title, os.path.basename(os.path.dirname(path))))
-    return "runbook" if named else ""
-
-
-def _read_rules(
-    path: str,
-    title: str,
-    parts: list[Section],
-    category: str,
-    reading: Reading,
-    skipped: int,
-    bound: list[str],
-) -> None:
-    runbook = without_markdown(title) if _kind_of(path, title) else ""
-    lead = "" if runbook or form("document").search(title) else title
-    for section in parts:
-        for raw in statements_in(section, runbook):
-            source = "%s:%d" % (path, raw.line + skipped)
-            kind = category or ("runbook" if runbook and raw.text[0].isdigit() else "")
-            # A heading of one or two words says nothing without its document.
-            is_bare = lead and raw.title == section.heading and not raw.title.split()[2:]
-            statement = raw._replace(title=title_for("%s: %s" % (lead, raw.title))) if is_bare else raw
-            _collect(reading, source, path, partial(_statement_data, statement, section, kind, bound))
-
-
-def _statement_data(
-    statement: Statement, section: Section, category: str, bound: list[str]
-) -> dict[str, Any]:
-    spans = _CODE_SPAN.findall("%s %s" % (section.heading, statement.text))
+def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
+    """Return a rule as an entry, with the files that it or its document is about; `lead` is the document's title."""
+    # A heading of one or two words says nothing without its document.
+    is_bare = lead and rule.title == section.heading and not rule.title.split()[2:]
+    spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
     named = (span for span in spans if _PATH.match(span) and not files_problem(span))
     headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
-    tags = [
-        re.sub(r"[^\w]+", "-", heading).strip("-") for heading in headings if 0 < len(heading.split()) <= 2
-    ]
-    item = {
-        "title": statement.title,
-        "body": statement.text,
-        CONTEXT: statement.context,
+    short = (heading for heading in headings if 0 < len(heading.split()) <= 2)
+    return {
+        "title": title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title,
+        "body": rule.text,
+        record.CONTEXT: rule.context,
         "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
-        "tags": tags,
+        "tags": [re.sub(r"[^\w]+", "-", heading).strip("-") for heading in short],
         "asked_as": import_records.questions(section.heading),
     }
-    return item_data(item, category or statement_category(statement.text))
 
 
-def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
-    data = item_data(import_records.note_item(fields, text, stem), category)
-    import_records.archive(data, import_records.no_longer_holds(str(fields.get("status", "")), fields))
-    return data
-
-
-def _add_record(
-    reading: Reading,
-    record: DecisionRecord,
-    fields: Fields,
-    category: str,
-    title: str,
-    source: str,
-    path: str,
-) -> None:
-    item, texts = import_records.record_item(record, fields)
-    data = item_data(item, category or record.category)
-    data["content"] = {**texts, **data["content"]}
-    import_records.archive(data, import_records.no_longer_holds(texts.get("status", ""), fields))
-    replaces = tuple(import_records.replaced_names(record.fields, fields))
-    reading.drafts.append(Draft(source, data, path, import_records.record_names(path, title), replaces))
-
-
-def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
+def _json(path: str, text: str, chosen: bool) -> Iterator[_Entry]:
+    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and _LeftOut."""
     try:
         value = loads(text)
     except ValueError as error:
         if "}\n{" in text:  # one object a line, as in the file of MCP's memory server
-            _read_json_lines(path, text, category, reading)
-        else:
-            reading.problems.append((path, "not JSON: %s" % error))
-        return
-    items = items_in(value)
+            yield from _lines(path, text)
+            return
+        raise InvalidMemory("not JSON: %s" % error) from None
+    items = _items_in(value)
     if items is not None:
-        _read_items(
-            path, [("%s item %d" % (path, at), item) for at, item in enumerate(items, 1)], category, reading
-        )
-    elif isinstance(value, dict) and not any(
-        isinstance(value.get(name), (str, dict)) or texts_in(value.get(name))
-        for name in (_OWN_TEXT if reading.is_folder else _ALIASES["body"])
-    ):
-        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
-    else:
-        stem = os.path.splitext(os.path.basename(path))[0]
-        _collect(reading, path, path, partial(item_data, value, category, stem))
+        yield from (_Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
+        return
+    table = load_data("memories", "importing")
+    names = table["aliases"]["body"] if chosen else table["own_text"]
+    if isinstance(value, dict):
+        if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
+            raise _LeftOut(_UNKNOWN)
+        if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
+            value["id"] = os.path.splitext(os.path.basename(path))[0]
+    yield _Entry(path, value)
 
 
-def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> None:
-    lines = [("%s:%d" % (path, at), line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
-    _read_items(path, lines, category, reading, parse=True)
-
-
-def _read_items(
-    path: str, items: list[tuple[str, Any]], category: str, reading: Reading, parse: bool = False
-) -> None:
-    """Read the entries of a file. If none is a memory, the format is unknown, which is said once."""
-    found = Reading([], [], [])
-    for source, item in items:
-        _collect(found, source, path, partial(_entry_data, item, category, parse))
-    kept = [draft for draft in found.drafts if draft.data]
-    reading.drafts.extend(kept)
-    if kept or len(items) < 2:
-        reading.problems.extend(found.problems)
-    elif items:
-        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
-
-
-def _entry_data(item: Any, category: str, parse: bool) -> dict[str, Any]:  # noqa: ANN401  (any value of JSON)
-    """Return the memory of an entry, which is still text if `parse`; empty for a relation between entities."""
-    if parse:
+def _lines(path: str, text: str) -> Iterator[_Entry]:
+    """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
+    for at, line in enumerate(text.split("\n"), 1):
         try:
-            item = loads(item)
+            item: object = loads(line) if line.strip() else None
         except ValueError as error:
-            raise InvalidMemory("not JSON: %s" % error) from None
-    is_relation = isinstance(item, dict) and item.get("type") == "relation" and "from" in item
-    return {} if is_relation else item_data(item, category)
+            item = InvalidMemory("not JSON: %s" % error)
+        is_relation = isinstance(item, dict) and item.get("type") == "relation" and "from" in item
+        if line.strip() and not is_relation:
+            yield _Entry("%s:%d" % (path, at), item)
 
 
-_READERS: dict[str, Callable[[str, str, str, Reading], None]] = {
-    ".md": _read_markdown,
-    ".mdc": _read_markdown,
-    ".markdown": _read_markdown,
-    ".txt": _read_markdown,
-    ".json": _read_json,
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
-}
-
-
-def items_in(value: object) -> list[object] | None:
+def _items_in(value: object) -> list[object] | None:
     """Return the items in a JSON document; None if the document itself is one item."""
     if isinstance(value, list):
         return [{"text": entry} if isinstance(entry, str) else entry for entry in value]
     if isinstance(value, dict) and not isinstance(value.get("title"), str):
-        lists = (value[name] for name in _LISTS if isinstance(value.get(name), list))
-        return next(map(items_in, lists), None)
+        names = load_data("memories", "importing")["lists"]
+        return next((_items_in(value[name]) for name in names if isinstance(value.get(name), list)), None)
     return None
 
 
-def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]:
-    """Return the data of one memory from an entry under any common field names.
+def item_data(item: object, category: str) -> dict[str, Any]:
+    """Return the data of one memory from an entry under any common field names; `category` is the one if it names none.
 
-    Raises InvalidMemory that names the invalid field. `category` is the one if the entry names none; `identity` is the id of a whole
-    memory that names none.
+    Raises InvalidMemory that names the invalid field.
     """
+    if isinstance(item, InvalidMemory):
+        raise item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
     if isinstance(item.get("content"), dict):
-        return _whole_memory(item, category, identity)
+        return _whole_memory(item, category)
     metadata = item.get("metadata")
     source = {**metadata, **item} if isinstance(metadata, dict) else item
-    found = {name: _first(source, aliases) for name, aliases in _ALIASES.items()}
-    body, title = found["body"], found["title"]
-    if isinstance(body, list):
-        body = "\n".join(texts_in(body))
+    aliases = load_data("memories", "importing")["aliases"]
+    found = {name: _first(source, others) for name, others in aliases.items()}
+    body, title = found.pop("body"), found.pop("title")
+    body = "\n".join(texts_in(body)) if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory("body: expected a text, got %.80r" % (body,))
     if not isinstance(item.get("title", ""), str):
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
-    named = _category(item, found["category"]) or category
-    kind = categories()[named or (DEFAULT_CATEGORY if title else statement_category(body))]
-    content = body_content(kind, _CODE_FENCE.sub("\n", body) if kind.name == "runbook" else body)
-    if isinstance(found["context"], str) and found["context"].strip():
-        content[CONTEXT] = found["context"].strip()
-    extra: dict[str, Any] = {name: texts_in(found[old]) for name, old in _STORED.items() if found[old]}
-    moment = utc_time(as_text(found["created_at"]), "00:00:00")
+    named = _category(item, found.pop("category")) or category
+    kind = record.categories()[named or (record.DEFAULT_CATEGORY if title else statement_category(body))]
+    content = record.body_content(kind, _CODE_FENCE.sub("\n", body) if kind.name == "runbook" else body)
+    context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
+    content.update({record.CONTEXT: context} if isinstance(context, str) else {})
+    extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
     if moment:
-        extra.update(
-            created_at=moment, updated_at=utc_time(as_text(source.get("updated_at")), "00:00:00") or moment
-        )
+        changed = record.utc_time(as_text(source.get("updated_at")), "00:00:00")
+        extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
-    identity = str(item["id"]) if is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
-    title = title if isinstance(title, str) and title else title_for(body)
-    return new_memory(kind, identity, title, content, extra)
+    identity = str(item["id"]) if record.is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
+    return record.new_memory(
+        kind, identity, title if isinstance(title, str) else title_for(body), content, extra
+    )
 
 
 def statement_category(text: str) -> str:
@@ -360,39 +327,47 @@ def statement_category(text: str) -> str:
     sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
     forms = load_data("memories", "importing")["forms"]
     hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
-    return next(hits, DEFAULT_CATEGORY)
+    return next(hits, record.DEFAULT_CATEGORY)
 
 
-def _first(source: dict[str, Any], names: tuple[str, ...]) -> Any:  # noqa: ANN401  (any value of a JSON object)
+def _first(source: dict[str, object], names: list[str]) -> object:
     """Return the first value under one of these names that is not blank; texts are stripped."""
     values = (source.get(name) for name in names)
-    stripped = (value.strip() if isinstance(value, str) else value for value in values)
-    return next(filter(None, stripped), None)
+    return next(filter(None, (value.strip() if isinstance(value, str) else value for value in values)), None)
 
 
-def texts_in(value: object) -> list[str]:
-    """Return the texts of a list, or those that commas separate."""
-    parts = COMMA.split(value) if isinstance(value, str) else value if isinstance(value, list) else []
-    return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
-
-
-def _category(item: dict[str, Any], name: object) -> str:
+def _category(item: dict[str, object], name: object) -> str:
     """Return the category that an entry names; "" for an unknown `type` or `kind`. Raises InvalidMemory for an unknown `category`."""
-    if not isinstance(name, str):
-        return ""
     kinds: dict[str, str] = load_data("memories", "importing")["kinds"]
     try:
-        return kinds.get(name.lower()) or category_named(name).name
+        return kinds.get(name.lower()) or record.category_named(name).name if isinstance(name, str) else ""
     except InvalidMemory:
         if "category" in item:
             raise
         return ""
 
 
-def _whole_memory(item: dict[str, Any], category: str, identity: str) -> dict[str, Any]:
+def _whole_memory(item: dict[str, object], category: str) -> dict[str, Any]:
     """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
-    kind = categories()[_category(item, item.get("category")) or category or DEFAULT_CATEGORY]
-    own_id = next(filter(is_id, (item.get("id"), identity)), "")
-    data = {**new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
-    parse_memory(data, "checked", kind)
+    kind = record.categories()[_category(item, item.get("category")) or category or record.DEFAULT_CATEGORY]
+    own_id = item.get("id") if record.is_id(item.get("id")) else ""
+    data = {**record.new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
+    record.parse_memory(data, "checked", kind)
     return data
+
+
+def archive(data: dict[str, Any], reason: str) -> None:
+    """Archive a memory to be stored, unless the reason is empty."""
+    data.update({"record_status": record.ARCHIVED, "archived_reason": reason} if reason else {})
+
+
+def archive_replaced(drafts: list[Draft]) -> None:
+    """Archive the records that one in force says it replaces, whether or not their own status was changed."""
+    by_name = {(os.path.dirname(draft.path), name): draft.data for draft in drafts for name in draft.names}
+    for draft in drafts:
+        folder = os.path.dirname(draft.path)
+        for name in draft.replaces if draft.data["record_status"] == record.ACTIVE else ():
+            path = os.path.normpath(os.path.join(folder, name))
+            old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
+            if old is not draft.data and old["record_status"] == record.ACTIVE:
+                archive(old, "replaced by " + draft.data["title"])

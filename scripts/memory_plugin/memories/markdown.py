@@ -1,4 +1,4 @@
-"""Read Markdown as a source of memories: front matter, sections, the rules of their lists, and decision records."""
+"""Read Markdown as a source of memories: front matter, sections, titles, and the rules of lists."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from .record import MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
-COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
+_COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
-# Code in backticks on one line opens no fence, however many there are.
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
+# Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
 _FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
-_LINE = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
+_RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
+_BOX = re.compile(r"\A\s*[-*+]\s+\[[ xX]\]\s")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])")
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(r"(\*\*|~~)(?=\S)((?:(?!\1).)+?)(?<=\S)\1")
@@ -67,20 +67,40 @@ class _Block(NamedTuple):
     line: int
 
 
+@cache
+def form(name: str) -> re.Pattern[str]:
+    """Return a pattern of `forms_of_text` or `forms_of_documents` in `config/memories/importing.json`."""
+    table = load_data("memories", "importing")
+    forms = {**table["forms_of_text"], **table["forms_of_documents"]}
+    return re.compile(forms[name], re.IGNORECASE | re.MULTILINE)
+
+
+@cache
+def role_of(heading: str) -> str:
+    """Return the field of a record for a heading; empty if there is none."""
+    words = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
+    roles = load_data("memories", "importing")["roles"].items()
+    return next((role for role, headings in roles if words in headings), "")
+
+
+def texts_in(value: object) -> list[str]:
+    """Return the texts of a list, or those that commas separate."""
+    parts = _COMMA.split(value) if isinstance(value, str) else value if isinstance(value, list) else []
+    return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+
+
 def front_matter(text: str) -> tuple[Fields, str, int]:
     """Return the front matter of a file with lower-case names, the text after it, and its number of lines.
 
     It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
     """
-    fields: Fields = {}
-    rest = text
-    for _ in range(2):  # two tools may each have added theirs
-        match = _FRONT.match(rest.lstrip("\n") if fields else rest)
-        found = _fields(match[1].splitlines()) if match else {}
-        if match is None or (fields and not found):
-            break
-        fields = {**found, **fields}
-        rest = match.string[match.end() :]
+    match = _FRONT.match(text)
+    fields = _fields(match[1].splitlines()) if match else {}
+    rest = text[match.end() :] if match else text
+    second = _FRONT.match(rest.lstrip("\n")) if fields else None  # two tools may each have added theirs
+    more = _fields(second[1].splitlines()) if second else {}
+    if second and more:
+        fields, rest = {**more, **fields}, second.string[second.end() :]
     return fields, rest, text.count("\n") - rest.count("\n")
 
 
@@ -88,9 +108,7 @@ def _fields(lines: list[str]) -> Fields:
     fields: Fields = {}
     name = ""
     for line in lines:
-        field = _FIELD.match(line)
-        item = _DASH.match(line)
-        value = fields.get(name, "")
+        field, item, value = _FIELD.match(line), _DASH.match(line), fields.get(name, "")
         if field is not None:
             name = field[1].lower()
             fields[name] = _value(field[2].strip())
@@ -103,7 +121,7 @@ def _fields(lines: list[str]) -> Fields:
 
 def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
-        return [part for part in map(_unquoted, COMMA.split(text[1:-1])) if part]
+        return [part for part in map(_unquoted, _COMMA.split(text[1:-1])) if part]
     return "" if text in ("|", ">", "|-", ">-", "null", "~", "none", "None") else _unquoted(text)
 
 
@@ -121,46 +139,33 @@ def sections(text: str) -> list[Section]:
 def document_title(text: str, stem: str) -> str:
     """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
     first = next((section.heading for section in _headed(text) if section.heading), "")
-    return (
-        first if first and not role_of(first) else re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
-    )
+    named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
+    return first if first and not role_of(first) else named
 
 
 def _headed(text: str) -> list[Section]:
+    lines = text.split("\n")
+    marks = [(0, 0, "")]
+    for number, line in enumerate(_outside_code(text), 1):
+        if mark := _HEADING.match(line):
+            marks.append((number, len(mark[1]), mark[2]))
     found: list[Section] = []
-    open_headings: list[tuple[int, str]] = []
-    heading, line_of, lines, fence = "", 1, [], ""
-    for number, line in enumerate(text.splitlines(), 1):
-        fence = _fence_after(line, fence)
-        mark = None if fence else _HEADING.match(line)
-        if mark is None:
-            lines.append(line)
-            continue
-        found.append(_section(heading, open_headings, lines, line_of))
-        level = len(mark[1])
-        open_headings = [heading for heading in open_headings if heading[0] < level] + [(level, mark[2])]
-        heading, line_of, lines = mark[2], number, []
-    found.append(_section(heading, open_headings, lines, line_of))
+    parents: list[tuple[int, str]] = []
+    for (line_of, level, heading), (end, _, _) in zip(marks, [*marks[1:], (len(lines) + 1, 0, "")]):
+        parents = [parent for parent in parents if parent[0] < level]
+        # The title of the whole document is above every section and distinguishes none.
+        above = parents[-1][1] if parents and parents[-1][0] > 1 else ""
+        body = _RULER.sub("", "\n".join(lines[line_of : end - 1])).rstrip()
+        first = line_of + 1 + len(body) - len(body.lstrip("\n"))
+        found.append(Section(heading, above, body.lstrip("\n"), max(line_of, 1), first))
+        parents.append((level, heading))
     return found
 
 
-def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:
-    # The title of the whole document is above every section and distinguishes none.
-    above = [text for level, text in open_headings[:-1] if level > 1]
-    text = _LINE.sub("", "\n".join(lines)).rstrip()
-    first = line + (1 if heading else 0) + len(text) - len(text.lstrip("\n"))
-    return Section(heading, above[-1] if above else "", text.lstrip("\n"), line, first)
-
-
-def _fence_after(line: str, fence: str) -> str:
-    """Return the fence that is open after a line. A fence of the same character and at least its length closes it (CommonMark 4.5)."""
-    mark = _FENCE.match(line)
-    if mark is None:
-        return fence
-    if not fence:
-        return mark[1]
-    closes = mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line.strip().strip(fence[0])
-    return "" if closes else fence
+def _outside_code(text: str) -> list[str]:
+    """Return the lines of a text; those of a code block below its first one are blank."""
+    masked = _FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
+    return masked.split("\n")
 
 
 def without_markdown(text: str) -> str:
@@ -202,15 +207,14 @@ def _first_sentence(text: str) -> str:
 def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
-    Empty for a section of links, placeholders or bare paths, which say nothing without what they point to. A section of a runbook
-    stays one statement, since its parts are followed together; its title begins with that of the runbook.
+    Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to. A section of
+    a runbook stays one statement, since its parts are followed together; its title begins with that of the runbook.
     """
-    heading = without_markdown(section.heading)
-    blocks = list(_blocks(section.text))
-    above = without_markdown(section.above)
-    if any(map(form("structure").match, (heading, above))) or not any(
-        _content(block.text) for block in blocks
-    ):
+    heading, above = without_markdown(section.heading), without_markdown(section.above)
+    is_checklist = form("checklist").search("%s %s %s" % (runbook, above, heading))
+    blocks = [block for block in _blocks(section.text) if is_checklist or not _BOX.match(block.text)]
+    is_structure = any(map(form("structure").match, (heading, above)))
+    if is_structure or not any(_content(block.text) for block in blocks):
         return []
     if runbook or all(block.kind == _TEXT for block in blocks):
         return [_whole(section, heading, runbook)]
@@ -219,16 +223,10 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            if not form("structure").match(lead):
-                statements += _of_list(part, lead, heading, section.first)
+            statements += _of_list(part, lead, heading, section.first)
             lead = ""
             continue
-        if (
-            len(part[-1].text) <= _MAX_LEAD
-            and part[-1].line < blocks[-1].line
-            and not _FENCE.match(part[-1].text)
-            and (not statements or part[-1].text.endswith(":") or part[-1].text.startswith("**"))
-        ):
+        if _leads(part[-1], blocks, bool(statements)):
             lead = without_markdown(part.pop().text)
         for block in part:
             if statements:  # a paragraph or code after a rule explains it
@@ -240,11 +238,17 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     return statements
 
 
-def _whole(section: Section, heading: str, runbook: str = "") -> Statement:
+def _leads(block: _Block, blocks: list[_Block], is_later: bool) -> bool:
+    """Return whether a paragraph introduces the list below it; one after other rules only if it looks so."""
+    is_above = block.line < blocks[-1].line and len(block.text) <= _MAX_LEAD
+    looks_so = block.text.endswith(":") or block.text.startswith("**")
+    return is_above and not _FENCED.match(block.text) and (looks_so or not is_later)
+
+
+def _whole(section: Section, heading: str, runbook: str) -> Statement:
     """Return a section without a list as one statement; a heading that is a rule is part of it."""
-    sentence = _first_sentence(section.text)
     says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
-    title = heading if says else with_lead(heading, sentence)
+    title = heading if says else with_lead(heading, _first_sentence(section.text))
     text = "%s\n\n%s" % (heading, section.text) if _states(heading) and not runbook else section.text
     if runbook:
         title = runbook if heading in ("", runbook) else with_lead(runbook, heading)
@@ -259,19 +263,19 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
     orders = bool(lead) and _states(lead)
     alone = [_states(said) or (not orders and _is_sentence(text)) for text, said in zip(texts, sentences)]
-    is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not form("question").match(heading)
-    name = lead if len(lead.split()) >= MIN_WORDS and not is_order else with_lead(heading, lead)
-    if not items or not (name or any(alone)):
+    asks, long_lead = form("question").match(heading), lead if len(lead.split()) >= MIN_WORDS else ""
+    is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not asks
+    name = long_lead if long_lead and not is_order else with_lead(heading, lead)
+    if not items or not (name or any(alone)) or form("structure").match(lead):
         return []
-    line = first + items[0].line
-    if name and (items[0].kind == _STEP or 2 * sum(alone) < len(alone)):
-        is_procedure = items[0].kind == _STEP and len(heading.split()) >= MIN_WORDS and not lead
-        names_it = is_order or (is_procedure and not form("question").match(heading))
-        rest = (lead if len(lead.split()) >= MIN_WORDS else "") if names_it else ", ".join(sentences)
-        title = with_lead(heading if names_it else name, rest)
+    steps = items[0].kind == _STEP
+    if name and (steps or 2 * sum(alone) < len(alone)):
+        is_procedure = steps and len(heading.split()) >= MIN_WORDS and not lead and not asks
+        names_it = is_order or is_procedure
+        title = with_lead(heading if names_it else name, long_lead if names_it else ", ".join(sentences))
         text = "\n".join(item.text for item in items)
-        body = text if items[0].kind == _STEP and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
-        return [Statement(title_for(title), body, "", line)]
+        body = text if steps and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
+        return [Statement(title_for(title), body, "", first + items[0].line)]
     ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
     name = heading if ended else name
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
@@ -303,36 +307,22 @@ def _content(text: str) -> int:
     return len(_WORD.findall(form("nothing").sub(" ", _COMMENT.sub(" ", text))))
 
 
-@cache
-def form(name: str) -> re.Pattern[str]:
-    """Return a pattern of `forms_of_text` in `config/memories/importing.json`."""
-    return re.compile(load_data("memories", "importing")["forms_of_text"][name], re.IGNORECASE | re.MULTILINE)
-
-
 def _blocks(text: str) -> Iterator[_Block]:
     """Yield the paragraphs, list items and code of a text; an item includes everything that is indented below it."""
-    kind, start, indent, blank, fence = "", 0, 0, False, ""
+    kind, start, indent, blank = "", 0, 0, False
     lines: list[str] = []
-    for number, line in enumerate(text.splitlines()):
-        item = None if fence else _ITEM.match(line)
-        inside = kind in (_RULE, _STEP) and (len(line) - len(line.lstrip()) > indent or not (blank or item))
-        starts_item = item is not None and not (kind in (_RULE, _STEP) and len(item[1]) > indent)
-        if line.strip() and not fence and (starts_item or (not inside and (blank or not kind))):
+    for number, (line, seen) in enumerate(zip(text.split("\n"), _outside_code(text))):
+        item = _ITEM.match(seen)
+        in_item = kind in (_RULE, _STEP)
+        goes_on = in_item and (len(line) - len(line.lstrip()) > indent or not (blank or item))
+        starts_item = item is not None and not (in_item and len(item[1]) > indent)
+        if seen.strip() and (starts_item or (not goes_on and (blank or not kind))):
             if lines:
                 yield _Block(kind, "\n".join(lines).rstrip(), start)
             lines, start = [], number
             kind = _TEXT if item is None else _STEP if item[2] else _RULE
             indent = len(item[1]) if item else 0
-        fence = _fence_after(line.lstrip(), fence)
         lines.append(line)
         blank = not line.strip()
     if lines:
         yield _Block(kind, "\n".join(lines).rstrip(), start)
-
-
-@cache
-def role_of(heading: str) -> str:
-    """Return the field for a heading; empty if there is none."""
-    words = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
-    roles = load_data("memories", "importing")["roles"].items()
-    return next((role for role, headings in roles if words in headings), "")

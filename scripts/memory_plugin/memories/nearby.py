@@ -1,17 +1,28 @@
-"""Stores and notes next to a project's store that are not read, each as one sentence with the reason and what to do."""
+"""What is next to a project's store: Claude Code's own notes, which are read but never written, and stores that are not read.
+
+Claude Code keeps Markdown files in a folder whose name is the project's path with a hyphen for every character except letters and digits,
+so `/a/b-c` and `/a/b/c` share one. It is read only if a transcript next to it names exactly this project.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import stat as modes
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
-from ..kernel.paths import Paths, git_folder
-from .claude_notes import leads_into_project, native_folders
+from ..kernel.fastjson import digest, loads
+from ..kernel.files import read_regular, stamp
+from ..kernel.paths import Paths, git_folder, project_root
 from .memory_files import project_store
 from .record import categories
-from .writing import is_own_index
 
+_MAX_BYTES = 512 * 1024
+_MAX_TRANSCRIPTS = 5
+_HEAD_BYTES = 256 * 1024
+_MAX_FILES = 2000
 _STORE = os.path.join(".claude", "memory")
 _OUTER = (
     "the memories of %s are not read, because %s is a project of its own; start Claude Code there to use them"
@@ -24,6 +35,114 @@ _LINKED = "%s leads into a working tree, so its notes are shown only as memories
 _NOTES = "%s in %s is a Markdown note and no memory; to make memories of it: memory import %s"
 _MANY_NOTES = "%d Markdown notes in %s are no memories; to make memories of them: memory import %s"
 _MAX_WORKTREES = 20
+
+
+class NativeNote(NamedTuple):
+    """One passage of a note file: the text below a heading, or the whole file if it has no headings."""
+
+    key: str
+    path: str
+    title: str
+    body: str
+    stamp: str
+    digest: str
+
+
+def native_folders(paths: Paths, *, confirmed: bool = True) -> list[str]:
+    """Return the memory folders of this project; they may not exist yet. If `confirmed`, only those that a transcript confirms."""
+    if paths.config_dir is None:
+        return []
+    found = []
+    for start in dict.fromkeys([paths.project_root, paths.launch_dir]):
+        folder = os.path.join(paths.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
+        is_folder = os.path.isdir(folder) and not os.path.islink(folder)
+        if is_folder and (not confirmed or _names_project(folder, paths.project_root)):
+            found.append(os.path.join(folder, "memory"))
+    return found
+
+
+def leads_into_project(folder: str) -> bool:
+    """Return whether a folder of notes is a link into a working tree, whose texts may come from others: they need a review."""
+    real = os.path.realpath(folder)
+    return os.path.islink(folder) and os.path.lexists(os.path.join(project_root(real), ".git"))
+
+
+def _names_project(folder: str, root: str) -> bool:
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".jsonl")]
+        names.sort(key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime, reverse=True)
+    except OSError:
+        return False
+    return any(_working_folder_is(os.path.join(folder, name), root) for name in names[:_MAX_TRANSCRIPTS])
+
+
+def _working_folder_is(path: str, root: str) -> bool:
+    """Return whether the first record of a transcript with a working folder names one in this project."""
+    if not os.path.isfile(path):  # opening a pipe would wait for its other end
+        return False
+    try:
+        with open(path, "rb") as handle:
+            lines = handle.read(_HEAD_BYTES).splitlines()
+    except OSError:
+        return False
+    for line in lines:
+        try:
+            record = loads(line.decode("utf-8"))
+        except ValueError:
+            continue
+        folder = record.get("cwd") if isinstance(record, dict) else None
+        if isinstance(folder, str) and os.path.isabs(folder):
+            return project_root(folder) == root
+    return False
+
+
+def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
+    """Return the Markdown files of a memory folder by name, at most 2,000, with their status.
+
+    Links, irregular files and too large ones are left out. Empty if the folder cannot be read, or leads into a working tree.
+    """
+    if leads_into_project(folder):
+        return []
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:_MAX_FILES]
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        path = os.path.join(folder, name)
+        try:
+            status = os.lstat(path)
+        except OSError:
+            continue
+        if modes.S_ISREG(status.st_mode) and status.st_size <= _MAX_BYTES:
+            found.append((path, status))
+    return found
+
+
+def notes(folder: str) -> Iterator[NativeNote]:
+    """Yield the passages of all Markdown files in a memory folder; unreadable files are skipped."""
+    for path, _ in note_files(folder):
+        yield from notes_in(path)
+
+
+def notes_in(path: str) -> Iterator[NativeNote]:
+    """Yield the passages of one Markdown file, none if it cannot be read."""
+    try:
+        data, status = read_regular(path, _MAX_BYTES)
+    except OSError:
+        return
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    for number, (title, body) in enumerate(_passages(os.path.basename(path), text)):
+        yield NativeNote("native:%s#%d" % (path, number), path, title, body, stamp(status), digest(data))
+
+
+def _passages(name: str, text: str) -> list[tuple[str, str]]:
+    from .markdown import front_matter, sections  # compiles many patterns; most refreshes read no note
+
+    fields, rest, _ = front_matter(text)
+    titles = (fields.get(field) for field in ("description", "title", "name"))
+    title = next((title for title in titles if title and isinstance(title, str)), os.path.splitext(name)[0])
+    return [(part.heading or title, part.text.strip()) for part in sections(rest) if part.text.strip()]
 
 
 def unread_nearby(paths: Paths) -> list[str]:
@@ -84,6 +203,8 @@ def _markdown(store: str) -> Iterator[str]:
         names = sorted(name for name in os.listdir(store) if name.endswith(".md"))
     except OSError:
         return
+    from .writing import is_own_index  # most callers only read the notes
+
     names = [name for name in names if name != "index.md" or not is_own_index(os.path.join(store, name))]
     if names[1:]:
         yield _MANY_NOTES % (len(names), store, store)

@@ -9,9 +9,9 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ..kernel.clock import now_iso
-from ..kernel.data import load_data
+from ..kernel.context import now_iso
 from ..kernel.fastjson import as_text, digest
+from ..kernel.paths import load_data
 from . import InvalidMemory
 from .guard import Guard, InvalidGuard, parse_guard
 

@@ -12,9 +12,8 @@ from functools import cache, lru_cache
 from math import log, sqrt
 from typing import Callable, NamedTuple
 
-from ..kernel.data import load_data
-from ..kernel.text.stem import stem
-from ..kernel.text.tokens import language, tokenize
+from ..kernel.paths import load_data
+from ..kernel.text.words import language, stem, tokenize
 from .memory_files import PROJECT, USER
 from .record import MAX_ASKED_AS, Memory, body_text, categories
 

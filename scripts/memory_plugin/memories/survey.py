@@ -7,7 +7,7 @@ from collections.abc import Collection
 from html import unescape
 from typing import NamedTuple, NoReturn
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.paths import Paths
 from . import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read

@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 from time import sleep
 
-from ..kernel.clock import now
-from ..kernel.data import read_state, write_state
+from ..kernel.context import now
 from ..kernel.fastjson import as_text, as_texts, digest
+from ..kernel.paths import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from contextlib import suppress
 from io import BytesIO
 from typing import NamedTuple
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import BINARY, Unreadable, make_folder, read_regular, replace_file, stamp
-from ..kernel.locks import FileLock
+from ..kernel.files import BINARY, FileLock, Unreadable, make_folder, read_regular, replace_file, stamp
 from ..kernel.paths import Paths
 
 NOTHING = (0, 0)

@@ -9,11 +9,9 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any, Callable, NamedTuple
 
-from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import as_texts
-from ..kernel.files import is_draft, make_folder, read_regular, replace_file
-from ..kernel.locks import FileLock
-from ..kernel.paths import Paths
+from ..kernel.files import FileLock, is_draft, make_folder, read_regular, replace_file
+from ..kernel.paths import Paths, read_state, write_state
 from . import InvalidMemory
 from .hygiene import Redacted, clean_data, shown_items, shown_line
 from .memory_files import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
 
 
 def follow_hygiene(settings: Settings) -> None:

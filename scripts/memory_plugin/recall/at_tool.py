@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import log
 
-from ..kernel.clock import now_iso
-from ..kernel.data import load_data
-from ..kernel.text.stem import stems
+from ..kernel.context import now_iso
+from ..kernel.paths import load_data
+from ..kernel.text.words import stems
 from .confidence import logistic
 from .decision import Limits, apply_feedback, choose, render_answer
 from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from math import inf, log
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.files import stamp
 from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
@@ -198,8 +198,7 @@ def _key(connection: Connection, row: int) -> str:
 
 def _weights(connection: Connection, text: str) -> dict[str, float]:
     """Return the weights (by rarity) of the stems of a text that few memories contain."""
-    from ..kernel.text.stem import form
-    from ..kernel.text.tokens import tokenize
+    from ..kernel.text.words import form, tokenize
 
     stems = list(dict.fromkeys(form(word).partition("~")[0] for word in tokenize(text)))[:_MAX_STEMS]
     documents = connection.execute(

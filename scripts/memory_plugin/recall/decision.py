@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..kernel.context import Context
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
     from .history import Answer, RecallHistory
     from .ranking import Hit
 

@@ -13,16 +13,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.text.clean import block, escape, plain
-from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
-from ..kernel.text.tokens import language, tokenize
-from ..memories.claude_notes import NativeNote
+from ..kernel.text.words import form, language, tokenize
 from ..memories.guard_file import alternatives
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import repeats_title, told_digests
+from ..memories.nearby import NativeNote
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line

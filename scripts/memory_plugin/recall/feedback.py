@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.clock import now_iso
-from ..kernel.data import read_state, write_state
+from ..kernel.context import now_iso
 from ..kernel.fastjson import as_integer, as_texts, digest, loads
-from ..kernel.files import make_folder, read_regular
-from ..kernel.locks import FileLock
+from ..kernel.files import FileLock, make_folder, read_regular
+from ..kernel.paths import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _repeated_in_reply(
     injected: dict[str, dict[str, Any]], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
-    from ..kernel.text.stem import stems
+    from ..kernel.text.words import stems
     from ..kernel.transcript.reader import turns_since_prompt
     from .index_file import INDEX_ERRORS, index_path, open_index
 
@@ -254,7 +253,7 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
     paths = value_of(lambda: as_texts(loads(row[1])), "paths")
     if any(len(path) >= _MIN_NAME and path in reply for path in paths):
         return True
-    from ..kernel.text.tokens import is_compound_name
+    from ..kernel.text.words import is_compound_name
 
     memory_stems = {term.partition("~")[0] for term in row[0].split()}
     shared = _rare_stems(connection, memory_stems & stems)

@@ -83,7 +83,7 @@ class GuardedCall:
 def _is_in_force(guard: GuardInForce) -> bool:
     if not guard.until:
         return True
-    from ..kernel.clock import now_iso
+    from ..kernel.context import now_iso
 
     return guard.until > now_iso()
 

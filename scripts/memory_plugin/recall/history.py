@@ -11,10 +11,9 @@ from __future__ import annotations
 import errno
 import os
 
-from ..kernel.data import session_file
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import BINARY, make_folder, read_regular, require_regular
-from ..kernel.locks import FileLock
+from ..kernel.files import BINARY, FileLock, make_folder, read_regular, require_regular
+from ..kernel.paths import session_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from ..kernel.clock import now_iso
+from ..kernel.context import now_iso
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection

@@ -12,12 +12,11 @@ from time import sleep
 
 from ..kernel.files import make_folder
 from ..kernel.paths import Paths
-from ..kernel.settings.load import load
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings, load
 from ..kernel.sqlite import Connection
-from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import stores
+from ..memories.nearby import native_folders
 from ..memories.record import categories
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths

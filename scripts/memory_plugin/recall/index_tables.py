@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.files import error_text
+from ..kernel.paths import load_data
 from ..kernel.sqlite import Connection, SqliteError
 from .index_file import POSTINGS, IndexUnavailable, connect_index, index_version, meta_get, meta_set
 from .query import index_by_first_word

@@ -22,7 +22,7 @@ from typing import Any
 from ..kernel.context import Context
 from ..kernel.fastjson import digest
 from ..kernel.judge.question import Question, Verdict
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from .decision import UNASKED
 from .ranking import Hit
 

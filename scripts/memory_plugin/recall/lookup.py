@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.clock import now_iso
-from ..kernel.files import error_text, os_error_text
-from ..kernel.locks import Busy
+from ..kernel.context import now_iso
+from ..kernel.files import Busy, error_text, os_error_text
 from .index_file import (
     DAMAGED,
     INDEX_ERRORS,

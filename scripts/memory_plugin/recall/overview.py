@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..kernel.paths import Paths
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read

@@ -13,7 +13,7 @@ from .history import RecallHistory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
     from .decision import Choice
     from .gate import Prompt
     from .history import Answer

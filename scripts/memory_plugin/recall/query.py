@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from math import log
 
-from ..kernel.text.stem import form
-from ..kernel.text.tokens import fold, language, tokenize
+from ..kernel.text.words import fold, form, language, tokenize
 from .index_file import IndexUnavailable, value_of
 
 TYPE_CHECKING = False

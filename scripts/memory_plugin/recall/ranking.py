@@ -13,7 +13,7 @@ from .signals import stems_to_compare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.clock import Deadline
+    from ..kernel.context import Deadline
     from ..kernel.sqlite import Connection
     from .confidence import Confidence
     from .model import Model

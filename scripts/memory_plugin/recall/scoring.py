@@ -14,7 +14,7 @@ from .index_file import POSTINGS, STRONG_MARK, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.clock import Deadline
+    from ..kernel.context import Deadline
     from ..kernel.sqlite import Connection
     from .model import Model
     from .query import Term

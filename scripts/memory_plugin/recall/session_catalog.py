@@ -3,8 +3,8 @@
 For example, the rule "write the test first" would never match the prompt "add a message handler". Rules count as injected, titles of other
 memories do not. A sub-agent gets only the rules. The texts were prepared in the index; a memory whose file changed since is left out.
 
-The user is told which memories await approval, or that many have no phrases. The modules that read memories and trust are imported only if
-there is a problem.
+The user is told which memories await approval, or that several have no phrases. The modules that read memories and trust are imported
+only if there is a problem.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from ..kernel.data import read_state, write_state
+from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
+from ..kernel.paths import read_state, write_state
 from .catalog_entries import (
     arrange,
     by_claim,
@@ -43,7 +44,7 @@ _MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
 _MAX_USED = 50  # older memories that are listed because they were used recently
 _WHOLE = "catalog"  # the key of the catalog's whole content in a session's history
 _PENDING, _PHRASES = "pending", "phrases"
-_MIN_WITHOUT_PHRASES = 5
+_MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
 _TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
 _ALWAYS_FITS = 100  # memories whose titles fit into a catalog
 _ORDER = (
@@ -232,7 +233,7 @@ def pending_texts(connection: Connection) -> list[tuple[str, str]]:
 def due_notice(paths: Paths, connection: Connection | None) -> str:
     """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
 
-    If none await it, many memories without phrases are a reason for a line, once in each project.
+    If none await it, several memories without phrases are a reason for a line, at most once a week in each project.
 
     `connection` is the index, or None if it cannot answer. Raises SqliteError.
     """
@@ -264,14 +265,18 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
     return "memory: %s. To review: /memory:review" % "; ".join(lines)
 
 
+def count_without_phrases(connection: Connection) -> int:
+    """Return how many memories that may be recalled have no phrases. Raises SqliteError."""
+    query = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
+    number: int = connection.execute(query).fetchone()[0]
+    return number
+
+
 def _phrases_notice(path: str, connection: Connection) -> str:
-    if _PHRASES in read_state(path):
+    if str(read_state(path).get(_PHRASES, "")) > days_ago(_OFFER_DAYS):
         return ""
-    rows = connection.execute(
-        "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
-    )
-    (number,) = rows.fetchone()
-    if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, "told"):
+    number = count_without_phrases(connection)
+    if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, now_iso()):
         return ""
     why = "have no search phrases, so prompts in other words miss them. To add some: /memory:phrases"
     return "memory: %d memories %s" % (number, why)

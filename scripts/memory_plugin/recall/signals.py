@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from math import lgamma, log, sqrt
 
-from ..kernel.text.tokens import is_compound_name
+from ..kernel.text.words import is_compound_name
 from .query import PREFIX
 
 TYPE_CHECKING = False

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
-from ..memories.claude_notes import note_files, notes_in
 from ..memories.hygiene import MAX_PHRASE, shown_items
 from ..memories.memory_files import (
     Store,
@@ -27,6 +26,7 @@ from ..memories.memory_files import (
     read_memory,
     why_not_read,
 )
+from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document

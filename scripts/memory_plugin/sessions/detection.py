@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.paths import load_data
 from ..kernel.text.tags import cut_before
 from ..kernel.transcript.turn import Call, Totals, Turn
 from ..memories.shell_commands import SimpleCommand, shell_commands

@@ -12,10 +12,10 @@ from functools import cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import as_number
 from ..kernel.judge.question import one_line
-from ..kernel.settings.load import user_block
+from ..kernel.paths import load_data
+from ..kernel.settings import user_block
 
 OVERALL = "overall_quality"
 CAUSES = (

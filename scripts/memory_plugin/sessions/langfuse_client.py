@@ -13,7 +13,8 @@ from time import sleep
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from ..kernel.clock import Deadline
+from ..kernel.address import parse_address
+from ..kernel.context import Deadline
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact
@@ -23,13 +24,12 @@ from ..kernel.judge.credentials import (
     ServerAccess,
     UserEnvironment,
     address_source,
-    parse_address,
     proxy_for,
 )
 from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from ..kernel.text.tags import cut_before, without_private
 from .score_rows import SOURCE, pulled_folder
 

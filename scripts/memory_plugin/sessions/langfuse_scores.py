@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import sleep
 from typing import Any, NamedTuple
 
-from ..kernel.clock import Deadline, now
-from ..kernel.data import read_state, write_state
+from ..kernel.context import Deadline, now
 from ..kernel.fastjson import digest, dumps
-from ..kernel.files import make_folder
+from ..kernel.files import FileLock, make_folder
 from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
-from ..kernel.locks import FileLock
-from ..kernel.paths import Paths
-from ..kernel.settings.values import Settings
+from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.settings import Settings
 from .dimensions import OVERALL, dimensions, overall_description
 from .langfuse_client import MODERN, LangfuseClient, find_access, probe
 from .score_rows import latest_rows, scores_of

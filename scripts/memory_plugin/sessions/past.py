@@ -10,13 +10,11 @@ import os
 from math import exp, log
 from time import mktime
 
-from ..kernel.clock import iso
-from ..kernel.data import load_data
-from ..kernel.paths import Paths, main_worktree
+from ..kernel.context import iso
+from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
-from ..kernel.text.stem import stem
 from ..kernel.text.tags import escape_content
-from ..kernel.text.tokens import tokenize
+from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, ask_of, forms_data, words_data
 
 TYPE_CHECKING = False

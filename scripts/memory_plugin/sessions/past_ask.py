@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from time import localtime, mktime
 
-from ..kernel.data import load_data
-from ..kernel.text.tokens import fold, tokenize
+from ..kernel.paths import load_data
+from ..kernel.text.words import fold, tokenize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _words: dict[str, Any] = {}
 class Ask:
     """What a prompt asks about the past.
 
-    `odds` are the log odds of its form, without those of a match; then the kind of answer, the subject, and a time as (since, until) or None.
+    `odds` are the log odds of its form, without those of a match; `window` is a time as (since, until), or None.
     """
 
     __slots__ = ("kind", "odds", "subject", "window")

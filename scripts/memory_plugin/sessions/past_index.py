@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..kernel.clock import iso, now
-from ..kernel.data import read_state
+from ..kernel.context import iso, now
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import make_folder, os_error_text
+from ..kernel.files import FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
-from ..kernel.locks import FileLock
-from ..kernel.paths import Paths, home_folder, main_worktree, project_root
+from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
 from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import cut_before, without_private

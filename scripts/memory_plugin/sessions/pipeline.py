@@ -10,15 +10,13 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..kernel.clock import Deadline, now_iso
-from ..kernel.context import Context, LedgerError
-from ..kernel.files import error_text, os_error_text
+from ..kernel.context import Context, Deadline, LedgerError, now_iso
+from ..kernel.files import Busy, FileLock, error_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Verdict
-from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.settings.values import Settings
+from ..kernel.settings import Settings
 from .dimensions import drop_bad_evidence, merge
 from .langfuse_client import SECONDS
 from .langfuse_scores import send_scores

@@ -12,13 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..kernel.clock import now_iso
-from ..kernel.context import LedgerError
-from ..kernel.data import read_state
+from ..kernel.context import Ledger, LedgerError, now_iso
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from ..kernel.ledger import Ledger
-from ..kernel.paths import Paths, locate
+from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
 from .dimensions import OVERALL, dimensions, overall_score, read_score

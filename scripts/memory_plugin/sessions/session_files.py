@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..kernel.clock import now_iso
-from ..kernel.data import read_state, write_state
+from ..kernel.context import now_iso
 from ..kernel.fastjson import digest
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, read_state, write_state
 from ..kernel.transcript.reader import Reader, open_transcript
-from ..memories.claude_notes import native_folders
+from ..memories.nearby import native_folders
 
 _ID = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _EXTENSION = ".jsonl"

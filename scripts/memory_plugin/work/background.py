@@ -7,8 +7,7 @@ from time import time
 
 from ..host.background import MAX_INPUT, start
 from ..kernel.fastjson import dumps
-from ..kernel.files import make_folder
-from ..kernel.locks import FileLock
+from ..kernel.files import FileLock, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 from ..capture.candidate import CONTRADICTED, COVERED, HINTS, Candidate, CandidateFile, Coverage, compare
 from ..capture.pipeline import SectionWatch, keep, note_candidates, repeated_correction, repeating_guards
-from ..kernel.clock import now
-from ..kernel.context import Context
+from ..kernel.context import Context, now
 from ..kernel.files import read_regular
 from ..kernel.records import Records
 from ..memories import InvalidMemory
-from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
+from ..memories.nearby import native_folders, note_files, notes_in
 from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.feedback import injected_in_session

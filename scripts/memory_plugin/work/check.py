@@ -11,7 +11,6 @@ from unicodedata import normalize
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
 from ..kernel.text.clean import plain
-from ..memories.gone_files import gone_files
 from ..memories.guard_file import files_problem
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import (
@@ -35,6 +34,7 @@ from ..memories.record import (
     unreadable_expiry,
 )
 from ..memories.relations import Link, named_keys, resolve
+from ..memories.repository import gone_files
 
 _MAX_REASON = 300
 GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit

@@ -6,9 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from ..host.ancestry import CLIENT_VARIABLES
-from ..kernel.clock import Deadline
-from ..kernel.context import Context
-from ..kernel.settings.load import load
+from ..kernel.context import Context, Deadline
+from ..kernel.settings import load
 from ..recall import follow_hygiene
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
+    from ..kernel.settings import Settings
     from ..memories.survey import Survey
 
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")

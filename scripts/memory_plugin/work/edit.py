@@ -17,14 +17,7 @@ from ..memories.markdown import title_for
 from ..memories.memory_files import MAX_BYTES, StoredMemory, named_store
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, parse_memory
 from ..memories.relations import name_for, plain_title
-from ..memories.survey import (
-    Item,
-    choose,
-    life_cycle_state,
-    shortest_names,
-    successors,
-    superseding,
-)
+from ..memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ..memories.trust import TRUSTED
 from ..memories.writing import Written
 from .context import WorkContext, WorkError
@@ -37,14 +30,12 @@ _PENDING = "--superseded-by: %s is pending and replaces nothing yet; first run: 
 _REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
 
 
-def refuse_title(context: WorkContext, item: Item, changes: dict[str, Any]) -> None:
+def refuse_title(context: WorkContext, item: Item, title: str) -> None:
     """Raise InvalidMemory if another active memory of the scope has the new title."""
-    data = {**item.stored.memory.data, **changes}
-    same = plain_title(str(data["title"])) == plain_title(item.stored.memory.title)
-    if same or life_cycle_state(item) != ACTIVE:
+    if plain_title(title) == plain_title(item.stored.memory.title) or life_cycle_state(item) != ACTIVE:
         return
-    title = shown_line(str(data["title"]), MAX_TITLE)
-    items = context.overview(is_current=True, names=[item.stored.key], title=title).items
+    data, shown = {**item.stored.memory.data, "title": title}, shown_line(title, MAX_TITLE)
+    items = context.overview(is_current=True, names=[item.stored.key], title=shown).items
     name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
     if name:
         raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))

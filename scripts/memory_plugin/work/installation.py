@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
-from ..kernel.clock import days_ago, iso, now
+from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
@@ -22,8 +22,7 @@ from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
 from ..kernel.records import Form, Records, ledger_names, text
-from ..kernel.settings.problems import problem_sentence
-from ..kernel.settings.user_file import line_of
+from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state

@@ -7,8 +7,7 @@ from statistics import median
 from typing import Any
 
 from ..evaluation.jury import judge_at
-from ..kernel.clock import days_ago
-from ..kernel.data import load_data
+from ..kernel.context import days_ago
 from ..kernel.judge.asking import CALLS, Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
@@ -21,9 +20,9 @@ from ..kernel.judge.question import (
     setup_options,
 )
 from ..kernel.judge.vendors import HOST, endpoint_of
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
-from ..kernel.settings.values import JUDGE_SWITCHES, Settings
+from ..kernel.settings import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
 from ..recall.recall_rows import RECALLS
 from ..sessions import pipeline

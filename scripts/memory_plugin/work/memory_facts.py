@@ -1,24 +1,28 @@
-"""A memory, its guard and Claude Code's own notes as data, and whether a save is trusted at once."""
+"""A memory, its guard and Claude Code's own notes as data and as lines, and whether a save is trusted at once."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from typing import NamedTuple
 
-from ..memories.claude_notes import NativeNote, native_folders, notes
-from ..memories.guard import guard_json
+from ..kernel.text.clean import counted
+from ..memories.guard import guard_in_words, guard_json
+from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
+from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, Memory, guard_problem
-from ..memories.survey import Item, life_cycle_state
-from ..memories.trust import TRUSTED, Trust, load_trust
+from ..memories.survey import Item, life_cycle_state, without_phrases
+from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
 from .context import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
 _MAX_NAME = 200
+_MAX_GUARD = 2000
 _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
 
@@ -60,6 +64,21 @@ def redaction_lines(written: Written) -> list[str]:
     return ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
 
 
+def status_text(item: Item) -> str:
+    """Return a memory's status in one or two words, such as `active` or `archived, pending`."""
+    words = [] if life_cycle_state(item) == ACTIVE else [life_cycle_state(item)]
+    if item.trust != TRUSTED:
+        words.append(item.trust)
+    return ", ".join(words) or ACTIVE
+
+
+def approval_lines(item: Item, name: str) -> list[str]:
+    """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
+    if item.trust == REJECTED:
+        return ["  You rejected it, and that stays so. next: memory accept %s" % name]
+    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.waits else []
+
+
 def guard_as_json(memory: Memory) -> dict[str, object] | None:
     """Return the guard as JSON data without secrets and hidden characters; None if there is no guard."""
     if memory.guard is None:
@@ -68,6 +87,25 @@ def guard_as_json(memory: Memory) -> dict[str, object] | None:
         name: [shown_line(item) for item in value] if isinstance(value, list) else value
         for name, value in guard_json(memory.guard).items()
     }
+
+
+def guard_lines(memory: Memory) -> list[str]:
+    """Return a line that describes the guard, or why it is invalid; no lines without a guard."""
+    if memory.guard is not None:
+        commands = memory.guard.commands
+        covered = [set(guard_words(command)) for command in commands]
+        others = [other for command in commands for other in other_spellings(command)]
+        missing = [other for other in others if set(other.split()) not in covered]
+        lines = ["guard: " + shown_line(guard_in_words(memory.guard), _MAX_GUARD)]
+        if missing:
+            options = "".join(" --guard-command " + shlex.quote(each) for each in (*commands, *missing))
+            what = ", ".join("`%s`" % other for other in missing), memory.id, options
+            lines.append(
+                shown_line("not guarded, though it does the same: %s. To guard both: memory edit %s%s" % what)
+            )
+        return lines
+    problem = guard_problem(memory)
+    return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []
 
 
 def holds_guard(stored: StoredMemory) -> bool:
@@ -88,6 +126,13 @@ def may_trust(context: WorkContext, *, guarded: bool) -> bool:
     Guards need the user's own confirmation: inside the client, a save that adds, changes or removes one is always pending.
     """
     return not (guarded and context.inside_client) and context.approve_saves()
+
+
+def phrase_lines(context: WorkContext) -> list[str]:
+    """Return a line about the memories without search phrases; no lines if all have some."""
+    number = len(without_phrases(context.survey().items))
+    text = "%s without search phrases; to add some: /memory:phrases in Claude Code"
+    return [text % counted(number, "memory")] if number else []
 
 
 class NamedNote(NamedTuple):

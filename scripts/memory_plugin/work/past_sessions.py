@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from time import time
 
-from ..kernel.files import os_error_text
-from ..kernel.locks import Busy
+from ..kernel.files import Busy, os_error_text
 from ..kernel.sqlite import SqliteError
 from ..recall.index_file import index_version
 from ..sessions.past import (

@@ -6,10 +6,9 @@ import os
 import stat
 from typing import NamedTuple
 
-from ..kernel.clock import now
-from ..kernel.data import write_state
+from ..kernel.context import now
 from ..kernel.files import error_text, is_draft
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, write_state
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.clean import counted
 from ..memories import InvalidMemory

@@ -6,15 +6,14 @@ import os
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, load_data
 from ..kernel.text.clean import counted, inflected, plain
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE
 from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ..memories.trust import TRUSTED
 from ..recall.explain import prompt_texts
-from ..replies.score_history import count_patterns, group_by_day, group_scores
+from ..replies.rows import count_patterns, group_by_day, group_scores
 from ..sessions.dimensions import dimensions
 from .installation import Check
 from .report_elements import Chart, Figures, Note, Part, Section, Table, day_label

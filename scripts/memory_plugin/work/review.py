@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
 from ..memories import InvalidMemory
-from ..memories.claimed_commits import ClaimedCommit, claimed_commits
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
-from ..memories.memory_files import PROJECT, StoredMemory, all_memories, named_store, stores
+from ..memories.memory_files import PROJECT, Store, StoredMemory, all_memories, named_store, stores
 from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
 from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
+from ..memories.repository import ClaimedCommit, claimed_commits
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import PENDING, Trust, load_trust
 from .candidate_check import check_for
@@ -72,13 +72,6 @@ class ReviewEntry(NamedTuple):
     subject: StoredMemory | Candidate
 
 
-class ReviewOutcome(NamedTuple):
-    """The result of an action: whether the entries are now decided, and lines to print."""
-
-    is_decided: bool
-    lines: list[str]
-
-
 def review_entries(context: WorkContext) -> list[ReviewEntry]:
     """Return everything that awaits a decision."""
     return [*_pending_entries(context), *candidate_entries(context)]
@@ -91,13 +84,14 @@ def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     if not pending:
         return []
     trust = load_trust(context.paths)
-    commits: dict[str, ClaimedCommit] = {}
-    for store in dict.fromkeys(item.stored.store for item in pending):
-        commits.update(
-            claimed_commits(store, (item.stored.path for item in pending if item.stored.store == store))
-        )
+    paths: dict[Store, list[str]] = {}
+    for item in pending:
+        paths.setdefault(item.stored.store, []).append(item.stored.path)
+    commits = {
+        path: commit for store in paths for path, commit in claimed_commits(store, paths[store]).items()
+    }
     return [
-        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust) for item in pending
+        _pending_entry(names[one.stored.key], one, commits.get(one.stored.path), trust) for one in pending
     ]
 
 
@@ -196,27 +190,26 @@ def _note(candidate: Candidate) -> str:
     return "personal, not the team's? once accepted: memory edit ID --scope user" if is_taste else ""
 
 
-def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> ReviewOutcome:
-    """Accept or reject entries of one kind, exactly as they were listed, or edit the first one."""
+def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> list[str] | None:
+    """Accept or reject entries of one kind, exactly as they were listed, or edit the first one.
+
+    Return lines to print; None if an edit changed nothing, so that the entry is still undecided.
+    """
     memories = [entry.subject for entry in entries if isinstance(entry.subject, StoredMemory)]
     candidates = [entry.subject for entry in entries if isinstance(entry.subject, Candidate)]
-    lines: list[str] = []
+    lines: list[str] | None = []
     if action == EDIT:
-        edited = _edit(entries[0].subject, context)
-        if edited is None:
-            return ReviewOutcome(False, ["nothing changed; it is still pending"])
-        lines = edited
+        lines = _edit(entries[0].subject, context)
+    elif action == ACCEPT and memories:
+        load_trust(context.paths).accept(memories, "accept")
     elif action == ACCEPT:
-        if memories:
-            load_trust(context.paths).accept(memories, "accept")
-        for candidate in candidates:
-            lines += _store(memory_data(candidate), context)
+        lines = [line for candidate in candidates for line in _store(memory_data(candidate), context)]
     elif memories:
         load_trust(context.paths).reject(*memories)
-    if candidates:
+    if candidates and lines is not None:
         ids = [candidate.id for candidate in candidates]
         CandidateFile(context.paths).change(lambda present: present.close(ids))
-    return ReviewOutcome(True, lines)
+    return lines
 
 
 def _edit(subject: StoredMemory | Candidate, context: WorkContext) -> list[str] | None:
@@ -295,11 +288,6 @@ def pending_memories(context: WorkContext, trust: Trust) -> Iterator[StoredMemor
             yield stored
 
 
-def fits(stored: StoredMemory, *, guards: bool) -> bool:
-    """Return whether all pending memories include this one: one with a guard only if `guards` are wanted."""
-    return guards or not holds_guard(stored)
-
-
 def accept_batches(
     context: WorkContext, *, guards: bool
 ) -> Iterator[tuple[list[StoredMemory], list[StoredMemory]]]:
@@ -311,6 +299,6 @@ def accept_batches(
     found, size = pending_memories(context, trust), _FIRST_BATCH
     while batch := list(islice(found, size)):
         size = _BATCH
-        chosen = [stored for stored in batch if fits(stored, guards=guards)]
+        chosen = [stored for stored in batch if guards or not holds_guard(stored)]
         trust.accept(chosen, "accept")
-        yield chosen, [stored for stored in batch if not fits(stored, guards=guards)]
+        yield chosen, [stored for stored in batch if not guards and holds_guard(stored)]

@@ -8,16 +8,24 @@ from typing import Any, NamedTuple
 
 from ..memories import InvalidMemory, lifecycle
 from ..memories.hygiene import clean_data, shown_line
-from ..memories.memory_files import named_store
+from ..memories.memory_files import PROJECT, named_store
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories, new_memory
 from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity, older_names, plain_title
 from ..memories.survey import Item, choose, life_cycle_state, read_item, shortest_names
-from ..memories.trust import load_trust
+from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
 from ..recall.memory_search import neighbors
 from .context import WorkContext, WorkError
-from .memory_facts import is_guarded, may_trust
-from .refresh import Refreshed, refresh
+from .memory_facts import (
+    as_json,
+    guard_as_json,
+    guard_lines,
+    is_guarded,
+    is_personal,
+    may_trust,
+    redaction_lines,
+)
+from .refresh import refresh
 
 
 class NewMemory(NamedTuple):
@@ -29,31 +37,25 @@ class NewMemory(NamedTuple):
 
     category: str
     title: str
-    content: dict[str, Any]
+    content: dict[str, object]
     scope: str
-    extra: dict[str, Any]
+    extra: dict[str, object]
     supersedes: str = ""
     candidate: str = ""
 
 
 class Saved(NamedTuple):
-    """What was stored: the memory as it is now, its shortest unique name, the one that it was to replace, and similar ones.
+    """What was stored, as data and as lines to print; `title` is that of the memory, `name` its shortest unique one.
 
-    `is_approved` says whether it is trusted at once; otherwise it is pending and replaces nothing yet.
+    `is_approved` says whether it is trusted at once. `notices` say what is left to do, such as that a pending memory replaces nothing yet.
     """
 
-    written: Written
-    item: Item
     name: str
-    old: Item | None
+    title: str
     is_approved: bool
-    refreshed: Refreshed
-    similar: list[Similar]
-
-    @property
-    def replaced(self) -> str:
-        """Return the id of the memory that is no longer recalled; empty for none."""
-        return self.old.stored.memory.id if self.old is not None and self.is_approved else ""
+    record: dict[str, object]
+    lines: list[str]
+    notices: list[str]
 
 
 def save(new: NewMemory, context: WorkContext) -> Saved:
@@ -69,11 +71,38 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
     if approved:
         _settle(new, old, written, context)
-    refreshed = refresh(context)
-    key = written.stored.key
+    replaced = old.stored.memory.id if old is not None else ""
+    notices = [refresh(context).notice, "" if approved or not replaced else _NOT_REPLACED % replaced]
+    replaced = replaced if approved else ""
+    key, memory = written.stored.key, written.stored.memory
     items = context.overview(is_current=True, names=[key]).items
-    similar = similar_to(context, [(key, written.stored.memory)])[0]
-    return Saved(written, choose(items, key), shortest_names(items)[key], old, approved, refreshed, similar)
+    item, name = choose(items, key), shortest_names(items)[key]
+    similar = similar_to(context, [(key, memory)])[0]
+    record = {
+        **as_json(item),
+        "guard": guard_as_json(memory),
+        "redacted": [redaction._asdict() for redaction in written.redacted],
+        "created": written.created,
+        "superseded": replaced,
+        "similar": [row._asdict() for row in similar],
+    }
+    lines = _lines(new, written, name) + (["  %s is no longer recalled" % replaced] if replaced else [])
+    lines += similar_lines(similar)
+    lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
+    if new.scope == PROJECT and is_personal(memory.category, memory.title):
+        lines.append("personal, not the team's? memory edit %s --scope user" % name)
+    return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
+
+
+def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
+    """Return lines about what was stored, and what was cut, redacted and guarded."""
+    memory, line = written.stored.memory, "already saved as {2} ({0}): {1}"
+    if written.created:
+        line = "saved {0}: {1}\nundo: memory forget {2}"
+    lines = line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name).split("\n")
+    if len(new.title) > MAX_TITLE:
+        lines.append("  The title was cut to %d characters." % MAX_TITLE)
+    return lines + ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
 
 
 def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, Any]:
@@ -103,6 +132,9 @@ def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkCon
     lifecycle.supersede(context.paths, old, Item(written.stored, trust, ""))
 
 
+_LONG_TITLE = 80
+_PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
+_NOT_REPLACED = "%s is not replaced yet: the new memory is pending"
 _TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
 _OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
 
@@ -168,6 +200,16 @@ class Similar(NamedTuple):
     title: str
     why: str
     command: str
+
+
+def similar_lines(similar_memories: list[Similar]) -> list[str]:
+    """Return the lines that list similar memories, with the commands that resolve them."""
+    lines = []
+    for similar in similar_memories:
+        lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
+        if similar.command:
+            lines.append("    if the new one replaces it: " + similar.command)
+    return lines
 
 
 def similar_to(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..kernel.clock import Deadline, now_iso
-from ..kernel.context import Context
+from ..kernel.context import Context, Deadline, now_iso
 from ..recall.judging import SEARCH, Judged, judge_candidates
 from ..recall.memory_search import SearchResult
 from ..recall.ranking import Hit

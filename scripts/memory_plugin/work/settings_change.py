@@ -6,19 +6,13 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from ..kernel.settings.load import load
-from ..kernel.settings.problems import readable
-from ..kernel.settings.user_file import (
-    Key,
-    find_key,
-    keys,
-    table_value,
-)
-from ..kernel.settings.values import JUDGE_SWITCHES, Settings, merged
+from ..kernel.settings import JUDGE_SWITCHES, Settings, load, merged
+from ..kernel.settings.schema import Rule, find_key, keys
+from ..kernel.settings.user_file import readable, table_value
 from ..kernel.text.clean import plain, terminal_safe
 from .context import WorkContext
 
-_JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
+_JUDGE_ON = "the judge for %s is on. %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
 def nested(shown: list[str], name: str, settings: Settings) -> dict[str, Any]:
@@ -33,7 +27,7 @@ def nested(shown: list[str], name: str, settings: Settings) -> dict[str, Any]:
     return tree
 
 
-def notes(key: Key, value: object, context: WorkContext) -> list[str]:
+def notes(key: Rule, value: object, context: WorkContext) -> list[str]:
     """Return notes on a key that was just set: another file overrides it, or a judge is now on or still off."""
     now = reloaded(context)
     notes = judge_notes(context, now)
@@ -52,8 +46,8 @@ def judge_notes(context: WorkContext, now: Settings) -> list[str]:
     for feature, (switch, _, _) in JUDGE_SWITCHES.items():
         if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
-            meaning = keys()[switch].description
-            notes.append(_JUDGE_ON % (feature, meaning, *caps))
+            _, _, sent = keys()[switch].description.partition("Sends ")
+            notes.append(_JUDGE_ON % (feature, "Sends " + sent, *caps))
     return notes
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.data import read_state
 from ..kernel.fastjson import as_integer
-from ..kernel.paths import data_path
+from ..kernel.paths import data_path, read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

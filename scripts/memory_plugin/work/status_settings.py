@@ -7,11 +7,10 @@ from shlex import quote
 from shutil import rmtree
 from typing import Any, NamedTuple
 
-from ..kernel.data import read_state, write_state
 from ..kernel.files import make_folder, replace_file
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.settings import SettingsFileError, content
 from ..kernel.settings.user_file import change_content
-from ..kernel.settings.values import SettingsFileError, content
 from .context import WorkContext, WorkError
 from .refresh import prepare_counts
 from .status_line import BEFORE, FOLDER, script_path, script_text

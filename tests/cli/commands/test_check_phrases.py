@@ -9,9 +9,12 @@ from uuid import uuid4
 
 import pytest
 
+from memory_plugin.kernel.context import days_ago
+from memory_plugin.kernel.paths import read_state, write_state
 from memory_plugin.work.search_phrases import phrases_question
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project, Run
+from tests.recall.store_files import at_home
 
 PHRASES = ["where did my demo data go", "staging is empty this morning"]
 
@@ -234,10 +237,14 @@ def test_without_a_judge_nothing_is_asked(staging: Project) -> None:
     assert "no judge was asked: its judge is off" in run.stderr
 
 
-def test_the_session_start_mentions_many_memories_without_phrases_once(project: Project) -> None:
+def test_the_session_start_mentions_several_memories_without_phrases_once_a_week(project: Project) -> None:
     for number in range(5):
         assert "phrases" not in project.start().message
         project.cli("save", "Service %d listens on port 80%d" % (number, number))
         project.wait_for_background()
     assert "5 memories have no search phrases" in project.start().message
     assert "phrases" not in project.start().message
+    with at_home(project) as paths:
+        path = paths.state("notices", paths.project_key + ".json")
+        write_state(path, {**read_state(path), "phrases": days_ago(8)})
+    assert "5 memories have no search phrases" in project.start().message

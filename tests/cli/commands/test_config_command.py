@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from memory_plugin.cli.commands.config_command import EXAMPLES
+from memory_plugin.cli.command_line import handler_of
 from tests.config.settings_table import README
 from tests.project import Project
 
@@ -81,8 +81,8 @@ def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
 def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
         "",
-        "Maximum number of memories injected in full for one prompt; 0: no memories and no pointers.",
-        "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or turn it off",
+        "Most memories shown in full on one prompt; 0: none, and no titles.",
+        "value: a whole number from 0 to 10; default: 3; a project may only lower it",
     ]
 
 
@@ -200,9 +200,7 @@ def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Pr
     quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
     assert quiet[1] == "its judge is off. Turn it on: memory judge on retrieval"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
-    assert loud[1].startswith(
-        "the judge for retrieval is on: Ask the judge. Sends the prompt's beginning and end"
-    )
+    assert loud[1].startswith("the judge for retrieval is on. Sends the prompt's beginning and end")
     assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")
     again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
     assert len(again) == 1
@@ -234,7 +232,7 @@ def documented() -> list[str]:
     """Return the command lines in the help and in config/README.md."""
     with open(README, encoding="utf-8") as file:
         blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.DOTALL)
-    lines = EXAMPLES.splitlines() + "".join(blocks).splitlines()
+    lines = handler_of("config").examples.splitlines() + "".join(blocks).splitlines()
     return [re.split(r"  +|\s#", line.strip())[0] for line in lines]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.settings.problems import (
+from memory_plugin.kernel.settings.user_file import (
     problem_record,
     problem_sentence,
     readable,

@@ -16,9 +16,9 @@ from memory_plugin.cli.command_context import CommandContext, CommandError
 from memory_plugin.cli.commands import judge_command as command
 from memory_plugin.cli.console import Console
 from memory_plugin.host.environment import Taint
+from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.judge.question import explain_failure
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.settings.values import JUDGE_SWITCHES
+from memory_plugin.kernel.settings import JUDGE_SWITCHES
 from memory_plugin.work.installation import judge as doctors_check
 from memory_plugin.work.judges import opinions
 from tests.kernel.judge.bench import KEY, Bench, payload

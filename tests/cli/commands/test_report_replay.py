@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.work.replay import past_prompts
+from memory_plugin.work.trial import past_prompts
 from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE
 from tests.replies.builders import assistant_record, call_record, result_record, user_record, write_transcript

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.context import Ledger
 from tests.project import Project
 from tests.recall.store_files import at_home
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.report.html_form import safe
+from memory_plugin.cli.report_forms import safe
 from memory_plugin.kernel.fastjson import dumps
 from memory_plugin.work.report_elements import Chart, fill_buckets
 from memory_plugin.work.report_figures import LedgerFigures, quantile

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.hygiene.rules import files
+from memory_plugin.kernel.paths import load_data
 
 
 class Sample(NamedTuple):

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.hygiene import findings
 from memory_plugin.kernel.hygiene.checks import CHECKS
 from memory_plugin.kernel.hygiene.choice import choose
@@ -28,7 +27,7 @@ from memory_plugin.kernel.hygiene.rules import (
     prefilters,
     rules,
 )
-from memory_plugin.kernel.paths import data_path
+from memory_plugin.kernel.paths import data_path, load_data
 from tests.kernel.hygiene.samples import Sample, raw_rules, samples
 
 # The forms that other scanners look for first; our own files must not look like a leak to them.

@@ -6,14 +6,12 @@ import json
 import os
 from typing import Any
 
-from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings.load import load
-from memory_plugin.kernel.settings.values import Settings
+from memory_plugin.kernel.settings import Settings, load
 
 KEY = "sk-made-up-0123456789abcdef"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}

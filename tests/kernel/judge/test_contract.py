@@ -36,8 +36,8 @@ TEXTS = {
     "nested too deeply": ('{"relevant":' + "[" * 30000, "parse_error"),
     "two answers": (GOOD + " or " + '{"relevant": [1]}', "parse_error"),
 }
-# How a server fails -> the verdict's failure.
-ACTS: dict[str, tuple[Act, str]] = {
+# What a vendor's server answers -> the verdict's failure.
+ANSWERS: dict[str, tuple[Act, str]] = {
     "400 for whatever is sent": (answer({"error": {}}, 400), "http_400"),
     "401": (answer({"error": {"message": "bad key " + KEY}}, 401), "http_401"),
     "403": (answer({}, 403), "http_403"),
@@ -48,6 +48,11 @@ ACTS: dict[str, tuple[Act, str]] = {
     "500": (answer({}, 500), "http_500"),
     "503": (answer({}, 503), "overloaded"),
     "529": (answer({}, 529), "overloaded"),
+    "JSON of another kind": (answer({"hello": 1}), "parse_error"),
+    "a JSON list": (answer([1]), "parse_error"),
+}
+# How any server or network fails, with any vendor -> the verdict's failure.
+FAILURES: dict[str, tuple[Act, str]] = {
     "reset before the answer": (server.reset, "network"),
     "reset in mid-body": (server.reset_in_body, "network"),
     "an end in mid-body": (server.ends_in_body, "network"),
@@ -66,8 +71,6 @@ ACTS: dict[str, tuple[Act, str]] = {
     "a gzip bomb": (server.bomb, "parse_error"),
     "a page": (server.sends(server.raw(200, b"<html>hi</html>", content_type="text/html")), "wrong_type"),
     "no content type": (server.sends(server.raw(200, b"{}")), "parse_error"),
-    "JSON of another kind": (answer({"hello": 1}), "parse_error"),
-    "a JSON list": (answer([1]), "parse_error"),
     "half a JSON text": (server.sends(server.raw(200, b'{"a":', content_type=server.JSON)), "parse_error"),
     "no HTTP": (server.sends(b"SSH-2.0-OpenSSH_9.0\r\n"), "network"),
     "a length that is none": (
@@ -99,12 +102,22 @@ def test_a_reply_in_any_wrapping_is_read(make_bench: MakeBench, backend: str, na
 
 
 @pytest.mark.parametrize("backend", NETWORK)
-@pytest.mark.parametrize("name", ACTS)
-def test_failures_of_a_server(make_bench: MakeBench, backend: str, name: str) -> None:
-    act, failure = ACTS[name]
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_that_are_none(make_bench: MakeBench, backend: str, name: str) -> None:
+    with serving(ANSWERS[name][0]) as api:
+        bench = make_bench(backend, api.url)
+        verdict = bench.ask(AMPLE)
+    assert (verdict.values, verdict.failure) == (None, ANSWERS[name][1])
+    assert KEY not in bench.written() + verdict.detail
+    assert [row["outcome"] for row in bench.calls()] == [ANSWERS[name][1]]
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_of_a_server(make_bench: MakeBench, name: str) -> None:
+    act, failure = FAILURES[name]
     server.packed()
     with serving(act) as api:
-        bench = make_bench(backend, api.url)
+        bench = make_bench("anthropic", api.url)
         started = monotonic()
         verdict = bench.ask(SECONDS if failure == "timeout" else AMPLE)
         took = monotonic() - started

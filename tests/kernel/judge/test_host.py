@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge import calls
 from tests.kernel.judge.bench import CHOSEN, GOOD, SESSION, Bench, question
 

@@ -16,7 +16,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.budget import SpendingBudget
 from tests.kernel.judge.bench import Bench, access_of
 from tests.kernel.judge.strict.plugin_questions import QUESTIONS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from tests.json_server import Response
 from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict.plugin_questions import QUESTIONS

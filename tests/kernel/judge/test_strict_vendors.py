@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import read_reply
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.judge.bench import Bench
@@ -102,9 +102,11 @@ def test_every_model_that_the_vendors_list(
     assert verdict.values
 
 
-@pytest.mark.parametrize("model", ["gemma3:4b", "qwen3:4b", "llama3.2:3b"])
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [*((name, "gemma3:4b") for name in QUESTIONS), ("relevance", "qwen3:4b"), ("relevance", "llama3.2:3b")],
+)
 @pytest.mark.parametrize("chat", [vendors.ollama, vendors.vllm])
-@pytest.mark.parametrize("name", QUESTIONS)
 def test_a_model_on_this_machine(
     make_bench: MakeBench, name: str, model: str, chat: Callable[..., Any]
 ) -> None:

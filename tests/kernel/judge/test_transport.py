@@ -13,9 +13,10 @@ from time import monotonic, sleep
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.address import Address
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge import calls, transport
-from memory_plugin.kernel.judge.credentials import Address, ServerAccess
+from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import JudgeError
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
@@ -165,7 +166,7 @@ HANGING = """
 import sys, time, socket
 sys.path[:0] = sys.argv[1:3]
 socket.getaddrinfo = lambda *_: time.sleep(30)
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from tests.kernel.judge.bench import Bench, question
 bench = Bench(sys.argv[3], "anthropic", "https://judge.example.org")
 judge, questions = bench.asker(), [question(), question(rubric="usefulness", data="y")]

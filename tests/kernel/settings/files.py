@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 
-from memory_plugin.kernel.settings.load import load
-from memory_plugin.kernel.settings.values import Settings
+from memory_plugin.kernel.settings import Settings, load
+from memory_plugin.kernel.settings.user_file import FileChange, change_values
 
 USER, PROJECT, LOCAL = "user", "project", "local"
 NAMES = {
@@ -53,3 +53,8 @@ def block(key: str, value: object) -> dict[str, object]:
     for name in reversed(key.split(".")):
         content = {name: content}
     return {"memory": content}
+
+
+def set_value(config: str | None, name: str, value: object) -> FileChange:
+    """Set one key of the user's file; None removes it."""
+    return change_values(config, {name: value})

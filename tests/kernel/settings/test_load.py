@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.settings import values
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel import settings as settings_module
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, load
 from memory_plugin.kernel.settings.schema import apply
-from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 
 KEY = "retrieval.max_inject"
@@ -200,7 +199,7 @@ def test_typed_getters_never_raise() -> None:
 
 
 def test_a_damaged_installation_is_silent(monkeypatch: pytest.MonkeyPatch, box: Box) -> None:
-    monkeypatch.setattr(values, "data_path", lambda *parts: os.path.join(box.folder, "gone", *parts))
+    monkeypatch.setattr(settings_module, "data_path", lambda *parts: os.path.join(box.folder, "gone", *parts))
     settings = box.load()
     assert (settings.flag("retrieval.enabled"), settings.integer(KEY), len(settings.problems)) == (
         False,
@@ -225,7 +224,7 @@ def test_any_json_in_a_projects_file_leaves_every_key_with_a_value_of_its_type(
 ) -> None:
     settings = Settings(defaults())
     before = {key: settings.get(key) for key in settings.all_keys()}
-    apply(settings, schema(), [(USER, "u", {}), (PROJECT, "p", content)])
+    apply(settings, [(USER, "u", {}), (PROJECT, "p", content)])
     for key, value in before.items():
         assert type(settings.get(key)) is type(value) or isinstance(value, float)
     assert not settings.is_judge_enabled("retrieval")

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.settings.schema import allowed, expected, mismatch, project_limit, shown
-from memory_plugin.kernel.settings.user_file import keys
+from memory_plugin.kernel.settings.schema import Rule, allowed, expected, keys, mismatch, project_limit, shown
+from tests.config.settings_table import leaves, schema
 
-URL = keys()["judge.base_url"].rule
-VARIABLE = keys()["judge.key_variable"].rule
+URL = keys()["judge.base_url"]
+VARIABLE = keys()["judge.key_variable"]
 SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
 
 
@@ -67,10 +67,10 @@ def test_names_of_variables(value: str, *, good: bool) -> None:
     "value", ["a\x1b[2J", "a\n", "\ud800", "\u202e", ""], ids=["escape", "line", "surrogate", "bidi", "empty"]
 )
 def test_texts_that_no_model_is_called(value: str) -> None:
-    assert not fits(keys()["retrieval.judge.model"].rule, value)
+    assert not fits(keys()["retrieval.judge.model"], value)
 
 
-PRICES = keys()["judge.prices"].rule
+PRICES = keys()["judge.prices"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_blocks_of_names_of_the_users_own(value: object, *, good: bool) -> None:
     assert expected(PRICES) == "a block of names, each with a list of 2 numbers"
 
 
-def fits(rule: dict[str, Any], value: object) -> bool:
+def fits(rule: Rule, value: object) -> bool:
     """Return whether nothing is wrong with a value."""
     return mismatch(rule, value) is None
 
@@ -126,16 +126,16 @@ ANY = st.one_of(
 @cache
 def second_reader(name: str) -> Draft202012Validator:
     """Return another implementation's reader of a key's rule."""
-    return Draft202012Validator(keys()[name].rule)
+    return Draft202012Validator(dict(leaves(schema()))[name])
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, key in keys().items() if not {"format", "x-rules"} & key.rule.keys()]
+    "name", [name for name, entry in leaves(schema()) if not {"format", "x-rules"} & entry.keys()]
 )
 @given(value=ANY)
 def test_a_second_reader_of_the_schema_agrees(name: str, value: Any) -> None:  # noqa: ANN401 (any JSON)
-    rule = keys()[name].rule
-    if rule["type"] == "integer" and isinstance(value, float):
+    rule = keys()[name]
+    if rule.type == "integer" and isinstance(value, float):
         assert not fits(
             rule, value
         )  # JSON Schema takes 3.0 for an integer; a limit of 3.0 is more likely a slip
@@ -146,14 +146,14 @@ def test_a_second_reader_of_the_schema_agrees(name: str, value: Any) -> None:  #
 @pytest.mark.parametrize("name", list(keys()))
 def test_every_default_fits_and_every_rule_says_what_it_expects(name: str) -> None:
     key = keys()[name]
-    assert fits(key.rule, key.default)
-    assert expected(key.rule)
-    assert key.project == "never" or allowed(key.rule, key.default, key.default)
-    assert key.project not in DIRECTIONS or "project's file" in project_limit(key.rule, key.default)
+    assert fits(key, key.default)
+    assert expected(key)
+    assert key.project == "never" or allowed(key, key.default, key.default)
+    assert key.project not in DIRECTIONS or "project's file" in project_limit(key, key.default)
 
 
-def rule(kind: str, direction: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
-    return {"type": kind, "x-project": direction, **more}
+def rule(kind: str, direction: str, **more: Any) -> Rule:  # noqa: ANN401 (any JSON)
+    return Rule({"type": kind, "x-project": direction, **more})
 
 
 ITEMS = {"items": {"type": "string", "maxLength": 9}, "maxItems": 9}

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from memory_plugin.interview.setup import check_pack, new_setup
-from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.settings.schema import mismatch
-from memory_plugin.kernel.settings.user_file import WrongValueError, find_key, keys, set_value, table_value
-from memory_plugin.kernel.settings.values import merged
-from tests.kernel.settings.files import PROJECT, USER, Box, block
+from memory_plugin.kernel.paths import load_data
+from memory_plugin.kernel.settings import merged
+from memory_plugin.kernel.settings.schema import find_key, keys, mismatch
+from memory_plugin.kernel.settings.user_file import WrongValueError, table_value
+from tests.kernel.settings.files import PROJECT, USER, Box, block, set_value
 from tests.project import Project
 
 SCORING, PROMPT, WEIGHTS = "interview.scoring", "sessions.prompt", "sessions.weights"
@@ -35,7 +35,7 @@ def test_a_change_takes_its_place_and_changes_nothing_else(box: Box, name: str) 
     assert (settings.problems, settings.origin(key)) == ([], USER)
     assert (table_value(key, settings), table_value(key, None) == value) == (value, False)
     setting = key[: len(SCORING)] if key.startswith(SCORING) else PROMPT
-    table = load_data(*keys()[setting].rule["x-table"])
+    table = load_data(*keys()[setting].table)
     changed = merged(table, settings.block(setting))
     assert changed != table
     assert changed.keys() == table.keys()
@@ -100,8 +100,8 @@ def test_weights_are_set_together(box: Box) -> None:
 @pytest.mark.parametrize("key", [SCORING, PROMPT])
 def test_everything_that_can_be_changed_may_be_set_to_what_is_shipped(key: str) -> None:
     shipped = table_value(key, None)
-    assert mismatch(keys()[key].rule, shipped) is None
-    assert merged(load_data(*keys()[key].rule["x-table"]), shipped) == load_data(*keys()[key].rule["x-table"])
+    assert mismatch(keys()[key], shipped) is None
+    assert merged(load_data(*keys()[key].table), shipped) == load_data(*keys()[key].table)
 
 
 def test_a_project_changes_no_table(box: Box) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.settings import user_file
-from memory_plugin.kernel.settings.user_file import EditError, WrongValueError, set_value, unset
-from tests.kernel.settings.files import USER, Box
+from memory_plugin.kernel.settings.user_file import EditError, WrongValueError
+from tests.kernel.settings.files import USER, Box, set_value
 
 KEY = "retrieval.max_inject"
 BEFORE = """{
@@ -32,7 +32,7 @@ def test_everything_else_in_the_file_stays(box: Box) -> None:
     expected = BEFORE.replace(": 5", ': 5,\n            "max_inject": 2')
     assert (box.read(), change.changed, change.path) == (expected, True, os.path.realpath(box.path(USER)))
     assert box.load().integer(KEY) == 2
-    assert unset(box.config, KEY).changed
+    assert set_value(box.config, KEY, None).changed
     assert box.read() == BEFORE
 
 
@@ -94,21 +94,21 @@ def test_a_file_of_blanks_gets_the_key(box: Box, blanks: str) -> None:
 
 def test_unset_takes_a_key_out_of_both_forms_and_leaves_no_empty_block(box: Box) -> None:
     box.write(USER, '{"a": 1, "retrieval": {"max_inject": 1}, "memory": {"retrieval": {"max_inject": 2}}}')
-    unset(box.config, KEY)
+    set_value(box.config, KEY, None)
     assert box.read() == '{"a": 1}'
 
 
 def test_unset_takes_whole_blocks_and_keys_that_do_not_exist(box: Box) -> None:
     box.write(USER, '{"memory": {"retrieval": {"max_injct": 1}, "ledger": {"keep_text": []}, "trust": {}}}')
-    unset(box.config, "retrieval.max_injct")
-    unset(box.config, "ledger")
+    set_value(box.config, "retrieval.max_injct", None)
+    set_value(box.config, "ledger", None)
     assert box.read() == '{"memory": {"trust": {}}}'
 
 
 def test_unset_of_what_is_not_there_writes_nothing(box: Box) -> None:
     box.write(USER, BEFORE)
-    assert not unset(box.config, KEY).changed
-    assert not unset(box.config, "retrieval.max_injct").changed
+    assert not set_value(box.config, KEY, None).changed
+    assert not set_value(box.config, "retrieval.max_injct", None).changed
     assert sorted(os.listdir(box.config)) == ["lcars", "settings.json"]
 
 
@@ -134,14 +134,14 @@ def test_a_judge_that_is_on_stays_on(box: Box, before: str) -> None:
     box.write(USER, before)
     set_value(box.config, "retrieval.judge.model", "m")
     assert box.load().is_judge_enabled("retrieval")
-    unset(box.config, "retrieval.judge.model")
+    set_value(box.config, "retrieval.judge.model", None)
     assert (box.read(), box.load().is_judge_enabled("retrieval")) == (before, True)
 
 
 def test_the_switch_itself_switches(box: Box) -> None:
     set_value(box.config, "retrieval.judge.enabled", value=True)
     assert box.load().is_judge_enabled("retrieval")
-    unset(box.config, "retrieval.judge")
+    set_value(box.config, "retrieval.judge", None)
     assert not box.load().is_judge_enabled("retrieval")
 
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.settings.user_file import (
-    WrongValueError,
-    is_block,
-    keys,
-    parsed,
-    top_level,
-)
+from memory_plugin.kernel.settings.schema import keys
+from memory_plugin.kernel.settings.user_file import WrongValueError, is_block, parsed
 
 
 @pytest.mark.parametrize(
@@ -64,4 +59,3 @@ def test_values_that_do_not_fit(name: str, text: str, message: str) -> None:
 
 def test_names() -> None:
     assert (is_block("retrieval.judge"), is_block("retrieval.judg")) == (True, False)
-    assert top_level() == ("retrieval", "scoring")

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from memory_plugin.kernel.settings.user_file import line_of, unset
-from tests.kernel.settings.files import USER, Box
+from memory_plugin.kernel.settings.user_file import line_of
+from tests.kernel.settings.files import USER, Box, set_value
 
 PRETTY = '{\n    "a": {\n        "b": 1,\n        "c": [1, 2]\n    },\n    "d": "x"\n}\n'
 
@@ -31,7 +31,7 @@ PRETTY = '{\n    "a": {\n        "b": 1,\n        "c": [1, 2]\n    },\n    "d": 
 )
 def test_the_style_of_the_file_is_kept(box: Box, text: str, after: str) -> None:
     box.write(USER, re.sub('"x": ?2', '"memory": {"x": 2}', text).encode())
-    assert unset(box.config, "x").changed
+    assert set_value(box.config, "x", None).changed
     with open(box.path(USER), encoding="utf-8", newline="") as file:
         assert file.read() == after
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.text.tokens import fold
+from memory_plugin.kernel.text.words import fold
 
 CASES = {
     "plain text stays": ("userName 42", "userName 42"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.text.stem import form, stem
+from memory_plugin.kernel.text.words import form, stem
 
 # From the sample vocabulary of the algorithm's page, and its lists of exceptions.
 PUBLISHED = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.text.tokens import language
+from memory_plugin.kernel.text.words import language
 
 STOP = {"en": frozenset(("the", "is", "die")), "de": frozenset(("die", "das", "ist"))}
 CASES = {

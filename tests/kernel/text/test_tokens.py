@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.text.tokens import tokenize
+from memory_plugin.kernel.text.words import tokenize
 
 CASES = {
     "prose": ("Use Postgres, please!", "use postgres please"),

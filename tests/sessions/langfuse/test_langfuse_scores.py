@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions import langfuse_client as client_module
 from memory_plugin.sessions import langfuse_scores as push_module

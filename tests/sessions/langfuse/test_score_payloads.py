@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
 from memory_plugin.sessions.langfuse_scores import (

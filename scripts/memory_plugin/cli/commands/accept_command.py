@@ -1,10 +1,9 @@
-"""`memory accept`: approve pending memories and candidates, by id or as a group of `memory review`."""
+"""`memory accept` and `memory reject`: decide about pending memories and candidates, by id or as a group of `memory review`."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from itertools import chain
 
 from ...capture.candidate import is_candidate_id
 from ...kernel.text.clean import counted
@@ -12,27 +11,25 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
-from ...memories.trust import PENDING, load_trust
+from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...work.candidate_check import find_candidate
-from ...work.memory_facts import holds_guard
+from ...work.memory_facts import guard_lines, holds_guard
 from ...work.review import (
     ACCEPT,
+    REJECT,
     Action,
     ReviewEntry,
     accept_batches,
     apply,
     candidate_entries,
     find_group,
-    fits,
     pending_memories,
 )
-from ..after_change import refresh_index
-from ..command_context import Approval, CommandContext, CommandError, UsageError, about, titled
-from ..memory_view import guard_lines
+from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, about, titled
 from ..options import add_flag
 
-HELP = "accept pending memories, or save suggestions"
-EXAMPLES = """\
+_ACCEPT_TEXT = """\
+accept pending memories, or save suggestions
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
   memory accept c-0123456789              stores a candidate of memory review
@@ -45,7 +42,7 @@ _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude wi
 _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
-def configure_ids(parser: argparse.ArgumentParser) -> None:
+def _configure_ids(parser: argparse.ArgumentParser) -> None:
     """Declare the ids and the group, which both commands take."""
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
@@ -54,14 +51,14 @@ def configure_ids(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(all=False, guards=False)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_accept(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    configure_ids(parser)
+    _configure_ids(parser)
     add_flag(parser, "--all", "accept all pending memories, except those with a guard")
     add_flag(parser, "--guards", "with --all: include memories with a guard")
 
 
-def require_one_way(arguments: argparse.Namespace) -> None:
+def _require_one_way(arguments: argparse.Namespace) -> None:
     """Raise UsageError unless the arguments select memories in one way."""
     if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
         text = "name the memories to %s, or use %s--group with a group listed by memory review"
@@ -70,12 +67,12 @@ def require_one_way(arguments: argparse.Namespace) -> None:
         raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
 
 
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
     """Return the texts to decide about. Raises CommandError for all guards at once."""
-    require_one_way(arguments)
+    _require_one_way(arguments)
     if arguments.guards:
         raise CommandError(_GUARDS_INSIDE)
-    entries = chosen_entries(arguments, context)
+    entries = _chosen_entries(arguments, context)
     if entries:
         # A group is of one kind, and entries named by their ids are candidates.
         question = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
@@ -94,7 +91,7 @@ def _named(arguments: argparse.Namespace, context: CommandContext) -> list[Store
     return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
 
 
-def chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
+def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
     """Return the entries of the given group, or the candidates with the given ids; none if the ids name memories.
 
     Raises UsageError for ids of both and for a group whose entries are decided one by one, CommandError for an unknown group, and
@@ -119,44 +116,41 @@ def chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> li
     return [candidates[identity] for identity in dict.fromkeys(arguments.ids)]
 
 
-def decide(entries: list[ReviewEntry], action: Action, context: CommandContext) -> list[str]:
+def _decide(entries: list[ReviewEntry], action: Action, context: CommandContext) -> list[str]:
     """Accept or reject entries and return lines to print. Raises InvalidMemory for a candidate that cannot be stored."""
     for entry in entries:
         if action not in entry.actions:
             text = "%s: there is nothing to store; to see what to do: memory review, to reject it: memory reject %s"
             raise InvalidMemory(text % (entry.id, entry.id))
-    return apply(action, entries, context).lines
+    return apply(action, entries, context) or []
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
-    require_one_way(arguments)
+    _require_one_way(arguments)
     if arguments.all:
         _accept_all(arguments, context)
         return
     with context.console.working("accept"):
-        entries = chosen_entries(arguments, context)
+        entries = _chosen_entries(arguments, context)
         if entries:
             accepted = [entry.id for entry in entries]
             lines = ["accepted: %s  %s" % (entry.id, entry.title) for entry in entries]
-            lines += ["  " + line for line in decide(entries, ACCEPT, context)]
+            lines += ["  " + line for line in _decide(entries, ACCEPT, context)]
         else:
             chosen = _named(arguments, context)
             load_trust(context.paths).accept(chosen, "accept")
-            accepted = [stored.memory.id for stored in chosen]
-            lines = [line for stored in chosen for line in _lines(stored)]
-        refresh_index(context)
+            accepted, lines = [stored.memory.id for stored in chosen], _lines(chosen)
+        context.refresh_index()
     context.console.result(arguments.json, {"accepted": accepted, "left_out": []}, *lines)
 
 
 def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     if not arguments.json and context.console.can_prompt():
         with context.console.working("accept"):
-            trust = load_trust(context.paths, context.accept_from)
+            found = pending_memories(context, load_trust(context.paths, context.accept_from))
             pending = Counter(
-                stored.memory.category
-                for stored in pending_memories(context, trust)
-                if fits(stored, guards=arguments.guards)
+                stored.memory.category for stored in found if arguments.guards or not holds_guard(stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing changed. To read them first: memory review")
@@ -169,33 +163,77 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
             accepted += [stored.memory.id for stored in chosen]
             left_out += [stored.key for stored in others]
             counts.update(stored.memory.category for stored in chosen)
-            for line in () if arguments.json else chain.from_iterable(map(_lines, chosen)):
-                context.console.line(line)
-        refresh_index(context)
+            context.console.lines(*([] if arguments.json else _lines(chosen)))
+        context.refresh_index()
+    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)
         left_out = [names.get(key, key) for key in left_out]
-    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
-    if not counts:
-        lines.append("nothing was accepted" if left_out else "nothing was pending")
-    if left_out:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        lines.append(text % ", ".join(left_out))
-    context.console.result(arguments.json, {"accepted": accepted, "left_out": left_out}, *lines)
+        lines += [*([] if counts else ["nothing was accepted"]), text % ", ".join(left_out)]
+    record = {"accepted": accepted, "left_out": left_out}
+    context.console.result(arguments.json, record, *(lines or ["nothing was pending"]))
+    context.report_unreadable()
 
 
-def _lines(stored: StoredMemory) -> list[str]:
-    memory = stored.memory
-    lines = ["accepted: %s  %s" % (memory.id, shown_line(memory.title))]
-    lines += ["  " + line for line in guard_lines(memory)]
-    return (
-        [*lines, "  it replaces " + ", ".join(map(shown_line, memory.supersedes))]
-        if memory.supersedes
-        else lines
-    )
+def _lines(accepted: list[StoredMemory]) -> list[str]:
+    lines = []
+    for memory in (stored.memory for stored in accepted):
+        lines.append("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
+        lines += ["  " + line for line in guard_lines(memory)]
+        lines += (
+            ["  it replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
+        )
+    return lines
 
 
 def _count_by_category(counts: Counter[str]) -> str:
     """Return the number of memories, in total and by category."""
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
     return "%s (%s)" % (counted(sum(counts.values()), "memory"), parts)
+
+
+_REJECT_TEXT = """\
+reject pending memories, so that these texts are never recalled or offered again
+  memory reject use-mysql retry-policy
+  memory reject c-0123456789              rejects a candidate of memory review
+  memory reject --group g1f2e3d4c         a whole group of memory review
+  memory list --status rejected
+  memory accept use-mysql                 undoes a rejection
+"""
+
+_UNDO = "  Rejected texts stay in the repository. undo: memory accept ID"
+
+
+def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Reject the named memories, candidates or a group, and print them."""
+    _require_one_way(arguments)
+    entries = _chosen_entries(arguments, context)
+    if entries:
+        _decide(entries, REJECT, context)
+    rejected = [(entry.id, entry.title) for entry in entries] or _reject_items(arguments.ids, context)
+    lines = ["rejected: %s  %s" % row for row in rejected]
+    if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates
+        context.refresh_index()
+        lines.append(_UNDO)
+    context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
+
+
+def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
+    items = context.survey().items
+    names = shortest_names(items)
+    chosen = [choose(items, name, first=PENDING) for name in dict.fromkeys(ids)]
+    for item in chosen:
+        name = names[item.stored.key]
+        if item.trust == TRUSTED and not item.waits:
+            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
+        if item.trust == REJECTED:
+            raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
+    load_trust(context.paths).reject(*(item.stored for item in chosen))
+    return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
+
+
+HANDLERS = {
+    "accept": Handler(_ACCEPT_TEXT, _accept, _configure_accept, _approval),
+    "reject": Handler(_REJECT_TEXT, _reject, _configure_ids, _approval),
+}

@@ -1,20 +1,28 @@
-"""`memory check`: validate the memories of a repository, in a commit hook or CI, using the files alone and no state of this machine."""
+"""`memory check`: validate the memories of a repository; find secrets in stores, folders and lines of text; add search phrases."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
 
-from ...kernel.text.clean import counted, plain
-from ...memories.memory_files import (
-    Store,
-)
-from ...work.check import GONE, StoreFinding, check_store, store_around
-from ..command_context import CommandContext, UsageError
-from ..options import require_existing
+from ...kernel.hygiene import findings
+from ...kernel.hygiene.rules import places
+from ...kernel.text.clean import counted, plain, terminal_safe
+from ...memories import InvalidMemory
+from ...memories.hygiene import clean_data
+from ...memories.memory_files import Store, StoredMemory, all_memories, stores, why_not_read
+from ...memories.survey import Item
+from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
+from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..options import add_flag, require_existing
 
-HELP = "validate a repository's memories (commit hooks, CI)"
-EXAMPLES = """\
+_CHECK_TEXT = """\
+validate a repository's memories (commit hooks, CI)
   memory check                            this project's store
   memory check ../shop --json             another project
   memory check .claude/memory/decisions/use-postgres.json    report only on these files
@@ -24,12 +32,12 @@ DONE, FOUND = 0, 1
 _MAX_PATH = 500
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_check(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="projects, stores, or files in a store")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any except `gone`, 2 for a path without a store."""
     require_existing(*arguments.paths)
     paths_by_store: dict[Store, list[str]] = {}
@@ -46,7 +54,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         number += memories
         findings += [finding for finding in found if _is_wanted(finding, paths, store)]
     record = {"memories": number, "findings": [finding._asdict() for finding in findings]}
-    context.console.result(arguments.json, record, *_lines(findings, number))
+    context.console.result(arguments.json, record, *_finding_lines(findings, number))
     return FOUND if any(finding.rule != GONE for finding in findings) else DONE
 
 
@@ -60,7 +68,7 @@ def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
     )
 
 
-def _lines(findings: list[StoreFinding], number: int) -> list[str]:
+def _finding_lines(findings: list[StoreFinding], number: int) -> list[str]:
     here = os.getcwd() + os.sep
     lines = []
     for finding in findings:
@@ -69,3 +77,211 @@ def _lines(findings: list[StoreFinding], number: int) -> list[str]:
         lines.append("%s: %s: %s" % (place, finding.rule, finding.text))
     found = counted(len(findings), "problem") if findings else "no problems"
     return [*lines, "%s in %s" % (found, counted(number, "memory"))]
+
+
+_TEXT_TEXT = """\
+find secrets and personal data in lines of text
+  memory check text --jsonl < lines.jsonl                    {"id": 1, "text": "..."} in, {"id": 1, "findings": [...]} out
+  memory check text --jsonl --place judge < lines.jsonl      what would be redacted before a judge sees it
+"""
+
+
+def _configure_text(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `check text`."""
+    add_flag(parser, "--jsonl", "read lines {id, text} from standard input")
+    parser.add_argument(
+        "--place",
+        default="memory",
+        choices=sorted(places()),
+        help="where the text is going, which decides what is redacted (default: memory)",
+    )
+
+
+def _check_text(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print the findings in each line, never the matched values."""
+    if not arguments.jsonl:
+        raise UsageError("expected --jsonl; see `memory check text --help`")
+
+    def find(text: str) -> list[dict[str, object]]:
+        return [finding.record() for finding in findings(text, None, arguments.place)]
+
+    return _print_findings(find, context)
+
+
+def _print_findings(find: Callable[[str], list[dict[str, object]]], context: CommandContext) -> int:
+    """Print `{id, findings}` for each line `{id, text}`. Return the exit code: 1 if a line has no text."""
+    skipped = 0
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            text = entry["text"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            text = None
+        if isinstance(text, str):
+            context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": find(text)}))
+        else:
+            skipped += 1
+    if skipped:
+        context.console.error("%s without a text skipped" % counted(skipped, "line"))
+    return 1 if skipped else 0
+
+
+_SECRETS_TEXT = """\
+find secrets and personal data in the stores, or in any folder
+  memory check secrets                             this project's store and your own
+  memory check secrets --fix                       redacts the findings in the stores
+  memory check secrets docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
+"""
+
+
+def _configure_secrets(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
+    add_flag(parser, "--fix", "redact the findings in the memories of the stores")
+    personal = "also report what memories may contain: e-mail addresses, phone numbers, IP addresses"
+    add_flag(parser, "--personal", personal)
+
+
+def _check_secrets(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print path, line, kind and rule of each finding, never its value. The exit code is 1 if anything is found."""
+    if arguments.fix and arguments.paths:
+        raise UsageError("--fix changes only the stores; leave out the paths")
+    require_existing(*arguments.paths)
+    readable = [store for store in stores(context.paths) if not why_not_read(store)]
+    fixed = _fix(readable, context) if arguments.fix else []
+    paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
+    scan = scan_paths(paths, arguments.personal, progress=_progress(context))
+    record: dict[str, object] = {"findings": [place._asdict() for place in scan.places], "fixed": fixed}
+    record.update(files=scan.files, skipped=scan.skipped, unread=scan.unread)
+    context.console.result(arguments.json, record, *_scan_lines(scan, fixed))
+    for reason in [] if arguments.json else scan.unread:
+        context.console.error(reason)
+    return FOUND if scan.places or scan.unread else DONE
+
+
+def _progress(context: CommandContext) -> Callable[[int, int], None]:
+    """Return a function that shows a scan's progress and rate once it has run for a second."""
+    start = monotonic()
+
+    def show(done: int, total: int) -> None:
+        seconds = monotonic() - start
+        if seconds >= 1:
+            context.console.progress("%d of %d files, %d files a second" % (done, total, done / seconds))
+
+    return show
+
+
+def _fix(readable: list[Store], context: CommandContext) -> list[str]:
+    """Redact the memories in their files and return the paths."""
+    from ...memories.lifecycle import redact
+
+    unclean = [stored for store in readable for stored in all_memories(store) if _is_unclean(stored)]
+    for stored in unclean:
+        redact(context.paths, stored)
+    if unclean:
+        context.refresh_index()
+    return [stored.path for stored in unclean]
+
+
+def _is_unclean(stored: StoredMemory) -> bool:
+    try:
+        return bool(clean_data(stored.memory.data)[1])
+    except InvalidMemory:
+        return False
+
+
+def _scan_lines(scan: Scan, fixed: list[str]) -> list[str]:
+    summary = counted(len(scan.places), "finding") if scan.places else "nothing found"
+    return [
+        *("fixed: " + plain(path, _MAX_PATH) for path in fixed),
+        *("%s:%d  %s  %s" % (plain(place.path, _MAX_PATH), *place[1:]) for place in scan.places),
+        "%s in %s (%d binary or large skipped)" % (summary, counted(scan.files, "file"), scan.skipped),
+    ]
+
+
+_PHRASES_TEXT = """\
+add search phrases to memories that have none
+  memory check phrases                    lists the memories without phrases
+  memory check phrases --json             the first 20 with their text, to write phrases for them
+  memory check phrases - < new.txt        stores phrases: lines `memory: ID`, each with `asked_as: PHRASE; PHRASE` below it
+  memory check phrases --judge            a judge writes them; shows the price first
+"""
+_LEFT = "%s without search phrases"
+_ADVICE = "  To add some: /memory:phrases in Claude Code, or memory edit ID --asked-as 'a phrase'"
+
+
+def _configure_phrases(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "input", nargs="?", choices=["-"], metavar="-", help="store phrases from standard input"
+    )
+    add_flag(
+        parser, "--judge", "ask the judge of recall for phrases; `memory judge on retrieval` switches it on"
+    )
+    add_flag(parser, "--yes", "with --judge: accept the price")
+
+
+def _approve_phrases(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return what asking a judge costs; None for phrases that Claude writes."""
+    if not arguments.judge:
+        return None
+    from ...work.search_phrases import phrases_request, without_own_phrases
+
+    return Approval(phrases_request(without_own_phrases(context), context).price + "?")
+
+
+def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """List the memories without phrases, or store phrases for them."""
+    from ...work.search_phrases import (
+        BATCH,
+        NOTICE,
+        decoded_rows,
+        store_phrases,
+        texts_of,
+        without_own_phrases,
+    )
+    from ..memory_input import text_of
+
+    due = without_own_phrases(context)
+    if not arguments.judge and not arguments.input:
+        batch = texts_of(due)[:BATCH]
+        record: dict[str, object] = {"memories": batch, "left": len(due) - len(batch)}
+        lines = ["%s  %s" % (row["id"], row["title"]) for row in batch]
+        advice = [_ADVICE] if due else []
+        left = _LEFT % counted(len(due), "memory")
+        context.console.result(arguments.json, record, *lines, left, *advice)
+        return
+    rows = _judged(due, arguments, context) if arguments.judge else decoded_rows(text_of("-", "phrases"))
+    stored, refused = store_phrases(rows, due, context)
+    if stored:
+        context.refresh_index()
+        context.notify([NOTICE % counted(len(stored), "memory")])
+    lines = ["%s: %s" % (name, "; ".join(phrases)) for name, phrases in stored.items()]
+    lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
+    record = {"stored": [{"id": name, "asked_as": phrases} for name, phrases in stored.items()]}
+    record.update(refused=refused, left=len(due))
+    context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
+
+
+def _judged(due: dict[str, Item], arguments: argparse.Namespace, context: CommandContext) -> list[Any]:
+    """Return the rows that the judge wrote, after the user accepted the price."""
+    from ...work.search_phrases import phrases_request
+
+    request = phrases_request(due, context)
+    if not (arguments.yes or context.has_ticket or context.console.confirm("%s. Continue?" % request.price)):
+        raise CommandError("no judge was asked, to %s; to accept the price: --yes" % request.price)
+    with context.console.working("asking %s" % terminal_safe(request.judge.model)):
+        rows, failures = request.ask(context)
+    for failure in failures:
+        context.console.error(failure)
+    return rows
+
+
+HANDLERS = {
+    "check": Handler(_CHECK_TEXT, _check, _configure_check),
+    "check text": Handler(_TEXT_TEXT, _check_text, _configure_text),
+    "check secrets": Handler(_SECRETS_TEXT, _check_secrets, _configure_secrets),
+    "check phrases": Handler(_PHRASES_TEXT, _check_phrases, _configure_phrases, _approve_phrases),
+}

@@ -1,4 +1,4 @@
-"""`memory config`: show the settings and where they come from, describe their problems, and change the user's own file.
+"""`memory config`: show, describe, check and change the settings; the status line and the completions of the shell.
 
 Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 """
@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from ...kernel.settings.problems import problem_record, problem_sentence, readable, unknown_key_hint
-from ...kernel.settings.schema import expected
+from ...host.commands import TABLE, command_of, second_words
+from ...kernel.settings import USER, Settings
+from ...kernel.settings.schema import expected, find_key, keys
 from ...kernel.settings.user_file import (
     EditError,
     FileChange,
     WrongValueError,
-    find_key,
+    change_values,
     is_block,
-    keys,
     parsed,
-    set_value,
+    problem_record,
+    problem_sentence,
+    readable,
     table_value,
-    unset,
-)
-from ...kernel.settings.values import (
-    USER,
-    Settings,
+    unknown_key_hint,
 )
 from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import (
@@ -38,13 +37,14 @@ from ...work.settings_change import (
     value,
     written,
 )
-from ..command_context import Approval, CommandContext, CommandError, UsageError
-from ..options import add_actions, add_flag
+from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_line import handler_of
+from ..options import add_actions, add_common_options, add_flag
 
 DONE, FAILED = 0, 1
 
-HELP = "show, change and check the settings"
-EXAMPLES = """\
+_CONFIG_TEXT = """\
+show, change and check the settings
   memory config show                              every key and its value
   memory config show retrieval --origin           one block, and which file decides each key
   memory config show retrieval.max_inject         what a key means, and its values
@@ -63,8 +63,9 @@ _ACTIONS = {
 }
 _PROJECT = {
     "any": "set it",
-    "lower": "only lower it or turn it off",
+    "lower": "only lower it",
     "raise": "only raise it",
+    "switch": "only turn it off",
     "never": "not set it",
 }
 _VERBS = {"set": "written to", "unset": "removed from"}
@@ -73,7 +74,7 @@ _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.hos
 _ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_config(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
     actions["show"].add_argument(
@@ -85,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
 
 
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approve_config(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
@@ -97,7 +98,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action == "check":
         return _check(arguments, context)
@@ -124,9 +125,9 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     elif arguments.origin:
         rows = [[key, written(value(key, name, settings)), _decider(key, settings)] for key in shown]
         context.console.table(["key", "value", "decided by"], rows)
-        context.console.line()
-        for layer, path in settings.files.items():
-            context.console.line("%s: %s" % (layer, terminal_safe(path)))
+        context.console.lines(
+            "", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items())
+        )
         for problem in settings.problems:
             context.console.paragraph(problem_sentence(problem))
     else:
@@ -144,14 +145,15 @@ def _decider(key: str, settings: Settings) -> str:
 def _explain(name: str, context: CommandContext) -> None:
     key = find_key(name)
     if key is not None:
-        is_in_table = "x-table" in keys()[key.setting].rule and name != key.setting
+        is_in_table = keys()[key.setting].table and name != key.setting
         default = table_value(name, None) if is_in_table else key.default
-        facts = (expected(key.rule), json.dumps(default), _PROJECT[key.project])
+        access = "switch" if key.type == "boolean" and key.project == "lower" else key.project
+        facts = (expected(key), json.dumps(default), _PROJECT[access])
         context.console.line()
         context.console.paragraph(key.description)
-        context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
-        if choices := key.rule.get("items", {}).get("enum", ()):
-            context.console.paragraph("known values: " + ", ".join(choices))
+        context.console.paragraph("value: %s; default: %s; a project may %s" % facts)
+        if key.items and key.items.choices:
+            context.console.paragraph("known values: " + ", ".join(key.items.choices))
 
 
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -170,14 +172,14 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
     if key is None:
         raise unknown_key(name)
     value = parsed(key, arguments.value)
-    change = set_value(context.paths.config_dir, name, value)
+    change = change_values(context.paths.config_dir, {name: value})
     return _report(name, change, arguments, context, notes(key, value, context))
 
 
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not name.strip("."):
         raise unknown_key(name)
-    change = unset(context.paths.config_dir, name)
+    change = change_values(context.paths.config_dir, {name: None})
     if not change.changed and not find_key(name) and not is_block(name):
         raise unknown_key(name)
     return _report(name, change, arguments, context, judge_notes(context, reloaded(context)))
@@ -200,7 +202,7 @@ def _report(
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
-    tables = [name for name, key in keys().items() if "x-table" in key.rule or "x-sum" in key.rule]
+    tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
     code = FAILED if settings.problems else DONE
     if arguments.json:
@@ -248,3 +250,119 @@ def keys_at(name: str, settings: Settings) -> list[str]:
     if not shown and not find_key(name):
         raise unknown_key(name)
     return shown or [name]
+
+
+_COMPLETIONS_TEXT = """\
+print a completion script for bash, zsh or fish
+  memory config completions bash > ~/.local/share/bash-completion/completions/memory
+  memory config completions zsh > ~/.zfunc/_memory
+  memory config completions fish > ~/.config/fish/completions/memory.fish
+"""
+
+_WORDS = "words"
+_SCRIPTS = {
+    "bash": """\
+# memory config completions bash > ~/.local/share/bash-completion/completions/memory
+_memory() {
+    local words=$("${COMP_WORDS[0]}" config completions words -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _memory memory
+""",
+    "zsh": """\
+#compdef memory
+# memory config completions zsh > a folder of your $fpath, as _memory
+compadd -- $(memory config completions words -- ${words[2,CURRENT-1]} 2>/dev/null) || _files
+""",
+    "fish": """\
+# memory config completions fish > ~/.config/fish/completions/memory.fish
+complete -c memory -a '(memory config completions words -- (commandline -opc)[2..-1] 2>/dev/null)'
+""",
+}
+SHELLS = tuple(_SCRIPTS)
+
+
+def _configure_completions(parser: argparse.ArgumentParser) -> None:
+    """Declare the shell, and the words before the cursor, with which the script calls the command again."""
+    parser.add_argument(
+        "shell", choices=(*SHELLS, _WORDS), metavar="SHELL", help="one of " + ", ".join(SHELLS)
+    )
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+
+
+def _completions(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the script, or the words that may come next."""
+    if arguments.shell == _WORDS:
+        context.console.verbatim("\n".join(_next_words(arguments.words)))
+        return
+    script = _SCRIPTS[arguments.shell]
+    record = {"shell": arguments.shell, "script": script}
+    context.console.result(arguments.json, record, *script.splitlines())
+
+
+def _next_words(words: Sequence[str]) -> list[str]:
+    """Return the commands, or the long options of a command and its second words or choices."""
+    if not words:
+        return [command.name for command in TABLE if command.group]
+    command = command_of(words)
+    found = ["--help", *second_words(words[0])]
+    parser = argparse.ArgumentParser(add_help=False)
+    add_common_options(parser)
+    configure = command and handler_of(command.name).configure
+    if configure:
+        configure(parser)
+    for action in parser._actions:  # noqa: SLF001 (argparse has no public way to list them)
+        found += [option for option in action.option_strings if option.startswith("--")]
+        found += [] if action.option_strings else map(str, action.choices or ())
+    return list(dict.fromkeys(found))
+
+
+_STATUSLINE_TEXT = """\
+print a line for Claude Code's status line: memories, shown in this session, pending
+  memory config statusline
+  memory config statusline install      adds it to your settings, after your current status line
+  memory config statusline remove
+"""
+
+
+def _configure_statusline(parser: argparse.ArgumentParser) -> None:
+    """Declare the action."""
+    parser.add_argument(
+        "action", nargs="?", choices=("show", "install", "remove"), default="show", help="default: show"
+    )
+
+
+def _approve_statusline(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return the change of the status line; None for printing it."""
+    return None if arguments.action == "show" else Approval("%s the status line?" % arguments.action)
+
+
+def _statusline(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the line, or change the user's settings."""
+    from ...work.refresh import current_counts
+    from ...work.status_line import status_text
+    from ...work.status_settings import install, remove
+
+    try:
+        if arguments.action == "install":
+            installed = install(context)
+            done = "Installed" if installed.changed else "Already installed"
+            order = " Your own status line comes first." if installed.has_other else ""
+            text = "%s in %s.%s To remove it: memory config statusline remove"
+            context.console.paragraph(text % (done, installed.path, order))
+        elif arguments.action == "remove":
+            path = remove(context)
+            nothing = "This status line is not in your settings; nothing was changed there."
+            context.console.line("Removed from %s." % path if path else nothing)
+        else:
+            line = status_text(context.paths, context.session, current_counts(context))
+            context.console.result(arguments.json, {"line": line}, line)
+    except EditError as error:
+        raise CommandError(str(error)) from None
+
+
+HANDLERS = {
+    "config": Handler(_CONFIG_TEXT, _config, _configure_config, _approve_config),
+    "config completions": Handler(_COMPLETIONS_TEXT, _completions, _configure_completions),
+    "config statusline": Handler(_STATUSLINE_TEXT, _statusline, _configure_statusline, _approve_statusline),
+}

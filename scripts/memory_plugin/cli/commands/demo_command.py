@@ -13,10 +13,10 @@ from typing import Any
 from ...hooks.entry import Event
 from ...hooks.prompt import handle
 from ...host.environment import Taint
-from ...kernel.clock import Deadline
+from ...kernel.context import Deadline
 from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
-from ...kernel.settings.load import load
+from ...kernel.settings import load
 from ...memories.lifecycle import save
 from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory
@@ -93,13 +93,11 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
     text = "%s: %d memories, five prompts, and what Claude sees with each:"
     console.line(text % (story["project"], len(story["memories"])))
     for row in shown:
-        console.line()
-        console.line(console.style("> " + row["prompt"], "bold"))
+        console.lines("", console.style("> " + row["prompt"], "bold"))
         for line in _without_marks(row["told"]) or ["(nothing)"]:
             console.paragraph(line, "    ", 4, "green" if row["told"] else "dim")
         console.paragraph("%s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "  ", 2, "dim")
-    console.line()
-    console.line("Nothing was saved. No key, network or model was needed.")
+    console.lines("", "Nothing was saved. No key, network or model was needed.")
 
 
 def _without_marks(text: str) -> list[str]:

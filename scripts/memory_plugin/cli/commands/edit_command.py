@@ -7,31 +7,22 @@ from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
-from ...memories.lifecycle import edit, rewrite
+from ...memories.lifecycle import before_write, edit, rewrite
 from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
-from ...memories.survey import (
-    Item,
-    choose,
-    item_of,
-    read_item,
-    shortest_names,
-)
+from ...memories.survey import Item, choose, item_of, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
-from ...memories.written_trust import before_write
-from ...work.edit import (
-    NONE,
-    chosen_successor,
-    edit_draft,
-    moved,
-    refuse_title,
-    renewed_title,
-    resupersede,
+from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
+from ...work.memory_facts import (
+    approval_lines,
+    as_json,
+    holds_guard,
+    is_guarded,
+    redaction_lines,
+    status_text,
 )
-from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
-from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, about
 from ..memory_input import (
     add_category,
@@ -42,7 +33,6 @@ from ..memory_input import (
     project_files,
     text_of,
 )
-from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
 EXAMPLES = """\
@@ -55,10 +45,7 @@ EXAMPLES = """\
 """
 
 _GUARD = ("guard_commands", "guard_files", "guard_action")
-_OPTIONS = (
-    *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
-    *_GUARD,
-)
+_TEXTS = ("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires")
 _PLACE = ("category", "scope")
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
 _NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
@@ -84,7 +71,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if not _changed_fields(arguments) and arguments.superseded_by is None:
         return None
     stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
-    if _is_about_guard(arguments, stored, context) or before_write(context.paths, stored).state != TRUSTED:
+    is_about_guard = is_guarded(stored, context) or holds_guard(stored) or _has_guard_option(arguments)
+    if is_about_guard or before_write(context.paths, stored).state != TRUSTED:
         return None
     return about("change", [stored], "Claude will see the changed text.")
 
@@ -95,9 +83,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     # Only a chain of successors leads to other memories.
     items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
     item = choose(items, arguments.id)
-    fields = _changed_fields(arguments)
-    if fields or arguments.superseded_by is not None:
-        _edit_by_options(arguments, context, item, items, fields)
+    if _changed_fields(arguments) or arguments.superseded_by is not None:
+        _edit_by_options(arguments, context, item, items)
     elif not context.inside_client and context.console.can_prompt():
         _edit_by_hand(arguments, context, item)
     else:
@@ -105,49 +92,43 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _changed_fields(arguments: argparse.Namespace) -> list[str]:
-    names = (*_OPTIONS, *_PLACE)
+    names = (*_TEXTS, *_GUARD, *_PLACE)
     return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
-
-
-def _edit_by_options(
-    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item], fields: list[str]
-) -> None:
-    successor = chosen_successor(arguments.superseded_by, item, items)
-    written = Written(item.stored, [], False)
-    trust = load_trust(context.paths, context.accept_from)
-    if arguments.asked_as and trust.has_new_phrases(item.stored):
-        raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
-    approved = not context.only_new
-    if arguments.body is not None and arguments.title is None:
-        arguments.body = text_of(arguments.body, "--body")
-        arguments.title = renewed_title(item.stored.memory, arguments.body)
-    if arguments.title is not None:
-        refuse_title(context, item, {"title": arguments.title})
-    if set(fields).difference(_PLACE):
-        change = _change(arguments, context, item.stored)
-        summary = "edited: " + ", ".join(fields)
-        written = edit(context.paths, item.stored, change, summary, approved)
-    if arguments.superseded_by is not None:
-        trust = load_trust(context.paths, context.accept_from)
-        item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
-        written = written._replace(stored=resupersede(context, item, successor, items, approved))
-    written = moved(context, written, arguments.category, arguments.scope, approved)
-    _report(arguments, context, written)
-    if approved:
-        context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
-
-
-def _is_about_guard(arguments: argparse.Namespace, stored: StoredMemory, context: CommandContext) -> bool:
-    return is_guarded(stored, context) or holds_guard(stored) or _has_guard_option(arguments)
 
 
 def _has_guard_option(arguments: argparse.Namespace) -> bool:
     return any(getattr(arguments, name) is not None for name in _GUARD)
 
 
+def _edit_by_options(
+    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item]
+) -> None:
+    successor = chosen_successor(arguments.superseded_by, item, items)
+    approved, stored = not context.only_new, item.stored
+    written, fields = Written(stored, [], False), _changed_fields(arguments)
+    if arguments.asked_as and load_trust(context.paths, context.accept_from).has_new_phrases(stored):
+        raise InvalidMemory(_NEW_PHRASES % stored.memory.id)
+    if arguments.body is not None and arguments.title is None:
+        arguments.body = text_of(arguments.body, "--body")
+        arguments.title = renewed_title(stored.memory, arguments.body)
+    if arguments.title is not None:
+        refuse_title(context, item, arguments.title)
+    if set(fields).difference(_PLACE):
+        change = _change(arguments, context, stored)
+        written = edit(context.paths, stored, change, "edited: " + ", ".join(fields), approved)
+    if arguments.superseded_by is not None:
+        trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
+        item = item._replace(stored=written.stored, trust=trust)
+        written = written._replace(stored=resupersede(context, item, successor, items, approved))
+    written = moved(context, written, arguments.category, arguments.scope, approved)
+    _report(arguments, context, written)
+    if approved:
+        context.report_saves([(shortest_names(items)[stored.key], written.stored.memory.title)])
+
+
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
-        refuse_title(context, item, data)
+        refuse_title(context, item, str(data["title"]))
         return rewrite(context.paths, item.stored, data, "edited by hand")
 
     written = edit_draft(context, item.stored, stored)
@@ -159,59 +140,49 @@ def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: 
 
 def _change(
     arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
+) -> Callable[[dict[str, Any]], dict[str, object]]:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
-    fixed: dict[str, Any] = {}
-    if arguments.title is not None:
-        fixed["title"] = arguments.title
-    if arguments.files is not None:
-        named = [name for name in arguments.files if name != NONE]
-        fixed["related_files"] = project_files(named, context.paths)
-    if arguments.expires is not None:
-        fixed["expires_at"] = arguments.expires or None
-    content = _content(arguments, stored)
-
-    def fields(data: dict[str, Any]) -> dict[str, Any]:
-        changed = dict(fixed)
-        if arguments.asked_as is not None:
-            phrases = [] if NONE in arguments.asked_as else as_texts(data.get("asked_as"))
-            phrases += [phrase for phrase in arguments.asked_as if phrase != NONE]
-            changed["asked_as"] = list(dict.fromkeys(phrases))
-        if arguments.tags is not None or arguments.add_tag:
-            tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
-            changed["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
-        if content:
-            changed["content"] = {**data["content"], **content}
-        if _has_guard_option(arguments):
-            changed["guard"] = guard_of(arguments, context.paths, data.get("guard"))
-        return changed
-
-    return fields
-
-
-def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
-    content = content_of(arguments, categories()[stored.memory.category])
+    content: dict[str, object] = content_of(arguments, categories()[stored.memory.category])
     if arguments.context is not None and content["context"] == NONE:
         content["context"] = None
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
-    return content
+    files = project_files([name for name in arguments.files or () if name != NONE], context.paths)
+
+    def changed(data: dict[str, Any]) -> dict[str, object]:
+        change: dict[str, object] = {"title": arguments.title} if arguments.title is not None else {}
+        if arguments.files is not None:
+            change["related_files"] = files
+        if arguments.expires is not None:
+            change["expires_at"] = arguments.expires or None
+        if arguments.asked_as is not None:
+            phrases = [] if NONE in arguments.asked_as else as_texts(data.get("asked_as"))
+            phrases += [phrase for phrase in arguments.asked_as if phrase != NONE]
+            change["asked_as"] = list(dict.fromkeys(phrases))
+        if arguments.tags is not None or arguments.add_tag:
+            tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
+            change["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
+        if content:
+            change["content"] = {**data["content"], **content}
+        if _has_guard_option(arguments):
+            change["guard"] = guard_of(arguments, context.paths, data.get("guard"))
+        return change
+
+    return changed
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
-    refresh_index(context)
+    context.refresh_index()
     items = context.overview(is_current=True, names=[written.stored.key]).items
     item = choose(items, written.stored.key)
     if item.trust != TRUSTED and not arguments.json:
         item = _offered(context, item)
-    context.console.result(
-        arguments.json,
-        {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]},
-        "changed: %s (%s)" % (item.stored.memory.id, status_text(item)),
-        *(["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []),
-        *("  " + line for line in redaction_lines(written)),
-        *approval_lines(item, shortest_names(items)[item.stored.key]),
-    )
+    lines = ["changed: %s (%s)" % (item.stored.memory.id, status_text(item))]
+    lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
+    lines += ["  " + line for line in redaction_lines(written)]
+    lines += approval_lines(item, shortest_names(items)[item.stored.key])
+    redacted = [redaction._asdict() for redaction in written.redacted]
+    context.console.result(arguments.json, {**as_json(item), "redacted": redacted}, *lines)
 
 
 def _offered(context: CommandContext, item: Item) -> Item:
@@ -219,10 +190,9 @@ def _offered(context: CommandContext, item: Item) -> Item:
     if context.inside_client or not context.console.can_prompt():
         return item
     trust = load_trust(context.paths)
-    for line in lines_to_decide(item, trust):
-        context.console.line("  " + line)
-    if not context.console.confirm("accept this text?"):
-        return item
-    trust.accept([item.stored], "edit")
-    refresh_index(context)
-    return item_of(item.stored, trust, "")
+    context.console.lines(*("  " + line for line in lines_to_decide(item, trust)))
+    if context.console.confirm("accept this text?"):
+        trust.accept([item.stored], "edit")
+        context.refresh_index()
+        return item_of(item.stored, trust, "")
+    return item

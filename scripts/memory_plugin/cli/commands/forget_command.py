@@ -1,19 +1,27 @@
-"""`memory forget`: stop recalling a memory; its file is kept, or deleted later or at once."""
+"""`memory forget` stops recalling a memory: its file is kept, or deleted later or at once. `memory restore` brings it back."""
 
 from __future__ import annotations
 
 import argparse
 
 from ...memories import InvalidMemory
-from ...memories.lifecycle import archive, forget
-from ...memories.record import RETIRED, date_text
-from ...memories.survey import Item, choose, shortest_names
-from ...work.memory_facts import as_json, is_guarded
-from ..after_change import refresh_index, replaced_lines
-from ..command_context import Approval, CommandContext, UsageError, about
+from ...memories.lifecycle import archive, before_write, forget, restore, unsupersede
+from ...memories.record import ACTIVE, RETIRED, date_text
+from ...memories.survey import (
+    SUPERSEDED,
+    Item,
+    choose,
+    life_cycle_state,
+    read_item,
+    shortest_names,
+    superseding,
+)
+from ...memories.trust import REJECTED, TRUSTED
+from ...work.memory_facts import approval_lines, as_json, is_guarded, status_text
+from ..command_context import Approval, CommandContext, Handler, UsageError, about
 
-HELP = "stop using a memory; its file goes after a grace period"
-EXAMPLES = """\
+_FORGET_TEXT = """\
+stop using a memory; its file goes after a grace period
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"
   memory forget use-mysql --now           delete its file at once
@@ -26,7 +34,7 @@ _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to d
 _GRACE = "  its file will be deleted after %s; to bring it back until then: memory restore %s"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_forget(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
     what = parser.add_mutually_exclusive_group()
@@ -35,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
     stored = choose(context.overview().items, arguments.id).stored
     if arguments.now:
@@ -46,7 +54,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     return about(action, [stored], "Its guard ends.")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     items = context.overview().items
     item = choose(items, arguments.id)
@@ -61,7 +69,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
-    is_current = refresh_index(context, scrub=arguments.now)
+    is_current = context.refresh_index(scrub=arguments.now)
     removed_from = ["the index and its caches"] if is_current else []
     removed_from += ["the store's index.md", "the trust record"]
     record = {
@@ -75,23 +83,89 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
-    lines += replaced_lines(items, context.overview(is_current=True).items, item.stored.key)
+    lines += _replaced_lines(items, context.overview(is_current=True).items, item.stored.key)
     context.console.result(arguments.json, record, *lines)
 
 
 def _archive(arguments: argparse.Namespace, item: Item, items: list[Item], context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
     written = archive(context.paths, item.stored, arguments.reason)
-    refresh_index(context)
+    context.refresh_index()
     name = shortest_names(items)[item.stored.key]
     context.console.result(
         arguments.json,
         as_json(item._replace(stored=written.stored)),
         "archived: %s; to bring it back: memory restore %s" % (item.stored.memory.id, name),
-        *replaced_lines(items, context.overview(is_current=True).items, item.stored.key),
+        *_replaced_lines(items, context.overview(is_current=True).items, item.stored.key),
     )
+
+
+def _replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
+    """Return lines about the memories that the removed one had superseded; `gone` is the key of the removed memory."""
+    states, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
+    lines = []
+    for item in before:
+        key = item.stored.key
+        if item.superseded_by == gone and states.get(key) == ACTIVE:
+            lines.append("  %s, which it had replaced, is recalled again" % names[key])
+        elif item.superseded_by == gone and key in names:
+            text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"
+            lines.append(text % (names[key], names[key]))
+    return lines
 
 
 def _since(item: Item) -> str:
     day = date_text(item.stored.memory.data.get("retired_at"))[:10]
     return ", since " + day if day else ""
+
+
+_RESTORE_TEXT = """\
+bring back a forgotten, archived or superseded memory
+  memory list --status retired
+  memory restore use-mysql
+"""
+
+
+def _configure_restore(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+
+
+def _restore_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the memory that is recalled again; None for one that stays pending or cannot be restored."""
+    stored = read_item(choose(context.overview().items, arguments.id)).stored
+    if before_write(context.paths, stored).state != TRUSTED:
+        return None
+    return about("restore", [stored], "Claude will see it from then on.")
+
+
+def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Make the memory active again; a text that the user never accepted stays pending."""
+    before = context.overview().items
+    item = choose(before, arguments.id)
+    if item.trust == REJECTED:
+        text = "%s was rejected, not forgotten; to undo that: memory accept %s"
+        raise InvalidMemory(text % ((shortest_names(before)[item.stored.key],) * 2))
+    approved = not context.only_new
+    if life_cycle_state(item) == SUPERSEDED:
+        stored = unsupersede(context.paths, item.stored, superseding(before, item), approved)
+    else:
+        stored = restore(context.paths, item.stored, approved).stored
+    context.refresh_index()
+    items = context.overview(is_current=True).items
+    after = choose(items, stored.key)
+    name = shortest_names(items)[after.stored.key]
+    context.console.result(
+        arguments.json,
+        as_json(after),
+        "restored: %s (%s)" % (after.stored.memory.id, status_text(after)),
+        *approval_lines(after, name),
+    )
+    if approved:
+        context.report_saves([(name, after.stored.memory.title)])
+
+
+HANDLERS = {
+    "forget": Handler(_FORGET_TEXT, _forget, _configure_forget, _forget_approval),
+    "restore": Handler(_RESTORE_TEXT, _restore, _configure_restore, _restore_approval),
+}

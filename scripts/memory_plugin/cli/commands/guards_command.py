@@ -9,7 +9,6 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...memories.trust import PENDING
 from ...work.memory_facts import LAST_TRUSTED, guard_as_json, guard_rows, match_rows
-from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 
 HELP = "list guards, or test a command or file against them"
@@ -75,7 +74,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what the guards in force would do, using the same file that the hook reads."""
-    refresh_index(context)
+    context.refresh_index()
     rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)
     enabled = context.settings.flag("guards.enabled")
     lines = []

@@ -1,52 +1,58 @@
-"""`memory import`: import notes, rule files, JSON, or another store."""
+"""`memory import`: import notes, rule files, JSON, or another store; `import promote` makes a memory of one of Claude Code's notes."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from typing import Any
 
 from ...kernel.text.clean import counted, plain
-from ...memories.import_records import Draft
-from ...memories.importing import STDIN
+from ...memories.importing import STDIN, Draft
+from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE
 from ...work.imports import (
+    CREATED,
     LEFT_OUT,
     LOADED_ANYWAY,
     SAME_STORED,
     SKIPPED,
     WOULD_STORE,
+    Outcome,
     by_reason,
     gather,
     shown_source,
     store_all,
     would_store,
 )
-from ..after_change import phrase_lines, print_notice
-from ..command_context import CommandContext
-from ..memory_input import add_category, add_scope, text_of
+from ...work.memory_facts import find_note, phrase_lines
+from ...work.save import save
+from ..command_context import Approval, CommandContext, Handler, titled
+from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
 from ..options import add_flag, require_existing
+from .save_command import new_memory, print_saved
 
-HELP = "import notes, rule files, JSON, or another store"
-EXAMPLES = """\
+_IMPORT_TEXT = """\
+import notes, rule files, JSON, or another store
   memory import docs/adr .cursor/rules --dry-run  one memory per record or rule; nothing is written yet
   memory import notes.jsonl --category runbook    {"title": "...", "body": "...", "tags": ["a"]} on each line
   memory import ../other-project/.claude/memory   a whole store
 """
-
+_PROMOTE_TEXT = """\
+turn a note from Claude Code's own memory into a memory of yours or the team's
+  memory list --notes
+  memory import promote MEMORY.md#2
+  memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
+  memory import promote style.md --scope user
+"""
 DONE, FAILED = 0, 1
 _MAX_NAMED, _MAX_PATH = 3, 200
 _SOURCE_SHARE = 4  # of the width of the terminal
-_OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
+_OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", CREATED: "stored now"}
+_PENDING = "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        metavar="PATH",
-        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store; - reads JSON Lines from standard input",
-    )
+    text = "Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store; - reads JSON Lines from standard input"
+    parser.add_argument("paths", nargs="+", metavar="PATH", help=text)
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
     add_flag(parser, "--dry-run", "print what would be stored, without writing")
@@ -54,88 +60,90 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--yes", "in a terminal, store without confirmation")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Store everything that can be read, and list what cannot. The exit code is 1 if anything was skipped.
 
     In a terminal, the table is shown first and the user confirms.
     """
     require_existing(*(path for path in arguments.paths if path != STDIN))
-    with context.console.working("reading"):
+    kind, scope, console, dry = arguments.category or "", arguments.scope, context.console, arguments.dry_run
+    with console.working("reading"):
         given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
-        found = gather(
-            arguments.paths,
-            given,
-            arguments.category or "",
-            arguments.scope,
-            context,
-            everything=arguments.all,
-        )
-    drafts, others = found.drafts, found.others
-    dry = arguments.dry_run
-    asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_prompt()
+        drafts, others = gather(arguments.paths, given, kind, scope, context, everything=arguments.all)
+    asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and console.can_prompt()
     if asks:
-        _print_results(_compared(drafts, context) + others, context)
-        if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
-            context.console.line("nothing was stored")
+        _print_outcomes(_compared(drafts, context) + others, context)
+        if not console.confirm("store %s?" % counted(len(drafts), "memory")):
+            console.line("nothing was stored")
             return DONE
     approved = bool(drafts) and not dry and not context.only_new  # a request to save covers no files
-    results = _compared(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
-    results += others
-    counts = Counter(result["outcome"] for result in results)
+    outcomes = (_compared(drafts, context) if dry else _store(drafts, scope, context, approved)) + others
+    counts = Counter(one.outcome for one in outcomes)
     if arguments.json:
         pending = bool(drafts) and (context.inside_client if dry else not approved)
-        context.console.json({"dry_run": dry, "waits_for_user": pending, "items": results, **_totals(counts)})
+        totals = {name.replace(" ", "_"): counts[name] for name in (CREATED, SAME_STORED, SKIPPED, LEFT_OUT)}
+        items = list(map(_as_json, outcomes))
+        console.json({"dry_run": dry, "waits_for_user": pending, "items": items, **totals})
     else:
         if not asks:
-            _print_results(results, context)
+            _print_outcomes(outcomes, context)
         _print_summary(counts, dry, context, approved)
     return FAILED if counts[SKIPPED] else DONE
 
 
-def _compared(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
+def _compared(drafts: list[Draft], context: CommandContext) -> list[Outcome]:
     with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
         return would_store(drafts, context)
 
 
-def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
+def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[Outcome]:
     if not drafts:
         return []
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
         imported = store_all(drafts, scope, context, approved=approved)
-    print_notice(imported.refreshed, context)
+    context.report(imported.refreshed)
     if approved:
-        context.report_saves(imported.saved)
-    return imported.results
+        context.report_saves([(one.memory.id, one.memory.title) for one in imported.outcomes if one.memory])
+    return imported.outcomes
 
 
-def _totals(counts: Counter[str]) -> dict[str, int]:
-    return {name.replace(" ", "_"): counts[name] for name in ("created", SAME_STORED, SKIPPED, LEFT_OUT)}
+def _as_json(one: Outcome) -> dict[str, object]:
+    found: dict[str, object] = {"source": one.source, "outcome": one.outcome}
+    memory = one.memory
+    if memory is None:
+        return {**found, "reason": one.reason}
+    found.update({name: getattr(memory, name) for name in ("category", "title", "tags", "files", "status")})
+    found.update({"id": memory.id} if one.key else {})
+    found.update(context=memory.data["content"].get(CONTEXT, ""))
+    found.update(
+        redacted=[row._asdict() for row in one.redacted], similar=[row._asdict() for row in one.similar]
+    )
+    return found
 
 
-def _print_results(results: list[dict[str, Any]], context: CommandContext) -> None:
-    """Print the results as a table, then what was left out, redacted, similar or skipped."""
-    console, root = context.console, context.paths.project_root
+def _print_outcomes(outcomes: list[Outcome], context: CommandContext) -> None:
+    """Print the memories as a table, then what was left out, redacted, similar or skipped."""
+    console, root, rows = context.console, context.paths.project_root, []
     width = max(16, console.width // _SOURCE_SHARE)
-    rows = []
-    for result in results:
-        if result["outcome"] not in (SKIPPED, LEFT_OUT):
-            source = shown_source(result["source"], root)
+    for one in outcomes:
+        if one.memory is not None:
+            source = shown_source(one.source, root)
             source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
-            is_active = result.get("status", "active") == "active"
-            outcome = _OUTCOMES[result["outcome"]] if is_active else "archived"
-            rows.append([outcome, result["category"], source, result["title"]])
+            outcome = _OUTCOMES[one.outcome] if one.memory.status == ACTIVE else "archived"
+            rows.append([outcome, one.memory.category, source, one.memory.title])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    for outcome, reason, sources in by_reason(results):
+    for (outcome, reason), sources in by_reason(outcomes).items():
         _print_reason(outcome, reason, sources, context)
-    for result in results:
-        for redaction in result.get("redacted", ()):
-            console.line("redacted in %s, %s: %s" % (result["source"], redaction["field"], redaction["rule"]))
-        for memory in result.get("similar", ()):
-            similar = "%s: %s  %s" % (memory["why"], memory["id"], memory["title"])
-            console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
-            if memory["command"]:
-                console.line("  if the new one replaces it: " + memory["command"])
+    for one in outcomes:
+        for redaction in one.redacted:
+            console.line("redacted in %s, %s: %s" % (one.source, redaction.field, redaction.rule))
+        for similar in one.similar:
+            title = one.memory.title if one.memory else ""
+            said = (title, one.source, similar.why, similar.id, similar.title)
+            console.line("%s, from %s: %s: %s  %s" % said)
+            if similar.command:
+                console.line("  if the new one replaces it: " + similar.command)
 
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
@@ -153,15 +161,46 @@ def _print_reason(outcome: str, reason: str, sources: list[str], context: Comman
 
 
 def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:
-    console, same, skipped_ones = context.console, counts[SAME_STORED], counts[SKIPPED]
+    console, rest = context.console, (counts[SAME_STORED], counts[SKIPPED])
     if dry:
         new = counted(counts[WOULD_STORE], "memory")
-        console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped_ones))
+        console.line("%s would be stored, %d already stored, %d skipped" % (new, *rest))
         return
-    console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped_ones))
+    console.line("%d stored, %d already stored, %d skipped" % (counts[CREATED], *rest))
     for line in phrase_lines(context) if approved else []:
         console.line(line)
-    if counts["created"] + same and not approved:
-        console.line(
-            "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
-        )
+    if counts[CREATED] + counts[SAME_STORED] and not approved:
+        console.line(_PENDING)
+
+
+def _configure_promote(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `import promote`."""
+    parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
+    add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
+    text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE
+    parser.add_argument("--title", metavar="TEXT", help=text)
+    add_fields(parser)
+    add_scope(parser)
+
+
+def _promote_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the note to store."""
+    title = arguments.title or find_note(arguments.note, context).note.title
+    return Approval(titled("store", [title], "note"))
+
+
+def _promote(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
+    note = find_note(arguments.note, context).note
+    arguments.title, arguments.body = arguments.title or note.title, note.body
+    arguments.category = arguments.category or DEFAULT_CATEGORY
+    check_fields(arguments)
+    print_saved(save(new_memory(arguments, context), context), arguments, context)
+    if not arguments.json:
+        context.console.line("  the note stays in " + note.path)
+
+
+HANDLERS = {
+    "import": Handler(_IMPORT_TEXT, _import, _configure),
+    "import promote": Handler(_PROMOTE_TEXT, _promote, _configure_promote, _promote_approval),
+}

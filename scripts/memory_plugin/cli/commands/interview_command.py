@@ -13,7 +13,7 @@ from ...host.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
-from ...kernel.ledger import Ledger
+from ...kernel.context import Ledger
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
@@ -195,8 +195,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ...work.save import similar_to
-    from ..after_change import refresh_index, similar_lines
+    from ...work.save import similar_lines, similar_to
 
     interview = _current(arguments, context, store)
     if interview.status == FINISHED:
@@ -216,7 +215,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     store.save(interview)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
-    refresh_index(context)
+    context.refresh_index()
     if approved:
         context.report_saves([(record["id"], result.stored.memory.title) for result, record in written])
     lines = []

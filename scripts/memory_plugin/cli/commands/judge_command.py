@@ -9,19 +9,14 @@ import argparse
 from typing import Any
 
 from ...evaluation import EvaluationError
-from ...kernel.clock import Deadline
+from ...kernel.context import Deadline
 from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
-from ...kernel.judge.question import (
-    JudgeError,
-    Verdict,
-    explain_failure,
-)
+from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings.load import load
-from ...kernel.settings.user_file import EditError, change_values, set_value
-from ...kernel.settings.values import JUDGE_SWITCHES
+from ...kernel.settings import JUDGE_SWITCHES, load
+from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
     FEATURES,
@@ -143,7 +138,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         make_folder(context.paths.state(FOLDER, HOST))  # the client listens only where it is
     key, allowed, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
-    change = set_value(context.paths.config_dir, key, current if current in allowed else allowed[0])
+    change = change_values(context.paths.config_dir, {key: current if current in allowed else allowed[0]})
     said += address_notice(context, judges[0].address_source() if len(judges) == 1 else None)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
@@ -243,8 +238,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         console.line(text % dollars(figures.requested))
     if figures.off:
         console.line("session: " + figures.off)
-    for server in figures.paused:
-        console.line("%s: not asked for a while after failures" % server)
+    console.lines(*("%s: not asked for a while after failures" % server for server in figures.paused))
     return DONE
 
 

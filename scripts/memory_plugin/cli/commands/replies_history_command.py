@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...kernel.clock import days_ago
+from ...kernel.context import days_ago
 from ...kernel.text.clean import counted
-from ...replies import score_history
-from ...replies.tuning import is_outside
+from ...replies import rows
+from ...replies.tune import is_outside
 from ..command_context import CommandContext
 from ..options import add_days_option, add_flag, require_days
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _show_effect(since, arguments, context)
         return
     project = context.paths.project_key if arguments.here else ""
-    scores, unreadable = score_history.read_scores(context.paths, since, project)
+    scores, unreadable = rows.read_scores(context.paths, since, project)
     if arguments.json:
         context.console.json(_history_record(scores, unreadable))
     elif scores:
@@ -61,13 +61,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.line(text % days)
 
 
-def _grouped(scores: list[score_history.PastScore], name: str) -> list[score_history.ScoreGroup]:
+def _grouped(scores: list[rows.Score], name: str) -> list[rows.ScoreGroup]:
     """Group replies by a field of their records."""
-    return score_history.group_scores(scores, lambda score: score.row.get(name, ""))
+    return rows.group_scores(scores, lambda score: str(getattr(score, name)))
 
 
-def _history_record(scores: list[score_history.PastScore], unreadable: int) -> dict[str, Any]:
-    groups = {"days": score_history.group_by_day(scores)}
+def _history_record(scores: list[rows.Score], unreadable: int) -> dict[str, Any]:
+    groups = {"days": rows.group_by_day(scores)}
     groups.update((name + "s", _grouped(scores, name)) for name in ("model", "project", "gate"))
     shares = ("padded", "drifted", "escalated")
     return {
@@ -80,14 +80,14 @@ def _history_record(scores: list[score_history.PastScore], unreadable: int) -> d
             ]
             for name, members in groups.items()
         },
-        "patterns": [{"id": name, "matches": count} for name, count in score_history.count_patterns(scores)],
-        "audit": score_history.missed_by_rules(scores)._asdict(),
+        "patterns": [{"id": name, "matches": count} for name, count in rows.count_patterns(scores)],
+        "audit": rows.missed_by_rules(scores)._asdict(),
     }
 
 
-def _show_history(scores: list[score_history.PastScore], unreadable: int, context: CommandContext) -> None:
+def _show_history(scores: list[rows.Score], unreadable: int, context: CommandContext) -> None:
     console = context.console
-    (total,) = score_history.group_scores(scores, lambda _: "all")
+    (total,) = rows.group_scores(scores, lambda _: "all")
     console.line(console.style("Replies scored: %d" % total.replies, "bold"))
     console.line("with filler:  %s" % (total.padded,))
     console.line("drifted:      %s" % (total.drifted,))
@@ -95,22 +95,22 @@ def _show_history(scores: list[score_history.PastScore], unreadable: int, contex
     if is_outside(total.escalated):
         advice = "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
         console.line(" " * 14 + advice)
-    missed = score_history.missed_by_rules(scores)
+    missed = rows.missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
     if unreadable:
         console.line("Unreadable lines in the ledger: %d" % unreadable)
     console.line()
-    days = score_history.group_by_day(scores)[-_MAX_BARS:]
+    days = rows.group_by_day(scores)[-_MAX_BARS:]
     bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
     console.line("with filler, by day  %s" % bars)
     spans = (days[0].name, days[-1].name, _BARS[0], _BARS[-1])
     console.line(" " * 21 + "%s to %s, %s = none, %s = all" % spans)
     for name in ("model", "project"):
         console.line()
-        rows = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
-        console.table([name, "replies", "with filler", "drifted", "density"], rows)
-    patterns = [[name, str(count)] for name, count in score_history.count_patterns(scores)[:_MAX_ROWS]]
+        table = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
+        console.table([name, "replies", "with filler", "drifted", "density"], table)
+    patterns = [[name, str(count)] for name, count in rows.count_patterns(scores)[:_MAX_ROWS]]
     if patterns:
         console.line()
         console.table(["pattern", "matches"], patterns)
@@ -119,14 +119,14 @@ def _show_history(scores: list[score_history.PastScore], unreadable: int, contex
         console.paragraph(_LEGEND)
 
 
-def _row(group: score_history.ScoreGroup) -> list[str]:
+def _row(group: rows.ScoreGroup) -> list[str]:
     density = "-" if group.density is None else "%.3f" % group.density
     shares = ("%.0f%%" % (100 * (part.value or 0.0)) for part in (group.padded, group.drifted))
     return [group.name, str(group.replies), *shares, density]
 
 
 def _show_effect(since: str, arguments: argparse.Namespace, context: CommandContext) -> None:
-    effect = score_history.measure_effect(context.paths, since)
+    effect = rows.measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
     record.update(effect=gap, enough=effect.is_conclusive)

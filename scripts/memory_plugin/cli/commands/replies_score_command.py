@@ -8,15 +8,14 @@ import sys
 from typing import Any
 
 from ...host.events import path_field
-from ...kernel.data import load_data
 from ...kernel.files import read_regular
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
-from ...kernel.records import Records
+from ...kernel.paths import load_data
 from ...kernel.text.clean import block
-from ...replies.grading import GradeMaterial, deep_question, read_turn
-from ...replies.pipeline import ReplyScore, ReplyScorer, read_last_reply
-from ...replies.score_history import SCORES
+from ...replies.judge import GradeMaterial, deep_question, read_turn
+from ...replies.rows import read_scores
+from ...replies.score import ReplyScore, ReplyScorer, read_last_reply
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
 
@@ -69,8 +68,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
     """Return the project's last reply in a transcript that still exists, with its prompt and the tool calls of its turn."""
-    records = Records(context.paths.state(), SCORES, project=context.paths.project_key)
-    transcripts = [path_field(row.get("transcript")) for row in records if row.get("kind") == "score"]
+    scores, _ = read_scores(context.paths, project=context.paths.project_key)
+    transcripts = [path_field(score.transcript) for score in scores]
     for path in dict.fromkeys(reversed(transcripts)):
         reply = read_last_reply(path)
         if reply.text:

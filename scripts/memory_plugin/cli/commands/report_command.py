@@ -1,24 +1,36 @@
-"""`memory report`: show what the plugin did over weeks, as an HTML file, as text or as JSON."""
+"""`memory report`: show what the plugin did over weeks, and what recall would do on past prompts under other settings."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from subprocess import DEVNULL, Popen
+from typing import Any
 
-from ...kernel.clock import days_ago, iso, now
+from ...kernel.context import Context, days_ago, iso, now
+from ...kernel.files import Unreadable
 from ...kernel.records import ledger_names
+from ...kernel.settings import Settings, load
+from ...kernel.settings.user_file import problem_sentence
+from ...kernel.text.clean import counted
+from ...memories.survey import shortest_names
+from ...recall.explain import RESULTS, shown_prompt
+from ...recall.history import RecallHistory
+from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
 from ...work.report_elements import Page, as_json
 from ...work.report_figures import LedgerFigures
 from ...work.report_sections import Report, lead, memory_rows, sections
-from ..command_context import CommandContext, CommandError, UsageError
-from ..options import add_days_option, add_flag, reports_folder, require_days, write_output
-from ..report.elements import print_page
+from ...work.trial import NAMES, Replayed, decide, past_prompts, that_differ, totals_of
+from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..console import Console
+from ..options import add_days_option, add_flag, reports_folder, require_days, require_existing, write_output
+from ..report_forms import MARK, html, print_page
 
-HELP = "write a report: what Claude was shown, which memories help, replies, sessions, costs"
-EXAMPLES = """\
+_REPORT_TEXT = """\
+write a report: what Claude was shown, which memories help, replies, sessions, costs
   memory report --open                     write an HTML file and show it in your browser
   memory report --days 90 --project --out team.html
   memory report --text                     print the report instead
@@ -30,7 +42,7 @@ _FILE = "report.html"
 _NOTHING = "Nothing is recorded yet. Recording starts with your first prompt in Claude Code."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_report(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--project", "this project only (default: all projects)")
@@ -42,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--text", "print the report instead of writing a file")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _report(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the ledgers and show the report in one of its three forms."""
     require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
@@ -81,8 +93,6 @@ def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
 
 
 def _write(page: Page, arguments: argparse.Namespace, context: CommandContext) -> None:
-    from ..report.html_form import MARK, html
-
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
@@ -100,3 +110,123 @@ def _open(path: str, context: CommandContext) -> None:
         Popen([command, path], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
     except OSError:
         context.console.error("no browser could be started; open the file yourself")
+
+
+_REPLAY_TEXT = """\
+show what recall would do on your past prompts, under current or other settings
+  memory report replay                                   the last 30 days, with the current settings
+  memory report replay --days 7 --config trial.json      also what another settings file would change
+  memory report replay --config trial.json --json
+
+  trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
+"""
+_SHOWN = 10
+_MAX_PROMPT = 70
+
+
+def _configure_replay(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--config", metavar="FILE", help="a settings file to try on top of your own")
+    add_days_option(parser, _DAYS)
+
+
+def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
+    require_days(arguments.days)
+    contexts: dict[str, Context] = {"now": context}
+    if arguments.config is not None:
+        contexts["trial"] = context.with_settings(_trial_settings(arguments.config, context))
+    paths = project_transcripts(context.paths)
+    if not paths:
+        raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
+    replayed = list(_replay(paths, now() - arguments.days * _DAY, contexts, context.console))
+    context.console.progress("")
+    totals = {name: totals_of([replay.decisions[name] for replay in replayed]) for name in contexts}
+    if arguments.json:
+        differences = {"differences": _differences(replayed)} if "trial" in contexts else {}
+        context.console.json({**totals, **differences})
+    elif not replayed:
+        context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
+    else:
+        _show(replayed, totals, context)
+
+
+def _trial_settings(path: str, context: CommandContext) -> Settings:
+    """Return the settings with a trial file on top. Raises UsageError for a file with problems."""
+    require_existing(path)
+    path = os.path.abspath(path)
+    settings = load(context.paths.config_dir, context.paths.project_root, path)
+    problems = [problem for problem in settings.problems if problem.file == path]
+    if problems:
+        raise UsageError(problem_sentence(problems[0]))
+    return settings
+
+
+def _replay(
+    paths: list[str], oldest: float, contexts: dict[str, Context], console: Console
+) -> Iterator[Replayed]:
+    for number, path in enumerate(paths, 1):
+        if os.path.getmtime(path) < oldest:
+            continue
+        # Each setting has its own history: what Claude was told earlier in a session is not told again.
+        histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
+        try:
+            for prompt, time in past_prompts(path, oldest):
+                console.progress("session %d of %d" % (number, len(paths)))
+                decisions = {
+                    name: decide(prompt, histories[name], context) for name, context in contexts.items()
+                }
+                yield Replayed(prompt, time, decisions)
+        except (FileNotFoundError, Unreadable) as error:
+            console.error("skipped: %s" % error)
+
+
+def _differences(replayed: list[Replayed]) -> list[dict[str, object]]:
+    return [
+        {
+            "prompt": shown_prompt(replay.prompt.text, _MAX_PROMPT),
+            "prompt_id": replay.prompt.id,
+            "time": replay.time,
+            **replay.decisions,
+        }
+        for replay in that_differ(replayed)
+    ]
+
+
+def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:
+    console = context.console
+    rows = [
+        [
+            name,
+            *(str(total[column]) for column in ("prompts", *NAMES)),
+            "%.0f" % (total["tokens"] / len(replayed)),
+        ]
+        for name, total in totals.items()
+    ]
+    console.table(["SETTINGS", "PROMPTS", "SHOWN", "BY TITLE", "SILENT", "TOKENS PER PROMPT"], rows)
+    if "trial" not in totals:
+        return
+    differing = that_differ(replayed)
+    console.lines("", "%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
+    names = shortest_names(context.overview().items)
+    for replay in differing[:_SHOWN]:
+        console.paragraph('"%s"' % shown_prompt(replay.prompt.text, _MAX_PROMPT), "  ", 2)
+        for name, decision in replay.decisions.items():
+            console.paragraph("%-6s %s" % (name + ":", _outcome_text(decision, names)), "    ", 11)
+    if len(differing) > _SHOWN:
+        console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
+
+
+def _outcome_text(record: dict[str, Any], names: dict[str, str]) -> str:
+    parts = [
+        "%s %s" % (word, ", ".join(names.get(key, key) for key in record[name]))
+        for name, word in zip(NAMES, RESULTS[:2])
+        if record[name]
+    ]
+    return "; ".join(parts) or "silent"
+
+
+HANDLERS = {
+    "report": Handler(_REPORT_TEXT, _report, _configure_report),
+    "report replay": Handler(_REPLAY_TEXT, _show_replay, _configure_replay),
+}

@@ -36,12 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "query", nargs="+", metavar="QUERY", help="what to look for; - reads it from standard input"
     )
-    parser.add_argument(
-        "--limit",
-        type=int,
-        metavar="N",
-        help="at most N results, 1 to 100 (default: 10)",
-    )
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judges consider relevant, if they are on")
 
 
@@ -72,6 +67,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
     else:
         _show(context.console, rows, judged)
+        context.report_unreadable()
         _point_to_sessions(query, context)
 
 

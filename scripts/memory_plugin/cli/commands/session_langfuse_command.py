@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...kernel.clock import Deadline
+from ...kernel.context import Deadline
 from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure
 from ...kernel.text.clean import counted

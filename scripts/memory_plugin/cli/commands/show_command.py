@@ -1,22 +1,27 @@
-"""`memory show`: print a memory in full, without secrets."""
+"""`memory show` prints a memory in full, without secrets; `memory list` lists the memories and their status."""
 
 from __future__ import annotations
 
 import argparse
 
-from ...memories.gone_files import gone_files
+from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown, shown_line
+from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
-from ...memories.record import Memory, categories, date_text, quoted_name
-from ...memories.survey import Item, choose, item_of
-from ...memories.trust import TRUSTED, load_trust
-from ...work.memory_facts import as_json, guard_as_json, shown_name
-from ..command_context import CommandContext
-from ..memory_view import status_text
+from ...memories.nearby import native_folders, note_files
+from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
+from ...memories.repository import gone_files
+from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
+from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...recall.documents import is_standing_rule
+from ...work.memory_facts import as_json, guard_as_json, named_notes, shown_name, status_text
+from ..command_context import CommandContext, Handler, UsageError
+from ..console import columns
+from ..memory_input import add_category
 from ..options import add_flag
 
-HELP = "show one memory"
-EXAMPLES = """\
+_SHOW_TEXT = """\
+show one memory
   memory show use-postgres
   memory show decision/use-postgres --json
   memory show Use Postgres for billing
@@ -27,7 +32,7 @@ _NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: 
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_show(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     text = "the memory's id, category/id, title, or the first words of the title"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
@@ -35,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--history", text)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     name = " ".join(arguments.id)
     item = choose(context.overview(names=[name]).items, name)
@@ -57,10 +62,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({**record, **({"history": history} if arguments.history else {})})
         return
     _print_memory(item, fields, context)
-    for line in ["", _NEW_PHRASES, *("  " + text for text in new)] if new else []:
-        context.console.line(line)
-    for line in ["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []:
-        context.console.line(line)
+    context.console.lines(
+        *(["", _NEW_PHRASES, *("  " + text for text in new)] if new else []),
+        *(["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []),
+    )
 
 
 def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
@@ -78,9 +83,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
             console.line("%s: %s" % (name, text))
     for gone in gone_files([item.stored]):
         console.paragraph(shown_line(str(gone), _MAX_GONE))
-    console.line()
-    for line in fields.get(TEXT, []):
-        console.line(line)
+    console.lines("", *fields.get(TEXT, []))
 
 
 def _shown_content(memory: Memory) -> dict[str, object]:
@@ -111,3 +114,148 @@ def _history(memory: Memory) -> list[tuple[str, str]]:
     rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
     last = [(row.get("date"), str(row.get("summary", ""))) for row in rows[-_MAX_CHANGES:]]
     return [(date_text(date)[:10], shown_line(summary)) for date, summary in last]
+
+
+_LIST_TEXT = """\
+list the memories
+  memory list
+  memory list --status pending            what awaits your approval
+  memory list --rules                     the rules of every session
+  memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
+  memory list --tag billing --limit 10
+  memory list --status all --category decision --json
+"""
+
+ALL = "all"
+_MAX_REASON = 300
+_HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
+_NO_NOTES = "Claude Code has no notes for this project."
+_UNCONFIRMED = """\
+Claude Code has notes in %s, but no session in that folder names this project, and several projects can share its name. They are read
+after the next session here."""
+
+
+def _configure_list(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
+    parser.add_argument(
+        "--status", choices=statuses, default=ACTIVE, help="only memories with this status (default: active)"
+    )
+    add_category(parser, "only this category, one of %s")
+    parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the newest N memories")
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), default="", help="only the project's store, or only your own"
+    )
+    add_flag(parser, "--rules", "only the standing rules, which Claude sees at the start of every session")
+    add_flag(parser, "--notes", "only Claude Code's own notes")
+
+
+def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the memories, newest first, and the number of unreadable files on standard error."""
+    if arguments.notes:
+        _list_notes(arguments, context)
+        return
+    if arguments.limit is not None and arguments.limit < 1:
+        raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
+    result = context.overview(arguments.scope)  # also brings the index up to date
+    items = [item for item in result.items if _is_wanted(item, arguments)]
+    items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
+    items = items[: arguments.limit]
+    notes = named_notes(context)
+    if arguments.json:
+        reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
+        record: dict[str, object] = {"memories": [as_json(item) for item in items]}
+        record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
+        record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
+        context.console.json(record)
+        return
+    _print_list(items, result, arguments, context)
+    if notes and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
+        text = "Also %s in Claude Code's own memory. To list them: memory list --notes"
+        context.console.line(text % counted(len(notes), "note"))
+
+
+def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the notes of Claude Code's own memory, which are recalled unchanged."""
+    notes = named_notes(context)
+    if arguments.json:
+        context.console.json({"notes": [note.as_json() for note in notes]})
+    elif notes:
+        context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
+        context.console.line("To turn one into a memory: memory import promote NOTE")
+    else:
+        is_on = context.settings.flag("native.enabled")
+        folders = native_folders(context.paths, confirmed=False) if is_on else []
+        unread = [folder for folder in folders if note_files(folder)]
+        context.console.paragraph(_UNCONFIRMED.replace("\n", " ") % unread[0] if unread else _NO_NOTES)
+
+
+def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
+    if arguments.category and item.stored.memory.category != arguments.category:
+        return False
+    if arguments.tag and arguments.tag.casefold() not in map(str.casefold, item.stored.memory.tags):
+        return False
+    if arguments.rules and not (
+        is_standing_rule(item.stored.memory) and (item.trust, life_cycle_state(item)) == (TRUSTED, ACTIVE)
+    ):
+        return False
+    if arguments.status == PENDING:
+        return item.waits
+    if arguments.status == REJECTED:
+        return item.trust == REJECTED
+    is_refused = arguments.status == ACTIVE and item.trust == REJECTED
+    return arguments.status in (ALL, item.stored.memory.status) and not is_refused
+
+
+def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
+    """Return the message for an empty list."""
+    if not result.items and not arguments.scope:
+        return 'No memories in this project yet. Save one: memory save "..."  Import notes: memory import CLAUDE.md docs --dry-run'
+    if arguments.rules:
+        return 'No standing rules yet. To add one: memory save --category constraint "..."'
+    return "No memories match. To list all: memory list --status all"
+
+
+def _as_row(item: Item) -> list[str]:
+    """Return the cells of a table row, in the order of `_HEADERS`."""
+    memory = item.stored.memory
+    cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
+    return [*cells, status_text(item), shown_line(memory.title)]
+
+
+def _print_items(items: list[Item], context: CommandContext) -> None:
+    """Print a table if the terminal has room for it, else each memory's title with its id below, both whole."""
+    console, rows = context.console, [_as_row(item) for item in items]
+    needed = [max(map(columns, column)) for column in zip(_HEADERS, *rows)]
+    if not console.wraps or sum(needed) + 2 * (len(needed) - 1) <= console.width:
+        console.table(_HEADERS, rows)
+        return
+    for identity, category, scope, updated, status, title in rows:
+        console.line(console.style(title, "bold"))
+        facts = ", ".join(
+            fact for fact in (category, scope, status, updated) if fact not in (PROJECT, ACTIVE)
+        )
+        console.line("    %s  %s" % (console.style(identity, "cyan"), console.style(facts, "dim")))
+
+
+def _print_list(
+    items: list[Item], result: Survey, arguments: argparse.Namespace, context: CommandContext
+) -> None:
+    if items:
+        _print_items(items, context)
+    else:
+        context.console.line(_nothing(result, arguments))
+    if context.paths.why_no_state:
+        context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
+    if result.problems:
+        number = counted(len(result.problems), "file")
+        context.console.error("%s cannot be read; see: memory doctor" % number)
+    for reason in result.left_alone:
+        context.console.error(reason)
+
+
+HANDLERS = {
+    "show": Handler(_SHOW_TEXT, _show, _configure_show),
+    "list": Handler(_LIST_TEXT, _list, _configure_list),
+}

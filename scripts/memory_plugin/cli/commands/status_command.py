@@ -1,4 +1,4 @@
-"""`memory status`: what is stored and pending, and the last decisions of recall."""
+"""`memory status`: what is stored and pending, and the last decisions of recall; `memory doctor`: problems, and how to fix them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from ...host.events import MAX_SILENT, count_silent_calls
-from ...kernel.settings.values import USER
+from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
 from ...memories.nearby import unread_nearby
 from ...memories.survey import NEW, Survey
 from ...recall import explain
 from ...work.doctor import examine
-from ...work.installation import FAIL, WARN
+from ...work.installation import FAIL, NOTE, OK, WARN, Check
 from ...work.memory_facts import as_json, named_notes
 from ...work.state import catalog, stored_counts, titles_and_names
-from ..command_context import CommandContext
+from ..command_context import CommandContext, Handler
 
-HELP = "show what is stored, what is pending, and recent activity"
-EXAMPLES = """\
+_STATUS_TEXT = """\
+show what is stored, what is pending, and recent activity
   memory status
   memory status --last 20 --json
 """
@@ -36,14 +36,14 @@ To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_status(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "--last", type=int, default=_LAST, metavar="N", help="show the last N decisions (default: %d)" % _LAST
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     console, survey = context.console, context.overview()
     has_state, has_guards = context.paths.state_dir is not None, context.settings.flag("guards.enabled")
@@ -78,10 +78,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     _print_facts(facts, context)
     _print_decisions(rows, labels, context)
     names = ", ".join(check.name for check in problems)
-    console.line()
-    console.line(
+    console.lines(
+        "",
         "doctor: %s; %s: memory doctor"
-        % (names or "no problems in the quick check", "details" if names else "full check")
+        % (names or "no problems in the quick check", "details" if names else "full check"),
     )
 
 
@@ -131,8 +131,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
     """Print the last decisions, each with the prompt and the memories that Claude was told or pointed to."""
     console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
-        console.line()
-        console.line("Recent activity, newest first (reasons: memory why):")
+        console.lines("", "Recent activity, newest first (reasons: memory why):")
     for row in rows:
         prompt, says = shown_prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), MAX_LINE)
         console.paragraph("%s  %s" % (local_time(row), prompt or says), "", 2)
@@ -172,3 +171,45 @@ def shown_prompt(row: dict[str, Any], texts: dict[str, str], limit: int) -> str:
     if text:
         return '"%s"' % explain.shown_prompt(text, limit)
     return "prompt " + plain(row.get("prompt_id") or "without an id", _MAX_WORD)
+
+
+_DOCTOR_TEXT = """\
+find problems and explain how to fix them
+  memory doctor
+  memory doctor --json
+"""
+
+DONE, FOUND = 0, 1
+_COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
+_MAX_LINE = 1000
+_MAX_DETAILS = 20
+
+
+def _doctor(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print every check. The exit code is 1 if any check warns or fails."""
+    checks = examine(context)
+    is_healthy = all(check.status in (OK, NOTE) for check in checks)
+    if arguments.json:
+        context.console.json({"ok": is_healthy, "checks": [check._asdict() for check in checks]})
+    else:
+        for check in checks:
+            _print_check(check, context)
+    return DONE if is_healthy else FOUND
+
+
+def _print_check(check: Check, context: CommandContext) -> None:
+    console = context.console
+    label = console.style("%-4s" % check.status, _COLORS[check.status])
+    console.paragraph("%s: %s" % (check.name, plain(check.text, _MAX_LINE)), label + "  ", 6)
+    for detail in check.details[:_MAX_DETAILS]:
+        console.paragraph(plain(detail, _MAX_LINE), "        ", 8)
+    if len(check.details) > _MAX_DETAILS:
+        console.line("        and %d more" % (len(check.details) - _MAX_DETAILS))
+    if check.fix:
+        console.paragraph(plain(check.fix, _MAX_LINE), "      > ", 8)
+
+
+HANDLERS = {
+    "status": Handler(_STATUS_TEXT, _status, _configure_status),
+    "doctor": Handler(_DOCTOR_TEXT, _doctor),
+}

@@ -1,24 +1,22 @@
-"""`memory why`: explain a decision of recall, or try a prompt."""
+"""`memory why` explains a decision of recall, or tries a prompt; `memory feedback` rates memories, and shows or resets the ratings."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from ...host.events import MAX_CHARACTERS
-from ...kernel.text.clean import plain
+from ...kernel.text.clean import counted, plain
+from ...memories.hygiene import shown_line
+from ...memories.survey import Item, choose, shortest_names
 from ...recall import explain
-from ...recall.gate import Prompt
-from ...recall.history import Answer
-from ...recall.pipeline import recall
-from ...work.prompt_trial import pending_answers, started_history
-from ...work.state import titles_and_names
-from ..command_context import CommandContext, CommandError
+from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
+from ...work.state import THRESHOLDS, as_json, shifted, titles_and_names
+from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
 from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt, told_memories
 
-HELP = "explain why a prompt did or did not bring up memories, or test one"
-EXAMPLES = """\
+_WHY_TEXT = """\
+explain why a prompt did or did not bring up memories, or test one
   memory why
   memory why "how do we reset staging"               tries a prompt: what would Claude be told?
   memory why a2fc9ec1 --json                         a prompt by the beginning of its id
@@ -32,7 +30,7 @@ _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_why(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "prompt",
@@ -50,12 +48,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--verbose", "also print the scores and their parts")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Explain one decision, or try a prompt."""
     row, tried = explain.find_decision(context.paths, arguments.prompt, place=arguments.place), False
     if row is None and not arguments.place and not _may_be_id(arguments.prompt):
-        prompt, history = Prompt(arguments.prompt, "", ""), started_history(context)
-        row, tried = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record, True
+        from ...work.trial import try_prompt  # the ratings need no recall
+
+        row, tried = try_prompt(arguments.prompt, context), True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     also = explain.same_turn(context.paths, row)
@@ -95,6 +94,8 @@ def _nothing_found(prompt: str, place: str) -> str:
 
 def _name_pending(prompt: str, row: dict[str, Any], context: CommandContext) -> None:
     """Say first which memory would have answered if it were approved."""
+    from ...work.trial import pending_answers
+
     for hit in pending_answers(prompt, row, context):
         text = 'Awaits approval, and would have answered: "%s". To approve it: memory accept %s'
         context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
@@ -134,3 +135,112 @@ def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
     if found:
         rows = [[*(number(one.get(name) or 0) for name in names), one["key"]] for one in found]
         console.table(["confidence", "pointer", "score", "memory"], rows)
+
+
+_FEEDBACK_TEXT = """\
+rate memories as useful or wrong, and show or reset the ratings
+  memory feedback                         lists ratings, thresholds, and how often replies used a memory
+  memory feedback useful use-postgres     it is recalled more readily
+  memory feedback wrong use-postgres      it was recalled where it did not belong
+  memory edit use-postgres --body '...'   if the memory itself is out of date
+  memory feedback reset use-postgres      undoes the rating
+  memory feedback reset --all
+"""
+_SHOW, _RESET = "show", "reset"
+_SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
+
+
+def _configure_feedback(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=[_SHOW, USEFUL, WRONG, _RESET],
+        default=_SHOW,
+        metavar="ACTION",
+        help="show (default), useful, wrong or reset",
+    )
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="the memories to rate, or whose feedback to delete"
+    )
+    add_flag(parser, "--all", "with reset: all memories in all projects")
+
+
+def _approve_feedback(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return which memories to rate or to reset; None for showing the feedback."""
+    if arguments.action == _SHOW:
+        return None
+    if arguments.action == _RESET:
+        return Approval("delete the feedback on %s?" % (", ".join(arguments.ids) or "all memories"))
+    titles = [item.stored.memory.title for item in _chosen(arguments, context.overview().items)]
+    return Approval(titled("rate as %s" % arguments.action, titles))
+
+
+def _feedback(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Rate the named memories, or show or reset the feedback."""
+    kind = arguments.action
+    if kind == _RESET:
+        _reset_ratings(arguments, context)
+        return
+    if arguments.all or (arguments.ids and kind == _SHOW):
+        raise UsageError("only `memory feedback reset` takes --all, and `memory feedback show` takes no ids")
+    items = context.overview().items
+    record: dict[str, object] = {}
+    if kind != _SHOW:
+        chosen = _chosen(arguments, items)
+        keys = [item.stored.key for item in chosen]
+        record_feedback(context.paths, keys, kind)
+        context.append("feedback", {"kind": kind, "memories": keys})
+        record["rated"] = kind
+    feedback = Feedback(context.paths)
+    if kind == _SHOW:
+        chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
+    if arguments.json:
+        context.console.json({**record, "memories": [as_json(item, feedback, context) for item in chosen]})
+    elif chosen:
+        _print_ratings(chosen, feedback, shortest_names(items), context)
+    else:
+        context.console.line("No memory has been rated, and no reply has used one yet.")
+
+
+def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
+    """Return the named memories. Raises UsageError if none is named."""
+    if not arguments.ids:
+        raise UsageError("name the memories: memory feedback %s ID" % arguments.action)
+    return [choose(items, name) for name in dict.fromkeys(arguments.ids)]
+
+
+def _print_ratings(
+    items: list[Item], feedback: Feedback, names: dict[str, str], context: CommandContext
+) -> None:
+    """Print the counts of the memories, and the thresholds that differ from those of the settings."""
+    rows, lines = [], []
+    for item in items:
+        counts, name = feedback.counts(item.stored.key), names[item.stored.key]
+        figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
+        rows.append([*figures, name, shown_line(item.stored.memory.title)])
+        if feedback.shift(item.stored.key):
+            usual = map(context.settings.number, THRESHOLDS)
+            shares = [round(100 * share) for share in (*shifted(item, feedback, context), *usual)]
+            lines.append("%s: %s" % (name, _SHIFTED % tuple(shares)))
+    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
+    for line in lines:
+        context.console.paragraph(line, "", 2)
+
+
+def _reset_ratings(arguments: argparse.Namespace, context: CommandContext) -> None:
+    if bool(arguments.ids) == arguments.all:
+        raise UsageError("name the memories, or use --all")
+    keys = None
+    if arguments.ids:
+        keys = [item.stored.key for item in _chosen(arguments, context.overview().items)]
+    count = reset_feedback(context.paths, keys)
+    context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
+    text = "forgotten: the feedback on %s" % counted(count, "memory")
+    context.console.result(arguments.json, {"reset": count}, text)
+
+
+HANDLERS = {
+    "why": Handler(_WHY_TEXT, _why, _configure_why),
+    "feedback": Handler(_FEEDBACK_TEXT, _feedback, _configure_feedback, _approve_feedback),
+}

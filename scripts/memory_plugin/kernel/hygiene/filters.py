@@ -12,7 +12,7 @@ from functools import cache
 from math import log2
 from typing import Any
 
-from ..data import load_data
+from ..paths import load_data
 
 # The lookahead saves eleven attempts at most characters.
 _MASKED = (

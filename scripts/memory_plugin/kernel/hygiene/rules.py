@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, AnyStr
 
-from ..data import load_data
+from ..paths import load_data
 from .choice import allowed, chosen_packs
 from .filters import assignment_pattern, words
 

@@ -13,9 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..clock import Deadline, iso, now
-from ..context import Context
-from ..ledger import Ledger
+from ..context import Context, Deadline, Ledger, iso, now
 from ..records import Form, count, number_or_null, text
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener

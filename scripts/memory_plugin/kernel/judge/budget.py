@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..clock import Deadline, iso, now
-from ..data import load_data, read_state, write_state
+from ..context import Deadline, iso, now
 from ..fastjson import digest, dumps, loads
-from ..files import Unreadable, make_folder, read_regular, replace_file
-from ..locks import FileLock
+from ..files import FileLock, Unreadable, make_folder, read_regular, replace_file
+from ..paths import load_data, read_state, write_state
 from .question import JudgeError, Values
 
 Book = dict[str, Any]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from ssl import SSLContext
 
-    from ..clock import Deadline
+    from ..context import Deadline
     from .credentials import ServerAccess
     from .models import RequestOptions
     from .question import Question

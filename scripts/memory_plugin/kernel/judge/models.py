@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..data import load_data
+from ..paths import load_data
 from .question import Question, Verdict
 
 _MAX_VERSION_DIGITS = 2  # a date has four or eight

@@ -12,9 +12,9 @@ from json import JSONDecoder
 from json import dumps as json_dumps
 from typing import Any, NamedTuple
 
-from ..data import load_data
 from ..fastjson import digest, dumps
 from ..hygiene import redact
+from ..paths import load_data
 from ..text.clean import block, plain
 from ..text.tags import cut_after, cut_before, without_private
 

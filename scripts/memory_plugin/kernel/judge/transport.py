@@ -17,8 +17,9 @@ from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
-from ..clock import Deadline
-from .credentials import Address, ServerAccess
+from ..address import Address
+from ..context import Deadline
+from .credentials import ServerAccess
 from .question import JudgeError
 
 Headers = tuple[tuple[str, str], ...]
@@ -59,8 +60,8 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
     Raises JudgeError: timeout, network, tls, proxy, too_large. `unsent` is set on it if the server never had the whole request.
     """
     opener = OpenerDirector()  # without handlers of proxies, redirects and error statuses
-    opener.add_handler(HTTPHandler())
-    opener.add_handler(HTTPSHandler(context=tls))
+    # The handler of HTTPS reads all authorities of the machine if it gets no context.
+    opener.add_handler(HTTPHandler() if tls is None else HTTPSHandler(context=tls))
     try:
         with opener.open(_url_request(access, request), timeout=max(deadline.remaining(), 0.001)) as response:
             return _read(response, request.max_body)

@@ -1,1 +1,284 @@
-"""Settings: the plugin's defaults, then the user's own file, then what a project may change."""
+"""The settings in effect for one project, from four layers of which the later ones win.
+
+The layers are `config/defaults.json`, the user's `settings.json` in the host's config folder, the project's `.claude/settings.json` and
+`.claude/settings.local.json`. In each file the block `memory` holds our settings. The blocks named by the schema's `x-top-level` are
+also read at the top level, where `memory` takes precedence. `config/settings.schema.json` says for each key what a project may change.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ..fastjson import as_integer, as_number, as_text, as_texts, loads
+from ..files import Unreadable, read_regular
+from ..paths import config_folder, data_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Contents = list[tuple[str, str, dict[str, object]]]
+
+MAX_BYTES = 1_000_000
+_BOM = b"\xef\xbb\xbf"
+DEFAULT = "default"
+USER = "user"
+PROJECT = "project"
+LOCAL = "local"
+JUDGE_ENABLED = ".judge.enabled"
+# The switch of each judge: its key, the values that switch it on (the first by `memory judge on`), and the one that switches it off.
+JUDGE_SWITCHES: dict[str, tuple[str, tuple[object, ...], object]] = {
+    "retrieval": ("retrieval.judge.enabled", (True,), False),
+    "scoring": ("scoring.mode", ("hybrid",), "deterministic"),
+    "sessions": ("sessions.judge.when", ("asked", "ended"), "never"),
+    "interview": ("interview.judge.enabled", (True,), False),
+    "capture": ("capture.judge.enabled", (True,), False),
+    "evaluation": ("evaluation.judge.enabled", (True,), False),
+}
+
+
+class SettingsFileError(Exception):
+    """Raised for a settings file that cannot be used, with what was expected and what was found."""
+
+    def __init__(self, expected: str, got: str) -> None:
+        super().__init__("expected %s, got %s" % (expected, got))
+        self.expected = expected
+        self.got = got
+
+
+class Problem:
+    """Something in a settings file that is ignored.
+
+    `kind` is "file" (the file cannot be read), "unknown" (no such key), "value" (wrong type or out of range) or "refused" (a project's file
+    may not set it). `path` is the path of the key inside the file, empty for a problem of the file. `got` never contains a text that could
+    be a secret. `item`, the invalid item of a list, may contain one and must not be shown.
+    """
+
+    __slots__ = ("expected", "file", "got", "item", "kind", "path")
+
+    def __init__(
+        self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str, item: object = None
+    ) -> None:
+        self.kind = kind
+        self.file = file
+        self.path = path
+        self.expected = expected
+        self.got = got
+        self.item = item
+
+    @property
+    def key(self) -> str:
+        """Return the key as `memory config` takes it, without a leading `memory.`; empty for a problem of the file."""
+        return ".".join(self.path[1:] if self.path[:1] == ("memory",) and self.path[1:] else self.path)
+
+
+class Settings:
+    """The settings in effect. Every key of `config/defaults.json` has a value of the right type.
+
+    One default differs from that file: a feature's `judge.enabled` is False until the user's own file has the block `<feature>.judge`,
+    because a judge sends text to a provider and costs money. Inside that block the default is true.
+    """
+
+    __slots__ = ("_origins", "_own", "_values", "files", "problems")
+
+    def __init__(self, defaults: Mapping[str, object]) -> None:
+        self._values = dict(defaults)
+        self._own: dict[str, object] = {}
+        self._origins: dict[str, str] = {}
+        self.files: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        for key in self._values:
+            if key.endswith(JUDGE_ENABLED):
+                self._values[key] = False
+
+    def set_value(self, key: str, value: object, layer: str) -> None:
+        """Set a key's value, merged into an object, and the layer that decided it."""
+        self._values[key] = merged(self.get(key), value)
+        self._origins[key] = layer
+
+    def user_values(self) -> dict[str, object]:
+        """Return the values at the first call, which comes before a project's file is applied."""
+        self._own = self._own or dict(self._values)
+        return self._own
+
+    def user_number(self, key: str) -> float:
+        """Return the number under a key without the project's files; 0.0 if it is not a number."""
+        return float(as_number(_value_at(self._own or self._values, key)) or 0)
+
+    def with_values(self, values: Mapping[str, object]) -> Settings:
+        """Return a copy of the settings with other values for some keys."""
+        other = Settings({})
+        other._values = {**self._values, **values}
+        other._own = {**self._own, **values} if self._own else {}
+        other._origins, other.files, other.problems = self._origins, self.files, self.problems
+        return other
+
+    def all_keys(self) -> list[str]:
+        """Return all keys, in the order of the defaults."""
+        return list(self._values)
+
+    def get(self, key: str) -> object:
+        """Return the value of a key, or of a name below a key whose value is an object; None for an unknown one."""
+        return _value_at(self._values, key)
+
+    def flag(self, key: str) -> bool:
+        """Return the switch under a key; False if it is not a boolean."""
+        return self.get(key) is True
+
+    def integer(self, key: str) -> int:
+        """Return the whole number under a key; 0 if it is not one."""
+        return as_integer(self.get(key)) or 0
+
+    def number(self, key: str) -> float:
+        """Return the number under a key; 0.0 if it is not a number."""
+        return float(as_number(self.get(key)) or 0)
+
+    def text(self, key: str) -> str:
+        """Return the string under a key, or "" if it is not a string."""
+        return as_text(self.get(key))
+
+    def texts(self, key: str) -> list[str]:
+        """Return the strings of the list under a key; empty if it is not a list."""
+        return as_texts(self.get(key))
+
+    def block(self, key: str) -> dict[str, Any]:
+        """Return the object under a key; empty if it is not one."""
+        value = self.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def origin(self, key: str) -> str:
+        """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
+        above = key.rpartition(".")[0]
+        return self._origins.get(key) or (self.origin(above) if above else DEFAULT)
+
+    def is_judge_enabled(self, feature: str) -> bool:
+        """Return whether a feature may ask its judge.
+
+        True only if the user's own file switches it on, and the project's does not switch it off.
+        """
+        key, on, _ = JUDGE_SWITCHES[feature]
+        return self._values.get(key) in on
+
+
+def _value_at(values: Mapping[str, object], key: str) -> object:
+    if key in values:
+        return values[key]
+    above, _, name = key.rpartition(".")
+    block = _value_at(values, above) if above else None
+    return block.get(name) if isinstance(block, dict) else None
+
+
+def merged(shipped: Any, changes: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """Return a value with the user's changes: those of an object by name, those of a list of entries by their ids."""
+    if isinstance(changes, dict) and isinstance(shipped, list):
+        return [merged(entry, changes.get(entry["id"], {})) for entry in shipped]
+    if isinstance(changes, dict) and isinstance(shipped, dict):
+        return {**shipped, **{name: merged(shipped.get(name), value) for name, value in changes.items()}}
+    return changes
+
+
+def load(config_dir: str | None, project_root: str | None, trial: str = "") -> Settings:
+    """Return the settings in effect; None for a folder means that its layer is missing.
+
+    `trial` is another settings file of the user's, which takes precedence over the usual one.
+
+    Never raises: an unusable file, an invalid key, and a key that a project may not set are recorded as problems.
+    """
+    settings = Settings({})
+    try:
+        settings = Settings(defaults())
+        own = [] if config_dir is None else [(USER, os.path.join(config_dir, "settings.json"))]
+        own += [(USER, trial)] if trial else []
+        contents = _contents(settings, own + _project_files(config_dir, project_root))
+        if contents:
+            from .schema import apply
+
+            apply(settings, contents)
+    except SettingsFileError as error:  # a damaged installation: no key has a value, so every feature is off
+        settings.problems.append(Problem("file", data_path(), (), error.expected, error.got))
+    return settings
+
+
+def user_block(key: str) -> dict[str, Any]:
+    """Return the object under a key that only the user sets, where no settings are at hand."""
+    return load(config_folder(), None).block(key)
+
+
+def _contents(settings: Settings, files: list[tuple[str, str]]) -> Contents:
+    """Return layer, path and content of the files that may have a key of the plugin. Most have none, and then no schema is loaded."""
+    blocks = {"memory", "pluginConfigs", *(name.partition(".")[0] for name in settings.all_keys())}
+    contents: Contents = []
+    for layer, path in files:
+        try:
+            values = content(path, follow=layer == USER)
+        except FileNotFoundError:
+            continue
+        except SettingsFileError as error:
+            settings.problems.append(Problem("file", path, (), error.expected, error.got))
+            continue
+        settings.files[layer] = path
+        if not blocks.isdisjoint(values):
+            contents.append((layer, path, values))
+    return contents
+
+
+def _project_files(config_dir: str | None, project_root: str | None) -> list[tuple[str, str]]:
+    """Return the project's layers; in the home folder, `.claude/settings.json` is the user's own file."""
+    if project_root is None:
+        return []
+    folder = os.path.join(project_root, ".claude")
+    try:
+        status = os.lstat(folder)
+        own = config_dir is not None and os.path.samestat(status, os.stat(config_dir))
+    except (OSError, ValueError):
+        own = False
+    local = (LOCAL, os.path.join(folder, "settings.local.json"))
+    return [local] if own else [(PROJECT, os.path.join(folder, "settings.json")), local]
+
+
+def content(path: str, follow: bool = False) -> dict[str, object]:
+    """Return the JSON object in a settings file; empty for an empty file.
+
+    A link is followed only for the user's own file, which may be in a folder of dotfiles. Elsewhere neither the file nor its folder may be
+    one. Raises FileNotFoundError and SettingsFileError.
+    """
+    try:
+        folder = os.path.dirname(path)
+        if not follow and stat.S_ISLNK(os.lstat(folder).st_mode) and os.path.lexists(path):
+            raise SettingsFileError("a folder", "a symbolic link, " + folder)
+        return decoded(read_regular(path, MAX_BYTES, follow)[0])
+    except FileNotFoundError:
+        raise
+    except Unreadable as error:
+        raise SettingsFileError("a readable file of at most %d bytes" % MAX_BYTES, str(error)) from None
+    except (OSError, ValueError) as error:
+        raise SettingsFileError("a readable file", str(error)) from None
+
+
+def decoded(data: bytes) -> dict[str, object]:
+    """Return the JSON object in the bytes of a settings file; empty for blank text. Raises SettingsFileError."""
+    try:
+        text = data.removeprefix(_BOM).decode("utf-8")
+        value = loads(text) if text.strip() else {}
+    except UnicodeDecodeError:
+        raise SettingsFileError("text in UTF-8", "other bytes") from None
+    except ValueError:
+        raise SettingsFileError("JSON", "a text that is not JSON") from None
+    if not isinstance(value, dict):
+        raise SettingsFileError("a JSON object", "another JSON value")
+    return value
+
+
+def defaults() -> dict[str, object]:
+    """Return every key with its default. Raises SettingsFileError for a damaged installation."""
+    return shipped("defaults.json")
+
+
+def shipped(name: str) -> dict[str, Any]:
+    """Return the content of a file of the plugin's own. Raises SettingsFileError for a damaged installation."""
+    try:
+        return content(data_path(name), follow=True)
+    except FileNotFoundError:
+        raise SettingsFileError("the plugin's own " + name, "nothing") from None

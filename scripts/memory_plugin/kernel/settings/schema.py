@@ -1,14 +1,18 @@
-"""Apply settings files over the defaults, as the schema allows: whether a value fits its key, and whether a project may set it."""
+"""The rules of all keys: whether a value fits its key, and whether a project may set it; and how files are applied over the defaults."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Optional
 
-from ..data import load_data
 from ..fastjson import dumps
-from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
+from ..paths import load_data
+from . import JUDGE_ENABLED, USER, Problem, Settings, merged, shipped
 
-Block = dict[str, Any]
+# What does not fit: the path below the key, empty for the whole value; what was expected there; what was found; and the invalid item of a
+# list or the unknown name, which may be a secret and must not be shown. None for a value that fits.
+Mismatch = Optional[tuple[tuple[str, ...], str, str, object]]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -28,83 +32,132 @@ _NAMES = {
 }
 _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
 _BLOCK = "memory"
-_OPTIONS, _PLUGIN = "pluginConfigs", "memory@memory-plugin"
+_OPTIONS = ("pluginConfigs", "memory@memory-plugin", "options")
 _MAX_SHOWN = 24
 _MAX_CHOICES = 12
 
 
-def mismatch(rule: dict[str, Any], value: object) -> tuple[tuple[str, ...], str, str, object] | None:
-    """Return None for a value with the type, range, choice and format of its key.
+class Rule:
+    """The rule of a block of keys, of a key, of a name below a key whose value is an object, or of the items of a list.
 
-    Otherwise: the path below the key, empty for the whole value; what was expected there; what was found; and the invalid item of a list or
-    the unknown name, which may be a secret and must not be shown.
+    `setting` is the key to which a name belongs, "" for a block; `project`, `description` and `default` are those of the key. `sizes` are
+    the allowed numbers of characters, items or names.
     """
+
+    def __init__(self, entry: Mapping[str, Any], name: str = "", above: Rule | None = None) -> None:
+        get = entry.get
+        self.name = name
+        self.type: str = entry["type"]
+        self.choices: list[Any] = get("enum", [])
+        self.bounds: tuple[float, float] | None = (
+            (entry["minimum"], entry["maximum"]) if "minimum" in entry else None
+        )
+        most = get("maxLength", get("maxItems", get("maxProperties", sys.maxsize - 1)))
+        self.sizes = range(get("minLength", get("minItems", 0)), most + 1)
+        self.format: str = get("format", "")
+        self.items = Rule(entry["items"]) if "items" in entry else None
+        self.sum: float | None = get("x-sum")
+        self.table: list[str] = get("x-table", [])
+        self._names = Rule(entry["propertyNames"]) if "propertyNames" in entry else None
+        self._entry = entry
+        is_below = above is not None and above.setting != ""
+        self.setting: str = above.setting if above and is_below else name if "default" in entry else ""
+        self.project: str = above.project if above and is_below else get("x-project", "")
+        self.description: str = above.description if above and is_below else get("description", "")
+        self.default: object = get("default")
+        if above and is_below and isinstance(above.default, dict):
+            self.default = above.default.get(name.rpartition(".")[2])
+
+    def below(self, name: str) -> Rule | None:
+        """Return the rule of a name in an object; None for an unknown name."""
+        entry = self.entries().get(name, self.others if self._takes(name) else None)
+        return Rule(entry, self.name + "." + name if self.name else name, self) if entry else None
+
+    def entries(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the known names; those of a large table are in a file of their own, which few users need."""
+        if "x-rules" not in self._entry:
+            names: Mapping[str, Mapping[str, Any]] = self._entry.get("properties", {})
+            return names
+        table = load_data(*self._entry["x-rules"])
+        return {name: entry for name, entry in table.items() if isinstance(entry, dict)}
+
+    @property
+    def others(self) -> Mapping[str, Any] | None:
+        """Return the rule of names of the user's own; None if there can be none."""
+        return self._entry["additionalProperties"] if self._names else None
+
+    def _takes(self, name: str) -> bool:
+        return self._names is not None and mismatch(self._names, name) is None
+
+
+def keys() -> dict[str, Rule]:
+    """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
+    return {rule.name: rule for rule in _keys(Rule(schema()))}
+
+
+def _keys(rule: Rule) -> Iterator[Rule]:
+    if rule.setting:
+        yield rule
+    else:
+        for below in filter(None, map(rule.below, rule.entries())):
+            yield from _keys(below)
+
+
+def find_key(name: str) -> Rule | None:
+    """Return the rule of a key, or of a name below one; None for an unknown one. Raises SettingsFileError for a damaged schema."""
+    rule: Rule | None = Rule(schema())
+    for part in name.split("."):
+        rule = rule.below(part) if rule else None
+    return rule if rule and rule.setting else None
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the block `memory`. Raises SettingsFileError for a damaged installation."""
+    return shipped("settings.schema.json")
+
+
+def mismatch(rule: Rule, value: object) -> Mismatch:
+    """Return what of a value does not have the type, range, choice and format of its key; None if it fits."""
     if not _fits(rule, value):
         return (), expected(rule), shown(value), None
     if isinstance(value, list):
-        invalid = [item for item in value if mismatch(rule["items"], item)]
+        invalid = [item for item in value if rule.items and mismatch(rule.items, item)]
         return ((), expected(rule), "one with " + shown(invalid[0]), invalid[0]) if invalid else None
     return _mismatch_below(rule, value) if isinstance(value, dict) else None
 
 
-def _fits(rule: dict[str, Any], value: object) -> bool:
+def _fits(rule: Rule, value: object) -> bool:
     """Return whether a value fits, without the items of a list and the values of an object."""
-    if not isinstance(value, _TYPES[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
+    if not isinstance(value, _TYPES[rule.type]) or (isinstance(value, bool) and rule.type != "boolean"):
         return False
-    if "enum" in rule:
-        return value in rule["enum"]
+    if rule.choices:
+        return value in rule.choices
     if isinstance(value, (int, float)):
-        return bool(rule.get("minimum", value) <= value <= rule.get("maximum", value))
-    if isinstance(value, list):
-        return bool(rule.get("minItems", 0) <= len(value) <= rule["maxItems"])
-    if isinstance(value, dict):
-        return bool(len(value) <= rule.get("maxProperties", len(value)))
-    return not isinstance(value, str) or _text_fits(rule, value)
+        return rule.bounds is None or rule.bounds[0] <= value <= rule.bounds[1]
+    if isinstance(value, str) and not value.isprintable():
+        return False
+    is_form = not (isinstance(value, str) and value and rule.format) or _FORMS[rule.format](value)
+    return isinstance(value, (str, list, dict)) and len(value) in rule.sizes and is_form
 
 
-def _mismatch_below(
-    rule: dict[str, Any], value: dict[str, Any]
-) -> tuple[tuple[str, ...], str, str, object] | None:
+def _mismatch_below(rule: Rule, value: dict[str, Any]) -> Mismatch:
     for name, item in value.items():
-        below = rule_below(rule, name)
+        below = rule.below(name)
         if below is None:
             return (name,), "a known name", "one that does not exist", name
         problem = mismatch(below, item)
         if problem is not None:
             return ((name, *problem[0]), *problem[1:])
-    total = sum({**rule["default"], **value}.values()) if "x-sum" in rule else 0
-    if "x-sum" in rule and round(total, 6) != rule["x-sum"]:
-        return (), "numbers that add up to %g" % rule["x-sum"], "a sum of %g" % round(total, 6), None
+    if rule.sum is not None and isinstance(rule.default, dict):
+        total = round(sum({**rule.default, **value}.values()), 6)
+        if total != rule.sum:
+            return (), "numbers that add up to %g" % rule.sum, "a sum of %g" % total, None
     return None
-
-
-def names_in(rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the rules of the names in an object; those of a large table are in a file of their own, which few users need."""
-    if "x-rules" not in rule:
-        names: dict[str, dict[str, Any]] = rule.get("properties", {})
-        return names
-    return {name: below for name, below in load_data(*rule["x-rules"]).items() if isinstance(below, dict)}
-
-
-def rule_below(rule: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return the rule of a name in an object; None for an unknown name."""
-    known = names_in(rule)
-    if name in known:
-        return known[name]
-    others = rule.get("additionalProperties")
-    return others if isinstance(others, dict) and mismatch(rule["propertyNames"], name) is None else None
-
-
-def _text_fits(rule: dict[str, Any], value: str) -> bool:
-    if not rule.get("minLength", 0) <= len(value) <= rule["maxLength"] or not value.isprintable():
-        return False
-    form = rule.get("format")
-    return not value or form is None or _FORMS[form](value)
 
 
 def _is_url(value: str) -> bool:
     """Return whether a judge accepts this address."""
-    from ..judge.credentials import parse_address  # rarely set, and not needed while a prompt waits
+    from ..address import parse_address  # rarely set, and not needed while a prompt waits
 
     return parse_address(value) is not None
 
@@ -121,28 +174,26 @@ _FORM_NAMES = {
 }
 
 
-def expected(rule: dict[str, Any]) -> str:
+def expected(rule: Rule) -> str:
     """Return a description of the values that fit."""
-    if "enum" in rule:
-        return "one of " + ", ".join(dumps(choice) for choice in rule["enum"])
-    if "format" in rule:
-        return _FORM_NAMES[rule["format"]]
-    words = _NAMES[rule["type"]]
-    if "enum" in rule.get("items", ()):
-        choices = rule["items"]["enum"]
-        is_short = len(choices) <= _MAX_CHOICES
-        words = "a list of " + (", ".join(map(dumps, choices)) if is_short else "known ids")
-    elif rule["type"] == "array" and rule["items"]["type"] != "string":
-        whole = " whole" if rule["items"]["type"] == "integer" else ""
-        words = "a list of %d%s numbers" % (rule["maxItems"], whole)
-    elif 0 < len(names_in(rule)) <= _MAX_CHOICES:
-        words = "a block with " + ", ".join(names_in(rule))
-    if "propertyNames" in rule:
-        words = "a block of names, each with " + expected(rule["additionalProperties"])
-    if "minimum" in rule:
-        words += " from %s to %s" % (dumps(rule["minimum"]), dumps(rule["maximum"]))
-    elif rule["type"] == "string":
-        words += " of %d to %d printable characters" % (rule.get("minLength", 0), rule["maxLength"])
+    if rule.choices:
+        return "one of " + ", ".join(map(dumps, rule.choices))
+    if rule.format:
+        return _FORM_NAMES[rule.format]
+    words = _NAMES[rule.type]
+    if rule.items and rule.items.choices:
+        is_short = len(rule.items.choices) <= _MAX_CHOICES
+        words = "a list of " + (", ".join(map(dumps, rule.items.choices)) if is_short else "known ids")
+    elif rule.items and rule.items.type != "string":
+        words = "a list of %d%s numbers" % (rule.sizes[-1], " whole" * (rule.items.type == "integer"))
+    elif rule.others:
+        words = "a block of names, each with " + expected(Rule(rule.others))
+    elif 0 < len(rule.entries()) <= _MAX_CHOICES:
+        words = "a block with " + ", ".join(rule.entries())
+    if rule.bounds:
+        words += " from %s to %s" % (dumps(rule.bounds[0]), dumps(rule.bounds[1]))
+    elif rule.type == "string":
+        words += " of %d to %d printable characters" % (rule.sizes[0], rule.sizes[-1])
     return words
 
 
@@ -158,55 +209,49 @@ def shown(value: object) -> str:
     return text if len(text) <= 2 * _MAX_SHOWN else "a number of %d digits" % len(text)
 
 
-def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it fits the schema
+def project_limit(rule: Rule, own: object) -> str:
     """Return a description of what a project's file may set under a key with a direction, given the user's own value."""
-    raised = rule["x-project"] == "raise"
-    if rule["type"] == "boolean":
+    raised = rule.project == "raise"
+    if rule.type == "boolean":
         return "nothing but %s in a project's file" % ("true" if raised else "false")
-    if rule["type"] == "object":
+    if rule.type == "object":
         return "in a project's file no value above your own settings"
-    if rule["type"] == "array":
+    if rule.type == "array":
         change = "keeps each item of" if raised else "adds nothing to"
         return "a list that %s your own settings in a project's file" % change
-    if "enum" in rule:
-        at = rule["enum"].index(own)
-        choices = rule["enum"][at:] if raised else rule["enum"][: at + 1]
-        return "in a project's file " + " or ".join(dumps(choice) for choice in choices)
+    if rule.choices:
+        at = rule.choices.index(own)
+        choices = rule.choices[at:] if raised else rule.choices[: at + 1]
+        return "in a project's file " + " or ".join(map(dumps, choices))
     bound = "at least" if raised else "at most"
     return "%s %s in a project's file, the value of your own settings" % (bound, dumps(own))
 
 
-def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
+def allowed(rule: Rule, value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
     """Return whether a project may set this value, given the user's own; both fit the schema.
 
     The key's `x-project` is the direction in which the plugin does less: `lower` for limits, switches and lists of permissions, `raise` for
     thresholds and lists of checks.
     """
-    direction = rule["x-project"]
-    if direction not in ("lower", "raise"):
-        return bool(direction == "any")
-    less, more = (value, own) if direction == "lower" else (own, value)
-    if "enum" in rule:
-        return bool(rule["enum"].index(less) <= rule["enum"].index(more))
+    if rule.project not in ("lower", "raise"):
+        return rule.project == "any"
+    less, more = (value, own) if rule.project == "lower" else (own, value)
+    if rule.choices:
+        return rule.choices.index(less) <= rule.choices.index(more)
     if isinstance(less, list):
         return all(item in more for item in less)
     if isinstance(value, dict):
-        parts = {name: {**(rule_below(rule, name) or {}), "x-project": direction} for name in value}
-        return all(allowed(part, value[name], own[name]) for name, part in parts.items())
+        parts = ((rule.below(name), name) for name in value)
+        return all(allowed(part, value[name], own[name]) for part, name in parts if part)
     return bool(less <= more)
 
 
 class _Reading:
-    """The content of one file: its valid keys (`leaves`), its blocks, the keys with invalid values, and its problems.
-
-    `off` are unknown keys that are false.
-    """
-
-    __slots__ = ("blocks", "file", "invalid", "leaves", "problems")
+    """What one file sets: its valid keys with their value and path, its blocks, the keys with invalid values, and its problems."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
+        self.valid: dict[str, tuple[object, Rule, tuple[str, ...]]] = {}
         self.blocks: set[str] = set()
         self.invalid: set[str] = set()
         self.problems: list[Problem] = []
@@ -215,86 +260,71 @@ class _Reading:
         if len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(Problem(kind, self.file, path, expected, got, item))
 
+    def check(self, rule: Rule, value: object, path: tuple[str, ...]) -> None:
+        """Check a key and all keys below it. A key whose value is an object is used as a whole or not at all."""
+        key = rule.name
+        problem = mismatch(rule, value) if rule.setting or not isinstance(value, dict) else None
+        if problem is not None:
+            self.invalid.add(key)
+            self.report("value", (*path, *problem[0]), *problem[1:])
+        elif rule.setting:
+            at_top = self.valid.get(key, ({},))[0] if isinstance(value, dict) else None
+            self.valid[key] = (merged(at_top, value), rule, path)
+        elif isinstance(value, dict):
+            self.blocks.add(key)
+            for name, child in value.items():
+                below = rule.below(name)
+                if below is not None:
+                    self.check(below, child, (*path, name))
+                else:
+                    self.report("unknown", (*path, name), "a known key", "one that does not exist")
 
-def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
+
+def apply(settings: Settings, contents: list[tuple[str, str, dict[str, object]]]) -> None:
     """Apply files in order: `contents` holds (layer, path, JSON object), the user's layer first."""
-    own: dict[str, object] = {}
+    entry = schema()
+    rule = Rule(entry)
     for layer, path, content in contents:
-        reading = _read(schema, path, content)
+        reading = _Reading(path)
+        for name in filter(content.__contains__, entry["x-top-level"]):
+            reading.check(Rule(entry["properties"][name], name), content[name], (name,))
+        if _BLOCK in content:
+            reading.check(rule, content[_BLOCK], (_BLOCK,))
         if layer == USER:
-            _add_options(reading, schema, content)
+            _add_options(reading, entry["x-options"], content)
             _apply_user(settings, reading)
         else:
-            own = own or settings.snapshot_user_values()
-            _apply_project(settings, own, reading, layer)
+            _apply_project(settings, reading, layer)
         settings.problems += reading.problems
 
 
-def _read(schema: Block, path: str, content: Block) -> _Reading:
-    reading = _Reading(path)
-    for name in schema["x-top-level"]:
-        if name in content:
-            _check(reading, schema["properties"][name], content[name], (name,), name)
-    if _BLOCK in content:
-        _check(reading, schema, content[_BLOCK], (_BLOCK,), "")
-    return reading
-
-
-def _add_options(reading: _Reading, schema: Block, content: Block) -> None:
+def _add_options(reading: _Reading, keys: Mapping[str, str], content: dict[str, object]) -> None:
     """Add the options that Claude Code asked for (`userConfig` in plugin.json) and keeps in the user's file; keys of our own win."""
     found: object = content
-    for name in (_OPTIONS, _PLUGIN, "options"):
+    for name in _OPTIONS:
         found = found.get(name) if isinstance(found, dict) else None
     for name, value in found.items() if isinstance(found, dict) else ():
-        key = schema["x-options"].get(name)
-        if key and key not in reading.leaves:
-            _check(reading, _rule_of(schema, key), value, (_OPTIONS, _PLUGIN, "options", name), key)
-
-
-def _rule_of(schema: Block, key: str) -> Block:
-    for name in key.split("."):
-        schema = schema["properties"][name]
-    return schema
-
-
-def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
-    """Check a key and all keys below it; the schema limits the depth.
-
-    A block with a default is one value, and is used as a whole or not at all.
-    """
-    problem = mismatch(rule, value) if "default" in rule or not isinstance(value, dict) else None
-    if problem is not None:
-        reading.invalid.add(key)
-        below, expected, got, item = problem
-        reading.report("value", (*path, *below), expected, got, item)
-    elif "default" in rule:
-        at_top = reading.leaves.get(key, ({},))[0] if isinstance(value, dict) else None
-        reading.leaves[key] = (merged(at_top, value), rule, path)
-    elif isinstance(value, dict):
-        reading.blocks.add(key)
-        for name, child in value.items():
-            if name in rule["properties"]:
-                dotted = key + "." + name if key else name
-                _check(reading, rule["properties"][name], child, (*path, name), dotted)
-            else:
-                reading.report("unknown", (*path, name), "a known key", "one that does not exist")
+        rule = find_key(keys.get(name, ""))
+        if rule is not None and rule.name not in reading.valid:
+            reading.check(rule, value, (*_OPTIONS, name))
 
 
 def _apply_user(settings: Settings, reading: _Reading) -> None:
-    for key, (value, _, _) in reading.leaves.items():
-        settings.set_value(key, merged(settings.get(key), value), USER)
+    for key, (value, _, _) in reading.valid.items():
+        settings.set_value(key, value, USER)
     for block in reading.blocks:
         switch = block + ".enabled"
-        is_set = switch in reading.leaves or switch in reading.invalid
+        is_set = switch in reading.valid or switch in reading.invalid
         if switch.endswith(JUDGE_ENABLED) and settings.get(switch) is not None and not is_set:
             settings.set_value(switch, True, USER)
 
 
-def _apply_project(settings: Settings, own: dict[str, object], reading: _Reading, layer: str) -> None:
-    for key, (value, rule, path) in reading.leaves.items():
+def _apply_project(settings: Settings, reading: _Reading, layer: str) -> None:
+    own = settings.user_values()
+    for key, (value, rule, path) in reading.valid.items():
         if allowed(rule, value, own[key]):
-            settings.set_value(key, merged(settings.get(key), value), layer)
-        elif rule["x-project"] == "never":
+            settings.set_value(key, value, layer)
+        elif rule.project == "never":
             reading.report("refused", path, "this key only in your own settings", shown(value))
         else:
             reading.report("refused", path, project_limit(rule, own[key]), shown(value))

@@ -1,4 +1,4 @@
-"""The keys that a user can set, and edits of the user's own settings file.
+"""Values as a command line takes them, edits of the user's own settings file, and the problems of settings files as text.
 
 One value changes, and all other keys, their order and the indentation stay. The file is shared with Claude Code and edited by hand. A
 symbolic link is followed and its target replaced, the mode is kept, the old content is saved as `settings.json.memory-backup`, and a
@@ -7,33 +7,33 @@ concurrent change is detected and merged by another attempt.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 from collections.abc import Mapping
-from json import JSONDecoder, dumps
+from difflib import get_close_matches
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Callable, NamedTuple
 
-from ..data import load_data
 from ..fastjson import loads
-from ..files import Unreadable, make_folder, read_regular, replace_file
-from ..locks import Busy, FileLock
-from ..paths import state_folder
-from .load import load
-from .schema import expected, mismatch, names_in, rule_below, shown
-from .values import (
+from ..files import Busy, FileLock, Unreadable, make_folder, read_regular, replace_file
+from ..paths import load_data, state_folder
+from ..text.clean import terminal_safe
+from . import (
     JUDGE_ENABLED,
     JUDGE_SWITCHES,
     MAX_BYTES,
+    Problem,
     Settings,
     SettingsFileError,
     decoded,
+    load,
     merged,
-    schema,
 )
+from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
-Content = dict[str, Any]
+Content = dict[str, object]
 Path = tuple[str, ...]
 
 _ATTEMPTS = 3
@@ -41,33 +41,14 @@ _LOCK_WAIT = 2.0  # seconds
 _BLOCK = "memory"
 _JUDGE = "judge"
 _JSON_SPACE = " \t\n\r"
-_DECODER = JSONDecoder()
+_DECODER = json.JSONDecoder()
 _INDENTED = re.compile(r'\n([ \t]+)"')
+_MAX_NAME = 80
+_UNTIL_FIXED = "until it is fixed, the default counts unless another file sets it"
 
 
 class EditError(RuntimeError):
     """Raised for a change that was not made; the text says why, and the file is unchanged."""
-
-
-class Key:
-    """One key, or a name below a key whose value is an object: its dotted name, its rule, and its default.
-
-    `setting` is the key itself, which has the description and what a project may change.
-    """
-
-    __slots__ = ("default", "description", "name", "project", "rule", "setting")
-
-    def __init__(self, name: str, rule: dict[str, Any], above: Key | None = None) -> None:
-        self.name = name
-        self.rule = rule
-        self.setting: str = above.setting if above else name
-        self.default: object = None
-        if above is None:
-            self.default = rule["default"]
-        elif isinstance(above.default, dict):
-            self.default = above.default.get(name.rpartition(".")[2])
-        self.project: str = above.project if above else rule["x-project"]
-        self.description: str = above.description if above else rule["description"]
 
 
 class WrongValueError(Exception):
@@ -75,103 +56,6 @@ class WrongValueError(Exception):
 
     def __init__(self, key: str, expected: str, got: str) -> None:
         super().__init__("%s: expected %s, got %s" % (key, expected, got))
-
-
-def keys() -> dict[str, Key]:
-    """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
-    result: dict[str, Key] = {}
-    _collect_keys(schema(), "", result)
-    return result
-
-
-def _collect_keys(rule: dict[str, Any], name: str, result: dict[str, Key]) -> None:
-    if "default" in rule:
-        result[name] = Key(name, rule)
-        return
-    for part, below in rule.get("properties", {}).items():
-        _collect_keys(below, name + "." + part if name else part, result)
-
-
-def find_key(name: str) -> Key | None:
-    """Return the key of that name, or the name below a key; None for an unknown one. Raises SettingsFileError for a damaged schema."""
-    found = keys().get(name)
-    if found is not None or "." not in name:
-        return found
-    above, _, part = name.rpartition(".")
-    key = find_key(above)
-    rule = rule_below(key.rule, part) if key is not None else None
-    return None if rule is None else Key(name, rule, key)
-
-
-def top_level() -> Path:
-    """Return the blocks that are also read outside the block `memory`."""
-    return tuple(schema()["x-top-level"])
-
-
-def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
-    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
-
-    Raises LookupError for a key without a table.
-    """
-    key = find_key(name)
-    setting = keys()[key.setting if key else ""]
-    changes = settings.block(setting.name) if settings else {}
-    value = _changeable(setting.rule, merged(load_data(*setting.rule["x-table"]), changes))
-    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
-        value = value[part]
-    return value
-
-
-def _changeable(rule: dict[str, Any], table: Any) -> Any:  # noqa: ANN401 (any JSON)
-    if rule["type"] != "object":
-        return table
-    entries = {entry["id"]: entry for entry in table} if isinstance(table, list) else table
-    rules = ((name, rule_below(rule, name)) for name in entries)
-    return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
-
-
-def is_block(name: str) -> bool:
-    """Return whether a name is that of a block of keys."""
-    return any(key.startswith(name + ".") for key in keys())
-
-
-def parsed(key: Key, text: str) -> object:
-    """Parse a value from the command line: JSON, or for a string key the string itself.
-
-    Raises WrongValueError if it does not fit.
-    """
-    value: object = text
-    if key.rule["type"] != "string" or text.startswith('"'):
-        try:
-            value = loads(text)
-        except ValueError:
-            raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
-    require_valid(key, value)
-    return value
-
-
-def require_valid(key: Key, value: object) -> None:
-    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
-    problem = mismatch(key.rule, value)
-    if problem is None:
-        return
-    path, expected_value, got, item = problem
-    rule = key.rule
-    for name in path:
-        rule = rule_below(rule, name) or rule
-    nearest = nearest_choice(rule, item)
-    name = ".".join((key.name, *path))
-    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))
-
-
-def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
-    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
-    from difflib import get_close_matches  # not needed while a prompt waits
-
-    choices = rule.get("items", {}).get("enum") or list(names_in(rule))
-    word = item.lower() if isinstance(item, str) else ""
-    same_start = [choice for choice in choices if choice.startswith(word + "-")]
-    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
 
 
 class FileChange(NamedTuple):
@@ -182,15 +66,77 @@ class FileChange(NamedTuple):
     changed: bool
 
 
-def set_value(config_dir: str | None, name: str, value: object) -> FileChange:
-    """Set one of `keys()` in the user's file. Raises WrongValueError and EditError."""
-    return change_values(config_dir, {name: value})
+def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
+    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
+
+    Raises LookupError for a key without a table.
+    """
+    key = find_key(name)
+    setting = keys()[key.setting if key else ""]
+    if not setting.table:
+        raise LookupError(name)
+    changes = settings.block(setting.name) if settings else {}
+    value = _changeable(setting, merged(load_data(*setting.table), changes))
+    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
+        value = value[part]
+    return value
+
+
+def _changeable(rule: Rule, table: Any) -> Any:  # noqa: ANN401 (any JSON)
+    if rule.type != "object":
+        return table
+    entries = {entry["id"]: entry for entry in table} if isinstance(table, list) else table
+    rules = ((name, rule.below(name)) for name in entries)
+    return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
+
+
+def is_block(name: str) -> bool:
+    """Return whether a name is that of a block of keys."""
+    return any(key.startswith(name + ".") for key in keys())
+
+
+def parsed(key: Rule, text: str) -> object:
+    """Parse a value from the command line: JSON, or for a string key the string itself.
+
+    Raises WrongValueError if it does not fit.
+    """
+    value: object = text
+    if key.type != "string" or text.startswith('"'):
+        try:
+            value = loads(text)
+        except ValueError:
+            raise WrongValueError(key.name, expected(key), shown(text)) from None
+    _require_fit(key, value)
+    return value
+
+
+def _require_fit(key: Rule, value: object) -> None:
+    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
+    problem = mismatch(key, value)
+    if problem is None:
+        return
+    path, expected_value, got, item = problem
+    rule = key
+    for name in path:
+        rule = rule.below(name) or rule
+    nearest = _nearest_choice(rule, item)
+    name = ".".join((key.name, *path))
+    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))
+
+
+def _nearest_choice(rule: Rule, item: object) -> str | None:
+    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
+    choices = (rule.items.choices if rule.items else None) or list(rule.entries())
+    word = item.lower() if isinstance(item, str) else ""
+    same_start = [choice for choice in choices if choice.startswith(word + "-")]
+    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
 
 
 def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileChange:
-    """Set several of `keys()` in one change; None removes a key. Raises WrongValueError and EditError.
+    """Change several keys of the user's file at once; None removes a key, known or not, or a whole block.
 
-    The first key in a judge's block would switch that judge on, so `enabled: false` is written with it.
+    The first key in a judge's block would switch that judge on, so `enabled: false` is written with it. Raises WrongValueError and
+    EditError.
     """
     for name, value in values.items():
         if value is not None:
@@ -207,27 +153,22 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileC
     return change_content(config_dir, edit)
 
 
-def unset(config_dir: str | None, name: str) -> FileChange:
-    """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
-    return change_content(config_dir, lambda content: _remove(content, name))
-
-
 def _require_valid(config_dir: str | None, name: str, value: object) -> None:
     """Raise WrongValueError if a value does not fit its key, or the object does not that it becomes part of."""
     key = find_key(name)
     if key is None:
         raise EditError(name + ": no such key")
-    require_valid(key, value)
+    _require_fit(key, value)
     if key.setting != name:
         for part in reversed(name[len(key.setting) + 1 :].split(".")):
             value = {part: value}
-        require_valid(keys()[key.setting], merged(load(config_dir, None).block(key.setting), value))
+        _require_fit(keys()[key.setting], merged(load(config_dir, None).block(key.setting), value))
 
 
 def _places(parts: Path) -> list[Path]:
     """Return the paths at which a file may have a key, that in the block `memory` first."""
     own = (_BLOCK, *parts)
-    return [own, parts] if parts[0] in top_level() else [own]
+    return [own, parts] if parts[0] in schema()["x-top-level"] else [own]
 
 
 def _values_on(content: Content, path: Path) -> list[Any]:
@@ -245,9 +186,10 @@ def _set(content: Content, parts: Path, value: object) -> None:
     own, *others = _places(parts)  # `own` has one part more than the others
     path = max([own, *others], key=lambda place: max(1, len(_values_on(content, place)) - (place == own)))
     for at, name in enumerate(path[:-1], 1):
-        content = content.setdefault(name, {})
-        if not isinstance(content, dict):
+        block = content.setdefault(name, {})
+        if not isinstance(block, dict):
             raise ValueError("not a block of keys: " + ".".join(path[:at]))  # noqa: TRY004 (of the file, not an argument)
+        content = block
     content[path[-1]] = value
 
 
@@ -273,7 +215,7 @@ def _remove(content: Content, name: str) -> None:
                 del values[at][path[at]]
 
 
-def change_content(config_dir: str | None, edit: Callable[[Content], None]) -> FileChange:
+def change_content(config_dir: str | None, edit: Callable[[Content], object]) -> FileChange:
     """Edit the object in the user's file under its lock; after a concurrent change `edit` is called again. Raises EditError."""
     folder, why = state_folder(config_dir, None)
     if config_dir is None or folder is None:
@@ -295,13 +237,13 @@ def change_content(config_dir: str | None, edit: Callable[[Content], None]) -> F
     raise EditError(path + ": another program keeps changing it; try again")
 
 
-def _attempt(path: str, edit: Callable[[Content], None]) -> FileChange | None:
+def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
     """Read, edit and replace the file once; return None if it changed meanwhile."""
     before = _read(path)
     content = decoded(before[0] if before else b"")
-    old = dumps(content)
+    old = json.dumps(content)
     edit(content)
-    if dumps(content) == old:
+    if json.dumps(content) == old:
         return FileChange(path, None, changed=False)
     data = _in_style_of((before[0] if before else b"").decode("utf-8"), content).encode("utf-8")
     if len(data) > MAX_BYTES:
@@ -321,8 +263,8 @@ def _in_style_of(text: str, content: Content) -> str:
     indented = _INDENTED.search(body)
     indent = indented[1] if indented else None if len(body) > len("{}") and "\n" not in body else 2
     # A lone surrogate, which UTF-8 cannot hold, stays escaped.
-    has_surrogate = any("\ud800" <= letter <= "\udfff" for letter in dumps(content, ensure_ascii=False))
-    result = dumps(content, indent=indent, ensure_ascii=has_surrogate, allow_nan=False)
+    has_surrogate = any("\ud800" <= letter <= "\udfff" for letter in json.dumps(content, ensure_ascii=False))
+    result = json.dumps(content, indent=indent, ensure_ascii=has_surrogate, allow_nan=False)
     start = "\ufeff" if text.startswith("\ufeff") else ""
     end = "\n" if not body or text.endswith("\n") else ""
     return start + (result + end).replace("\n", "\r\n" if "\r\n" in text else "\n")
@@ -370,3 +312,70 @@ def _skip_space(text: str, at: int) -> int:
     while at < len(text) and text[at] in _JSON_SPACE:
         at += 1
     return at
+
+
+def problem_sentence(problem: Problem) -> str:
+    """Return a problem in one line: file, line, key, expected, got, and the fix."""
+    at = _line(problem)
+    place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
+    key = readable(problem.key) + ": " if problem.path else ""
+    got = terminal_safe(problem.got)
+    return "%s: %sexpected %s, got %s; %s" % (place, key, problem.expected, got, _hint(problem))
+
+
+def problem_record(problem: Problem) -> dict[str, object]:
+    """Return a problem for JSON output."""
+    return {
+        "kind": problem.kind,
+        "file": problem.file,
+        "line": _line(problem),
+        "key": problem.key,
+        "expected": problem.expected,
+        "got": problem.got,
+        "hint": _hint(problem),
+    }
+
+
+def unknown_key_hint(key: str) -> str:
+    """Return which existing key is most similar to an unknown one."""
+    try:
+        names = list(keys())
+    except SettingsFileError:
+        names = []
+    names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
+    same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
+    nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]
+    return "".join("nearest key: %s; " % name for name in nearest) + "`memory config show` lists all keys"
+
+
+def readable(name: str) -> str:
+    """Return a name from a file, safe for a terminal and at most 80 characters long."""
+    text = terminal_safe(name)
+    return text if len(text) <= _MAX_NAME else text[:_MAX_NAME] + "..."
+
+
+def _line(problem: Problem) -> int | None:
+    """Return the line of a problem's key, or of the first JSON error; None if it cannot be determined."""
+    try:
+        data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
+        text = data.decode("utf-8", "replace").lstrip("\ufeff")
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.lineno if problem.expected == "JSON" else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return line_of(text, problem.path) if problem.path else None
+
+
+def _hint(problem: Problem) -> str:
+    """Return how to fix a problem."""
+    if problem.kind == "file":
+        return "fix the file; until then it counts as empty"
+    if problem.kind == "refused":
+        how = "remove the key from this file; to set it for yourself, run: memory config set %s VALUE"
+        return how % readable(problem.key)
+    if problem.kind == "unknown":
+        return unknown_key_hint(problem.key)
+    key = find_key(problem.key) or find_key(problem.key.rpartition(".")[0])
+    nearest = _nearest_choice(key, problem.item) if key else None
+    return "nearest: %s; %s" % (nearest, _UNTIL_FIXED) if nearest else _UNTIL_FIXED

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 
-from ..data import load_data
 from ..fastjson import loads
+from ..paths import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

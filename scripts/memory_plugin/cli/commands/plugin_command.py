@@ -1,0 +1,139 @@
+"""Commands that the plugin itself runs: what follows a reply or a session, a refresh of the index, and what the user decides about.
+
+Each imports what it needs when it runs: hooks start them, and the user waits for `describe`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ...host.background import MAX_INPUT
+from ...kernel.fastjson import loads
+from ...kernel.text.clean import counted
+from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..command_line import carry_out, handler_of, parse_arguments
+
+_BACKGROUND_TEXT = """\
+run what follows a reply or a session (used by the plugin itself)
+  memory background < request.json
+"""
+DONE, FAILED = 0, 1
+
+
+def _background(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+    """Run the steps; what fails is in the events ledger."""
+    from ...work.afterward import Ended, run_steps
+
+    try:
+        ended = Ended.parse(sys.stdin.buffer.read(MAX_INPUT + 1))
+    except ValueError:
+        raise UsageError("expected a request of a hook on standard input") from None
+    return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
+
+
+_ENDED_TEXT = """\
+grade the sessions that have ended (used by the plugin itself)
+  memory session ended
+"""
+
+
+def _session_ended(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Grade them one by one; a failure is recorded in the events ledger."""
+    from ...host.events import PROBLEM, log_event
+    from ...sessions.pipeline import grade_ended
+    from ...work.judges import session_scorer
+
+    def report(session: str, text: str) -> None:
+        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
+
+    graded = grade_ended(session_scorer(context), report)
+    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
+    return DONE
+
+
+_SETTLE_TEXT = """\
+carry out what the user allowed in Claude Code's dialog
+  memory settle
+"""
+
+
+def _settle(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+    """Carry out the commands that a hook passes. Where Claude runs this, as before each of its commands, all is done already."""
+    if context.inside_client:
+        return 0
+    try:
+        wishes: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
+        return carry_out(wishes, context)
+    except (ValueError, KeyError, TypeError):
+        raise UsageError("expected the wishes of a hook on standard input") from None
+
+
+_REFRESH_TEXT = """\
+refresh the index, and delete memories that were forgotten long ago
+  memory refresh
+  memory refresh --root ~/shop --json
+"""
+
+
+def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Refresh the index, delete memories that were retired long ago, and prune old session state."""
+    from ...recall.index_file import INDEX_ERRORS
+    from ...recall.index_refresh import refresh_index
+    from ...work.past_sessions import update_index
+    from ...work.refresh import prepare_counts, prune_state, tidy_stores
+
+    try:
+        report = refresh_index(context.paths, context.settings)
+    except INDEX_ERRORS as error:
+        raise CommandError("the index could not be refreshed: %s; try again later" % error) from None
+    deleted, problems = tidy_stores(context)
+    problems += update_index(context)
+    pruned = prune_state(context.paths)
+    prepare_counts(context)
+    numbers = counted(report.read, "memory"), report.dropped, report.reflagged
+    lines = [
+        "%s read, %d removed, %d with new trust, " % numbers + counted(report.unreadable, "unreadable file")
+    ]
+    if report.remaining:
+        lines.append("%s left; run it again to continue" % counted(report.remaining, "file"))
+    if deleted:
+        lines.append("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    record = {**report._asdict(), "deleted": deleted, "pruned": pruned}
+    context.console.result(arguments.json, record, *lines)
+    for problem in problems:
+        context.console.error(problem)
+    return FAILED if problems else DONE
+
+
+_DESCRIBE_TEXT = """\
+print what a command needs the user's approval for
+  memory describe accept --all
+"""
+
+
+def _configure_describe(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `describe`."""
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="the command")
+
+
+def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the question, the digests of its texts, and the project; an empty object if no approval is needed."""
+    described = parse_arguments(arguments.words)
+    handler = handler_of(described.command)
+    approval = handler.approval and handler.approval(described, context)
+    record: dict[str, object] = {}
+    if approval is not None:
+        project = context.paths.project_key
+        record = {"question": approval.question, "texts": sorted(approval.texts), "project": project}
+    context.console.json(record)
+
+
+HANDLERS = {
+    "background": Handler(_BACKGROUND_TEXT, _background),
+    "session ended": Handler(_ENDED_TEXT, _session_ended),
+    "settle": Handler(_SETTLE_TEXT, _settle),
+    "refresh": Handler(_REFRESH_TEXT, _refresh),
+    "describe": Handler(_DESCRIBE_TEXT, _describe, _configure_describe),
+}

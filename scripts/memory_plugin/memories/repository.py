@@ -1,0 +1,185 @@
+"""What git says about a store: the commits that added its files, and where files are now that its memories name.
+
+It is shown and never used to decide: anyone can put any name into a commit. Git is run in a way that cannot start a program that the
+repository chose (hook, pager, filter, file system monitor, signature check), and that downloads nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator
+from hashlib import sha1, sha256
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
+from typing import NamedTuple
+
+from ..kernel.files import read_regular
+from .hygiene import shown_line
+from .memory_files import PROJECT, Store, StoredMemory
+from .record import ACTIVE
+
+_SECONDS = 20.0
+_MAX_OUTPUT = 16 << 20
+_MAX_BYTES = 8 << 20
+_MAX_HASHED = 500
+_MAX_NAME = 80
+_SHORT_ID = 10
+_MARK = "\x01"
+_OFF = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.quotePath": "true",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+}
+_SAFE = {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_ADDED = (
+    "log", "-n", "5000", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color",
+    "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
+)  # fmt: skip
+_MOVED = ("log", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "--format=", "-n", "20000", "-z")
+_STAGED = ("diff", "--no-ext-diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD")
+_LINE_NUMBER = re.compile(r":\d+(?:-\d+)?\Z")
+_NO_PATH = re.compile(r"[*?\[{!]|\A(?:/|~|\.\.(?:/|\Z)|\w+:)")
+
+
+class ClaimedCommit(NamedTuple):
+    """A commit, as its own metadata describes it."""
+
+    commit: str
+    date: str
+    author: str
+
+
+class GoneFile(NamedTuple):
+    """A file that a memory names and that is gone; `now` is where it is now, empty if nobody knows."""
+
+    stored: StoredMemory
+    name: str
+    now: str
+
+    def __str__(self) -> str:
+        """Return what happened, and the command that fixes it."""
+        memory = self.stored.memory
+        others = [name for name in memory.files if name != self.name]
+        files = [*others, self.now] if self.now else others or ["none"]
+        edit = " ".join(["memory edit", memory.id, *("--file " + shlex.quote(name) for name in files)])
+        if self.now:
+            return "%s was moved to %s: %s" % (self.name, self.now, edit)
+        return "%s is gone: memory forget %s; if the memory still holds: %s" % (self.name, memory.id, edit)
+
+
+def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
+    """Return the newest commit of each file that is unchanged since that commit; other files are left out, and all of them without git."""
+    newest: dict[str, tuple[ClaimedCommit, str]] = {}
+    for name, commit, blob in _logged(store) if store.worktree is not None else ():
+        newest.setdefault(name, (commit, blob))
+    commits = {}
+    for path in paths:
+        name = os.path.relpath(path, store.root).replace(os.sep, "/")
+        if name in newest and _blob(path, newest[name][1]) == newest[name][1]:
+            commits[path] = newest[name][0]
+    return commits
+
+
+def _logged(store: Store) -> Iterator[tuple[str, ClaimedCommit, str]]:
+    """Yield the files that each commit changed, by their path in the store, and their blobs as it left them, newest commit first."""
+    commit = None
+    for line in _git(store.worktree or "", *_ADDED, store.root).split("\n"):
+        if line.startswith(_MARK):
+            fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
+            commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
+        elif line.startswith(":") and commit is not None:
+            marks, _, name = line.partition("\t")
+            yield name.rpartition(".claude/memory/")[2], commit, "".join(marks.split(" ")[3:4])
+
+
+def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
+    """Return the files of active memories that are gone, each with its new place; patterns and other projects' files are not looked at."""
+    found: list[tuple[StoredMemory, str, str, str]] = []
+    for stored in memories:
+        root, memory = stored.store.worktree, stored.memory
+        if root is None or stored.store.scope != PROJECT or memory.status != ACTIVE or memory.superseded_by:
+            continue
+        for name in memory.files:
+            path = _LINE_NUMBER.sub("", name.strip()).replace("\\", "/").removeprefix("./")
+            if path and not _NO_PATH.search(path) and not os.path.lexists(os.path.join(root, path)):
+                found.append((stored, name, root, path))
+    places = {root: _moved({path for _, _, at, path in found if at == root}, root) for _, _, root, _ in found}
+    return [GoneFile(stored, name, places[root].get(path, "")) for stored, name, root, path in found]
+
+
+def _moved(paths: set[str], root: str) -> dict[str, str]:
+    """Return path -> new path for those of some missing files that were moved."""
+    places = _renamed(paths, root)
+    by_name: dict[str, list[str]] = {}
+    for path in _git(root, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
+        if os.path.lexists(os.path.join(root, path)):
+            by_name.setdefault(os.path.basename(path), []).append(path)
+    new = [path for path in _git(root, "ls-files", "-o", "--exclude-standard", "-z").split("\0") if path]
+    blobs = {_blob(os.path.join(root, path)): path for path in new[:_MAX_HASHED]}
+    for path in paths - set(places):
+        same = by_name.get(os.path.basename(path.rstrip("/")), [])
+        blob = _git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
+        if blob in blobs or len(same) == 1:
+            places[path] = blobs[blob] if blob in blobs else same[0]
+    return places
+
+
+def _renamed(paths: set[str], root: str) -> dict[str, str]:
+    """Return path -> new path for files, and folders with a slash at their end or not, that git saw moved and that exist."""
+    renames: list[tuple[str, str]] = []
+    for words in (_MOVED, _STAGED):
+        fields = _git(root, *words).split("\0")
+        renames += [(fields[at + 1], fields[at + 2]) for at in range(0, len(fields) - 2, 3)][::-1]
+    now = {path: path for path in paths}
+    for old, new in renames:
+        for path, place in now.items():
+            inside = old[len(place.rstrip("/")) :]
+            if place == old:
+                now[path] = new
+            elif old.startswith(place.rstrip("/") + "/") and new.endswith(inside):
+                now[path] = new.removesuffix(inside) + place[len(place.rstrip("/")) :]
+    return {
+        path: new for path, new in now.items() if new != path and os.path.lexists(os.path.join(root, new))
+    }
+
+
+def _git(root: str, *words: str) -> str:
+    """Return what git prints, at most 16 MB; empty if it fails, takes too long, or is not installed."""
+    git = shutil.which("git")
+    # On Windows `which` looks into the current folder first, and a repository may hold a program of this name.
+    if git is None or not os.path.isabs(git):
+        return ""
+    settings = [word for name, value in _OFF.items() for word in ("-c", "%s=%s" % (name, value))]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = [git, "--no-pager", "--no-optional-locks", *settings, *words]
+    environment.update(_SAFE)
+    try:
+        process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=root, env=environment)
+    except OSError:
+        return ""
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read(_MAX_OUTPUT)  # a repository may have a log of any size
+        process.kill()
+        timer.cancel()
+    return os.fsdecode(output)
+
+
+def _blob(path: str, like: str = "") -> str:
+    """Return git's id for a file's content, by the hash function of `like`; empty if it cannot be read."""
+    try:
+        data = read_regular(path, _MAX_BYTES)[0]
+    except OSError:
+        return ""
+    hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
+    hashed.update(b"blob %d\0" % len(data) + data)
+    return hashed.hexdigest()

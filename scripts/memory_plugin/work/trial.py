@@ -1,0 +1,111 @@
+"""What recall would decide on a prompt that is tried, and on past prompts under the current or other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..host.events import MAX_CHARACTERS
+from ..kernel.context import Context, iso
+from ..kernel.sqlite import SqliteError
+from ..kernel.text.tags import without_private
+from ..kernel.transcript.reader import Lines, open_transcript
+from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
+from ..memories.trust import PENDING
+from ..recall.gate import Prompt, turn_text
+from ..recall.history import Answer, RecallHistory
+from ..recall.index_file import IndexUnavailable
+from ..recall.memory_search import search
+from ..recall.pipeline import recall
+from ..recall.ranking import Hit
+from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
+
+NAMES = ("injected", "pointed", "silent")
+
+_POOL = 5  # matches of a prompt among which pending ones are looked for
+_FIELDS = ("outcome", "injected", "pointed", "reason", "tokens")
+
+
+class Replayed(NamedTuple):
+    """A prompt, its time, and the decisions about it by the name of the settings: `now`, and `trial` if there are some to try."""
+
+    prompt: Prompt
+    time: str
+    decisions: dict[str, dict[str, Any]]
+
+
+def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
+    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on, with their times in UTC.
+
+    Those without a time are included. Repeated rows, such as those of a resumed session, are yielded once. Raises OSError.
+    """
+    seen: set[str] = set()
+    first = iso(oldest)
+    question = reply = ""
+    with open_transcript(path) as file:
+        for record in Lines(file):
+            reply = without_private(reply_text_of(record)).strip() or reply
+            kind, prompt = user_input_of(record)
+            if kind != PROMPT:
+                continue
+            identity = str(record.get("uuid") or "")
+            if identity and identity in seen:
+                continue
+            seen.add(identity)
+            time = str(record.get("timestamp") or "")
+            if not time or time >= first:
+                yield Prompt(prompt, identity, "", previous_turn=turn_text(question, reply)), time
+            question, reply = without_private(prompt).strip(), ""
+
+
+def decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
+    """Return the outcome (one of NAMES), the keys of the memories, the reason and the tokens."""
+    record = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record
+    outcome = record["outcome"] if record["outcome"] in NAMES else "silent"
+    return {**{name: record.get(name, 0) for name in _FIELDS}, "outcome": outcome}
+
+
+def totals_of(decisions: list[dict[str, Any]]) -> dict[str, int]:
+    """Return how many decisions had each outcome, and their tokens."""
+    totals = {name: sum(decision["outcome"] == name for decision in decisions) for name in NAMES}
+    return {**totals, "prompts": len(decisions), "tokens": sum(decision["tokens"] for decision in decisions)}
+
+
+def that_differ(replayed: list[Replayed]) -> list[Replayed]:
+    """Return the prompts on which the trial settings differ."""
+    return [
+        replay
+        for replay in replayed
+        if any(replay.decisions["now"][name] != replay.decisions["trial"][name] for name in NAMES[:2])
+    ]
+
+
+def try_prompt(text: str, context: Context) -> dict[str, Any]:
+    """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
+    return recall(
+        Answer("prompt"), Prompt(text, "", ""), MAX_CHARACTERS, context, _started_history(context)
+    ).record
+
+
+def _started_history(context: Context) -> RecallHistory:
+    """Return the history of a session that has just started with its catalog; it is never saved."""
+    history = RecallHistory(context.paths, "")
+    connection = current_index(context) if is_catalog_on(context) else None
+    if connection is not None:
+        try:
+            session_catalog(connection, "startup", context, history)
+        except SqliteError:  # recall itself says what is wrong with the index
+            pass
+        finally:
+            connection.close()
+    return history
+
+
+def pending_answers(prompt: str, row: dict[str, Any], context: Context) -> list[Hit]:
+    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first."""
+    try:
+        hits = search(context.paths, context.settings, prompt, _POOL).hits
+    except (IndexUnavailable, SqliteError, RuntimeError):
+        return []
+    needed = row.get("pointer_threshold") or context.settings.number("retrieval.pointer_threshold")
+    return [hit for hit in hits if hit.trust == PENDING and hit.pointer_confidence >= needed]

@@ -1,0 +1,92 @@
+"""Addresses: which URLs are accepted, and when a proxy is bypassed."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_plugin.kernel.address import Address, bypasses_proxy, parse_address, parse_proxy
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://api.example.org", Address("https", "api.example.org", 443, "")),
+        ("https://API.Example.org:8443/v1/", Address("https", "api.example.org", 8443, "/v1")),
+        ("http://localhost:11434/v1", Address("http", "localhost", 11434, "/v1")),
+        ("http://127.9.9.9", Address("http", "127.9.9.9", 80, "")),
+        ("http://[::1]:99/a/b", Address("http", "::1", 99, "/a/b")),
+        ("https://[2001:db8::1]", Address("https", "2001:db8::1", 443, "")),
+    ],
+)
+def test_an_address_is_taken(url: str, address: Address) -> None:
+    assert parse_address(url) == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "api.example.org",
+        "ftp://example.org",
+        "file:///etc/passwd",
+        "http://example.org",
+        "http://10.0.0.1",
+        "http://127.0.0.1.example.org",
+        "http://127.0.0.256",
+        "http://localhost.example.org",
+        "http://localhost@example.org",
+        "https://user:password@example.org",
+        "https://example.org?key=1",
+        "https://example.org/#x",
+        "https://example.org/a b",
+        "https://exa\nmple.org",
+        "https://example.org\\@evil.org",
+        "https://ex\u00e4mple.org",
+        "https://:443",
+        "https://example.org:0",
+        "https://example.org:65536",
+        "https://example.org:-1",
+        "https://example.org:4a",
+        "https://[::1",
+        "https://" + "a" * 3000,
+    ],
+)
+def test_an_address_is_refused(url: str) -> None:
+    assert parse_address(url) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://proxy.corp:3128", Address("http", "proxy.corp", 3128, "")),
+        ("http://me:p%40ss@proxy.corp:3128/", Address("http", "proxy.corp", 3128, "", "me:p%40ss")),
+        ("proxy.corp:3128", Address("http", "proxy.corp", 3128, "")),
+        ("socks5://proxy.corp:1080", None),
+        ("https://proxy.corp:443", None),
+    ],
+)
+def test_a_proxy(url: str, address: Address | None) -> None:
+    assert parse_proxy(url) == address
+
+
+@pytest.mark.parametrize(
+    ("host", "exempt", "passed_by"),
+    [
+        ("api.example.org", "*", True),
+        ("api.example.org", "other.org, .example.org", True),
+        ("api.example.org", "example.org", True),
+        ("api.example.org", "*.example.org", True),
+        ("api.example.org", "api.example.org:443", True),
+        ("api.example.org", "ample.org", False),
+        ("api.example.org", "", False),
+        ("api.example.org", ",,", False),
+    ],
+)
+def test_no_proxy(host: str, exempt: str, *, passed_by: bool) -> None:
+    assert bypasses_proxy(host, exempt) is passed_by
+
+
+def test_the_authority_leaves_out_the_usual_port() -> None:
+    urls = ["https://a.org", "https://a.org:444", "http://[::1]:80", "http://[::1]:81"]
+    found = [parse_address(url) for url in urls]
+    assert [one.authority for one in found if one] == ["a.org", "a.org:444", "[::1]", "[::1]:81"]

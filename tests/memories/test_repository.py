@@ -1,0 +1,78 @@
+"""Files that memories name and that are gone: what git or a name says about where they are, and the command that helps."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memory_plugin.kernel.paths import locate
+from memory_plugin.memories.memory_files import all_memories, project_store
+from memory_plugin.memories.repository import gone_files
+from tests.project import Project
+
+OLD = "src/billing.py"
+
+
+def stored(project: Project, *files: str) -> None:
+    project.git("init", "-q")
+    project.write(OLD, "def bill():\n    return 'one of many lines'\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "first")
+    named = [word for file in files or (OLD,) for word in ("--file", file)]
+    project.cli(
+        "save", "--category", "decision", "--title", "Bills round half up", "--body", "They do.", *named
+    )
+
+
+def lines(project: Project) -> list[str]:
+    return [str(gone) for gone in gone_files(list(all_memories(project_store(locate(project.root)))))]
+
+
+def test_what_exists_patterns_and_places_outside_are_not_named(project: Project) -> None:
+    stored(project, OLD, "src/*.py", "~/x.py", "/etc/nothing", OLD + ":2")
+    assert lines(project) == []
+
+
+@pytest.mark.parametrize("how", ["commit", "stage", "mv", "other name"])
+def test_a_file_that_was_moved_is_found(project: Project, how: str) -> None:
+    stored(project, OLD, "Makefile")
+    project.write("Makefile", "all:\n")
+    new = "pay/rounding.py" if how in ("commit", "stage", "other name") else "pay/billing.py"
+    os.makedirs(os.path.join(project.root, "pay"))
+    if how in ("commit", "stage"):
+        project.git("mv", OLD, new)
+    else:
+        os.rename(os.path.join(project.root, OLD), os.path.join(project.root, new))
+    if how == "commit":
+        project.git("commit", "-q", "-m", "moved")
+    (line,) = lines(project)
+    assert line == "%s was moved to %s: memory edit bills-round-half-up --file Makefile --file %s" % (
+        OLD,
+        new,
+        new,
+    )
+
+
+def test_a_folder_that_was_moved_twice_is_found(project: Project) -> None:
+    stored(project, "src/")
+    for new in ("lib", "core"):
+        project.git("mv", "src" if new == "lib" else "lib", new)
+        project.git("commit", "-q", "-m", new)
+    assert "src was moved to core:" in lines(project)[0]
+
+
+def test_of_two_files_of_a_name_none_is_guessed_and_show_and_check_say_what_is_gone(project: Project) -> None:
+    stored(project)
+    os.unlink(os.path.join(project.root, OLD))
+    for folder in ("a", "b"):
+        project.write(folder + "/billing.py", folder)
+    (line,) = lines(project)
+    assert line.startswith(OLD + " is gone: memory forget bills-round-half-up")
+    assert line in project.cli("show", "bills-round-half-up").stdout.replace("\n", " ")
+    run = project.cli("check")
+    assert (run.returncode, "gone: " + OLD in run.stdout) == (0, True)
+    told = project.prompt("do bills round half up?").context
+    assert "Files: %s (gone)" % OLD in told
+    project.cli("edit", "bills-round-half-up", "--file", "none")
+    assert lines(project) == []
