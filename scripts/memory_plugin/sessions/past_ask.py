@@ -82,7 +82,7 @@ def may_ask(text: str, match: float = 1.0) -> bool:
     """Return whether a prompt's form is such that it asks about the past if a session matches; `match` 1 is as well as possible."""
     if len(text) > _MAX_TEXT:
         return False
-    best = forms_data()["weights"]["reach"]
+    best: float = forms_data()["weights"]["reach"]
     return Form(text).odds() + match * best > 0
 
 
