@@ -34,7 +34,9 @@ def handle_start(event: Event) -> dict[str, object] | None:
     source = event.field("source")
     why = _why_unusable(event.paths)
     if why:
-        return event.output("", "memory: nothing is recalled: " + why) if source in _STARTS_SESSION else None
+        return (
+            event.output("", "memory: Claude is shown nothing: " + why) if source in _STARTS_SESSION else None
+        )
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)
@@ -151,20 +153,20 @@ def _settings_notice(settings: Settings, source: str) -> str:
     if source not in _STARTS_SESSION:
         return ""
     if not settings.flag("retrieval.enabled"):
-        return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
+        return "memory: recall is off; to turn it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe
 
         return (
-            "memory: %s cannot be read, so its settings have no effect; see: memory config check"
+            "memory: %s cannot be read, so its settings are ignored; see: memory config check"
             % terminal_safe(unread[0])
         )
     own = [problem for problem in settings.problems if problem.kind != "refused"]
     if not own:
         return ""
-    subject = "1 setting has" if len(own) == 1 else "%d settings have" % len(own)
-    return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % subject
+    subject = "1 setting is" if len(own) == 1 else "%d settings are" % len(own)
+    return "memory: %s ignored (wrong name or value); see: memory config check" % subject
 
 
 def _refresh_status_script(event: Event) -> None:
@@ -225,4 +227,4 @@ def handle_compaction(event: Event) -> None:
     from ..work.background import start_steps
 
     if not start_steps(event.name, event.transcript, event.context):
-        event.log("no process could be started to look for memory candidates")
+        event.log("no process could be started to look for suggestions")

@@ -41,7 +41,7 @@ _MAX_ALTERNATIVES = 64
 _NOT_UNDERSTOOD = (
     (r"[?*+@!]\(", "groups in parentheses are not understood; write alternatives in braces, as in {a,b}"),
     (r"\[\[:", "classes such as [:alpha:] are not understood; write the letters, as in [a-z]"),
-    (r"\A[A-Z]\w+\(.*\)\Z", "of the client's rules, only Edit(...) and Write(...) can be held back"),
+    (r"\A[A-Z]\w+\(.*\)\Z", "of Claude Code's rules, only Edit(...) and Write(...) can be guarded"),
     (r"\A~", "only files of this project can be named"),
     (r"\\\w", "write / between folders"),
 )

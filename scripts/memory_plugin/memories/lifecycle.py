@@ -33,7 +33,7 @@ from .trust import REJECTED, TRUSTED, Trust, load_trust, with_phrases
 from .writing import Written
 
 _REJECTED_PHRASES = (
-    "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
+    "%s: you rejected search phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
 _STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 _BATCH = 100  # memories of an import, whose approval is recorded together
@@ -155,7 +155,7 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
 
     def added(present: dict[str, Any]) -> dict[str, Any]:
         if present.get("asked_as"):
-            raise InvalidMemory("%s: it has phrases already" % stored.memory.id)
+            raise InvalidMemory("%s: it has search phrases already" % stored.memory.id)
         if present != stored.memory.data:
             raise InvalidMemory("%s: someone else changed it in the meantime" % stored.memory.id)
         return {"asked_as": phrases}

@@ -87,7 +87,7 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
     keys = [variables.get(name) for name in KEYS]
     for name, key in zip(KEYS, keys):
         if not _KEY.fullmatch(key):
-            problem = "is not set in your environment or in env of your own settings, or is no key"
+            problem = 'is not set, or is not a key. Set it in your environment or in "env" of your own settings.json'
             raise JudgeError("no_key", "%s %s" % (name, problem))
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
     headers = (("authorization", "Basic " + basic),)

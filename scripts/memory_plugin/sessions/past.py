@@ -259,7 +259,10 @@ class Told:
         if which != "all" and (which != "injected" or self.is_pointer):
             return ""
         days = ", ".join(_day(day) for _, day in self.sessions)
-        verb, number = "pointed Claude to" if self.is_pointer else "showed Claude", len(self.sessions)
+        verb, number = (
+            "showed Claude the title of" if self.is_pointer else "showed Claude",
+            len(self.sessions),
+        )
         return "memory: %s %d past session%s (%s)" % (verb, number, "" if number == 1 else "s", days)
 
     def record(self) -> dict[str, object]:

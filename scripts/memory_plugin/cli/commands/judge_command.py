@@ -43,7 +43,7 @@ DONE, FAILED = 0, 1
 
 HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
-  memory judge on             recall: shows what is sent and what it costs, then switches it on
+  memory judge on             recall: shows what is sent and what it costs, then turns it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on scoring     replies; also: sessions, interview, evaluation
   memory judge check          asks one small question to test it
@@ -52,8 +52,8 @@ EXAMPLES = """\
   memory judge off all
 """
 _ACTIONS = {
-    "on": "show what is sent and what it costs, then switch the judge on in your own settings",
-    "off": "switch the judge off in your own settings",
+    "on": "show what is sent and what it costs, then turn the judge on in your own settings",
+    "off": "turn the judge off in your own settings",
     "check": "ask one small question to test whether the judge works",
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
@@ -62,8 +62,8 @@ _OFFER = "No key was found. Turn it on through Claude Code, with your own login?
 _TURN_ON = "Turn it on?"
 _ALL = "all"
 _CHECK_SECONDS = 10.0
-_OFF = "The judge is off. To switch it on: memory judge on"
-_REFUSED = "%s in %s does not count: only your own settings can switch a judge on, because it sends text."
+_OFF = "The judge is off. To turn it on: memory judge on"
+_REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -148,7 +148,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
-    switched = "Switched on in %s%s. To try it: memory judge check%s"
+    switched = "Turned on in %s%s. To try it: memory judge check%s"
     said += [switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
     if not on:
         said.append("It stays off in this project. To see why: memory doctor")
@@ -227,7 +227,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     _print_calls(totals, arguments.days, context)
     if votes["agreement"] is not None:
-        console.line("the two judges agree on %.0f%% of the candidates" % (100 * votes["agreement"]))
+        console.line("the two judges agree on %.0f%% of the memories" % (100 * votes["agreement"]))
     if votes["none_kept"] >= KEPT_NOTHING:
         text = "the judges kept no memory in the last %d decisions; see: memory judge check"
         console.line(text % votes["none_kept"])

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 from typing import Any
 
-from ...host.events import MAX_SILENT, count_silent_calls
+from ...host.events import count_silent_calls
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
@@ -97,7 +97,7 @@ def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandConte
     if items:
         context.console.line()
         number = counted(len(items), "memory")
-        context.console.line("%s awaiting your approval (to decide: memory review):" % number)
+        context.console.line("%s pending; to decide: memory review" % number)
     for item in items[:_MAX_PENDING]:
         reason = "" if item.reason == NEW else ", " + item.reason
         context.console.line("  %s%s" % (labels[item.stored.key], reason))
@@ -106,7 +106,7 @@ def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandConte
 
 
 def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
-    """Print the numbers of notes, guards, catalog entries and silent tool calls; zeros are left out."""
+    """Print the numbers of notes, guards and catalog entries; zeros are left out."""
     catalog = facts["catalog"]
     if facts["notes"]:
         text = "%s in Claude Code's own memory; to list them: memory list --notes"
@@ -121,10 +121,6 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
         context.console.paragraph(text % (of, *numbers))
         if of:
             context.console.line("All rules: memory list --rules")
-    if facts["silent_calls"]:
-        calls = counted(facts["silent_calls"], "tool call")
-        least = "at least " if facts["silent_calls"] >= MAX_SILENT else ""
-        context.console.line("No memory applied to %s%s." % (least, calls))
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:

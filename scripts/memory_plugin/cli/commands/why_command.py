@@ -18,7 +18,7 @@ from .status_command import MAX_LINE, local_time, print_memory, print_off, shown
 _WHY_TEXT = """\
 explain why a prompt did or did not bring up memories, or test one
   memory why
-  memory why "how do we reset staging"               tries a prompt: what would Claude be told?
+  memory why "how do we reset staging"               tries a prompt: what would Claude see?
   memory why a2fc9ec1 --json                         a prompt by the beginning of its id
   memory why --verbose                               includes the scores
   memory why --place catalog                         what Claude saw at the start of the session
@@ -97,7 +97,7 @@ def _name_pending(prompt: str, row: dict[str, Any], context: CommandContext) -> 
     from ...work.trial import pending_answers
 
     for hit in pending_answers(prompt, row, context):
-        text = 'Awaits approval, and would have answered: "%s". To approve it: memory accept %s'
+        text = 'Pending, and would match: "%s". To accept it: memory accept %s'
         context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
 
 
@@ -130,7 +130,7 @@ def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
         console.line("No memory was looked up.")
         return
     thresholds = (number(row.get(name) or 0) for name in ("inject_threshold", "pointer_threshold"))
-    console.line("thresholds: %s for the full text, %s for a pointer" % tuple(thresholds))
+    console.line("thresholds: %s for the full text, %s for the title" % tuple(thresholds))
     names, found = ("confidence", "pointer_confidence", "score"), row.get("candidates", ())
     if found:
         rows = [[*(number(one.get(name) or 0) for name in names), one["key"]] for one in found]
