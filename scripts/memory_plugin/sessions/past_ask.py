@@ -162,7 +162,7 @@ class Form:
         """Return whether a list holds one of these phrases."""
         return any(map(self._lists[name].__contains__, phrases))
 
-    def _has_word(self, name: str, words: list[str]) -> bool:
+    def _is_in(self, name: str, words: list[str]) -> bool:
         return self._has(name, ["|%s|" % word for word in words])
 
     def _add_signs(self) -> None:
@@ -174,15 +174,14 @@ class Form:
         if self._is_marked and not asking:
             spans = [(0, len(self.words))]
         last = clauses[asking[-1]] if asking else []
-        is_present = self._has_word("present", last) and not self._has_word("past", last)
+        is_present = self._is_in("present", last) and not self._is_in("past", last)
         is_ours = self._is_ours()
         is_past = "past" in signs or bool(self._verbs)
         found = {
             "question": bool(spans),
             "q_past": any(since <= at < until for since, until in spans for at in self._verbs),
             "asks_now": is_present and signs.isdisjoint(("remains", "recall")),
-            "asks_you": "recall" not in signs
-            and any(self._has_word("you", clauses[at][1:3]) for at in asking),
+            "asks_you": "recall" not in signs and any(self._is_in("you", clauses[at][1:3]) for at in asking),
             "goes_on": self._starts(clauses[0], "goes_on"),
             "orders": ordering[:1] == [0] and not self._starts(clauses[0], "goes_on"),
             "orders_later": any(at > 0 for at in ordering),
@@ -198,13 +197,13 @@ class Form:
         return since, since + len(self.clauses[at])
 
     def _starts(self, clause: list[str], name: str) -> bool:
-        return self._has_word(
+        return self._is_in(
             name, [" ".join(clause[:size]) for size in range(1, min(len(clause), _LONGEST) + 1)]
         )
 
     def _orders(self, clause: list[str]) -> bool:
         """Return whether a clause orders work; "tell me" asks for words."""
-        return self._has_word("orders", clause[:1]) and clause[1:2] != ["me"]
+        return self._is_in("orders", clause[:1]) and clause[1:2] != ["me"]
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words; also "for what", "mit welchem"."""
@@ -212,10 +211,10 @@ class Form:
             return False
         if self._starts(clause, "questions"):
             return True
-        if self._starts(clause[1:2], "questions") and not self._has_word("orders", clause[:1]):
+        if self._starts(clause[1:2], "questions") and not self._is_in("orders", clause[:1]):
             return True
         return (
-            self._has_word("inversions", clause[:1])
+            self._is_in("inversions", clause[:1])
             and len(clause) > 1
             and not self._is_past_form(clause[1], clause[1])
         )
@@ -224,7 +223,7 @@ class Form:
         """Return whether we are the subject of a past tense."""
         if "we_past" in self.signs:
             return True
-        ours = [at for at, word in enumerate(self.words) if self._has_word("we", [word])]
+        ours = [at for at, word in enumerate(self.words) if self._is_in("we", [word])]
         return any(-_BEFORE_WE <= verb - at <= _AFTER_WE for at in ours for verb in self._verbs if verb != at)
 
     def _is_past(self, spelled: str, at: int) -> bool:
@@ -232,13 +231,13 @@ class Form:
         before = self.words[max(0, at - _MAX_BETWEEN) : at]
         return (
             self._is_past_form(self.words[at], spelled)
-            and not self._has_word("articles", before[-1:])
-            and not self._has_word("be", before)
+            and not self._is_in("articles", before[-1:])
+            and not self._is_in("be", before)
         )
 
     def _is_past_form(self, word: str, spelled: str) -> bool:
         for name, is_past in (("past", True), ("not_past", False)):
-            if self._has_word(name, [word]):
+            if self._is_in(name, [word]):
                 return is_past
         return (len(word) > 4 and spelled.endswith(self._data["endings"])) or _is_participle(word)
 
