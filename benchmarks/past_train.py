@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_train_sets import solve
 from memory_plugin.kernel.paths import Paths, data_path
 from memory_plugin.sessions import past_index
-from memory_plugin.sessions.past import answer_among, find, index_path, match_signs, open_sessions
+from memory_plugin.sessions.past import answer, find, index_path, match_signs, open_sessions
 from memory_plugin.sessions.past_ask import Form, ask_of, forms_data, may_ask
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "past")
@@ -152,8 +152,8 @@ def _row(prompt: dict[str, Any], now: float, paths: Paths) -> Row:
     with closing(connection):
         ask = ask_of(text, now)
         found = find(connection, ask, now)
-        told = answer_among(ask, found, connection) if found and may_ask(text) else None
-    first = told.sessions[0][0] if told is not None and told.sessions else ""
+        sessions = answer(connection, ask, now, "").sessions if may_ask(text) else []
+    first = sessions[0][0] if sessions else ""
     return Row(
         text,
         bool(right),

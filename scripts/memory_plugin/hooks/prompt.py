@@ -8,7 +8,6 @@ exception is a bug, which ends the hook without output.
 from __future__ import annotations
 
 import os
-from time import time
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
@@ -149,14 +148,13 @@ def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
     """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None
-    from ..sessions.past_ask import ask_of, may_ask
+    from ..sessions.past_ask import may_ask
 
     if not may_ask(prompt.visible_text) or load_gate().opts_out(prompt.text):
         return None
-    ask = ask_of(prompt.visible_text, time())
     from ..work.past_sessions import answer_ask
 
-    told = answer_ask(ask, context, problems)
+    told = answer_ask(prompt.visible_text, context, problems)
     return told if told.block else None
 
 

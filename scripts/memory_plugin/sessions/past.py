@@ -21,8 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.context import Context
-
 PLACE = "past"
 SCHEMA = 1
 _SELECT = (
@@ -296,18 +294,6 @@ def _cut(text: str, limit: int) -> str:
     return text[: max(text.rfind(" ", 0, limit - 1), limit // 2)].rstrip() + "\u2026"
 
 
-def answer(ask: Ask, now: float, rules: int, context: Context) -> Told:
-    """Return what Claude is told on a prompt that may ask. Raises SqliteError."""
-    connection = open_sessions(index_path(context.paths), rules)
-    if connection is None:
-        return Told()
-    try:
-        found = find(connection, ask, now, context.session)
-        return answer_among(ask, found, connection) if found else Told()
-    finally:
-        connection.close()
-
-
 def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
     """Return how well the best matches fit: the share of the subject, the score, and how far it is above that of the next session."""
     signs = {"dated": float(ask.window is not None)}
@@ -324,8 +310,11 @@ def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
     }
 
 
-def answer_among(ask: Ask, found: list[Exchange], connection: Connection) -> Told:
-    """Return the answer to an ask, a pointer for an unsure one, or nothing."""
+def answer(connection: Connection, ask: Ask, now: float, session: str) -> Told:
+    """Return the answer to an ask from other sessions, a pointer for an unsure one, or nothing. Raises SqliteError."""
+    found = find(connection, ask, now, session)
+    if not found:
+        return Told()
     weights = forms_data()["weights"]["match"]
     odds = ask.odds + sum(weights[name] * value for name, value in match_signs(ask, found).items())
     if odds < 0:
@@ -397,14 +386,8 @@ def _sentences(reply: str, words: set[str], *, is_open: bool) -> str:
     return " ".join(sentences[at] for at in sorted(chosen))
 
 
-def recent_lines(context: Context, rules: int, number: int = 5) -> str:
-    """Return a line for each of the last sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
-    connection = open_sessions(index_path(context.paths), rules)
-    if connection is None:
-        return ""
-    try:
-        found = by_session(_newest(connection, (context.session, iso(0), iso(_LATEST), _POOL)))
-    finally:
-        connection.close()
-    lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found[:number]]
+def recent_lines(connection: Connection, session: str, number: int = 5) -> str:
+    """Return a line for each of the last other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
+    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:number]
+    lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found]
     return _CATALOG + "".join(lines) + _CLOSE if lines else ""
