@@ -6,7 +6,7 @@ For a prompt such as "fix that", which says little by itself, the previous turn 
 from __future__ import annotations
 
 from ..kernel.paths import load_data
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

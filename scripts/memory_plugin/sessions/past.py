@@ -13,7 +13,7 @@ from time import mktime
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
-from ..kernel.text.tags import escape_content
+from ..kernel.text import escape_content
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, ask_of, forms_data, words_data
 

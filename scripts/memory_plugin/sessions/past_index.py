@@ -16,8 +16,8 @@ from ..kernel.files import FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
 from ..kernel.sqlite import Connection, SqliteError, connect
+from ..kernel.text import cut_before, without_private
 from ..kernel.text.clean import block, plain
-from ..kernel.text.tags import cut_before, without_private
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.rows import COMMAND as SLASH
 from ..kernel.transcript.rows import PROMPT

@@ -191,7 +191,7 @@ def bounded(text: object) -> str:
         return ""
     if len(text) <= _MAX_TEXT:
         return text
-    from ..text.tags import cut_after, cut_before, without_private
+    from ..text import cut_after, cut_before, without_private
 
     text = without_private(text)  # its tags could be in the middle
     half = _MAX_TEXT // 2
