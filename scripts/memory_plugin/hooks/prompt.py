@@ -8,7 +8,6 @@ exception is a bug, which ends the hook without output.
 from __future__ import annotations
 
 import os
-from time import time
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
@@ -146,14 +145,13 @@ def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
     """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None
-    from ..sessions.past_ask import NO, ask_of
+    from ..sessions.past_ask import may_ask
 
-    ask = ask_of(prompt.visible_text, time())
-    if ask.level == NO or load_gate().opts_out(prompt.text):
+    if not may_ask(prompt.visible_text) or load_gate().opts_out(prompt.text):
         return None
     from ..work.past_sessions import answer_ask
 
-    told = answer_ask(ask, context, problems)
+    told = answer_ask(prompt.visible_text, context, problems)
     return told if told.block else None
 
 
