@@ -49,16 +49,16 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         elif arguments.paths:
             text = "%s: no memory store (.claude/memory) in this folder or its parents"
             raise UsageError(text % plain(path, _MAX_PATH))
-    number, findings = 0, []
+    number, wanted = 0, []
     for store, paths in paths_by_store.items():
         memories, found = check_store(store)
         number += memories
-        findings += [finding for finding in found if _is_wanted(finding, paths, store)]
-    record = {"memories": number, "findings": [finding._asdict() for finding in findings]}
-    problems = counted(len(findings), "problem") if findings else "no problems"
-    lines = [*map(_finding_line, findings), "%s in %s" % (problems, counted(number, "memory"))]
+        wanted += [finding for finding in found if _is_wanted(finding, paths, store)]
+    record = {"memories": number, "findings": [finding._asdict() for finding in wanted]}
+    problems = counted(len(wanted), "problem") if wanted else "no problems"
+    lines = [*map(_finding_line, wanted), "%s in %s" % (problems, counted(number, "memory"))]
     context.console.result(arguments.json, record, *lines)
-    return FOUND if any(finding.rule != GONE for finding in findings) else DONE
+    return FOUND if any(finding.rule != GONE for finding in wanted) else DONE
 
 
 def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
