@@ -6,6 +6,7 @@ user decides about. In the user's own terminal that is the command itself. Insid
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..host.caller import identify
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _FAILED, _USAGE = 1, 2
 
 MAX_NAMED = 5
+_MAX_LINE = 200
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
@@ -64,6 +66,17 @@ class CommandContext(WorkContext):
             self.console.error(refreshed.notice)
         return refreshed.is_done
 
+    def report_unreadable(self) -> None:
+        """Print a line about files in the stores that hold no memory, with the first one and the reason, if there are any."""
+        from ..kernel.text.clean import counted, plain
+        from ..recall.memory_search import unreadable_files
+
+        files = unreadable_files(self.paths)
+        if files:
+            name, number = os.path.basename(files[0][0]), counted(len(files), "file")
+            first = "%s left out: %s: %s; see: memory doctor" % (number, name, files[0][1])
+            self.console.error(plain(first, _MAX_LINE))
+
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
         from ..memories.hygiene import shown_line
@@ -85,7 +98,7 @@ class CommandContext(WorkContext):
 
 
 class Approval(NamedTuple):
-    """What the user decides about: a question such as `delete all candidates?`, and the digests of the texts that it accepts or rejects."""
+    """What the user decides about: a question such as `delete all?`, and the digests of the texts that it accepts or rejects."""
 
     question: str
     texts: Collection[str] = ()

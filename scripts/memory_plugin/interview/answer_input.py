@@ -23,8 +23,8 @@ from typing import Any, Callable, TypeVar
 
 from ..kernel.context import Context
 from ..kernel.fastjson import loads
+from ..kernel.text import without_private
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import without_private
 from .interview_store import Concept, Given, Interview, InterviewError, Setup, Signals
 
 Part = TypeVar("Part")

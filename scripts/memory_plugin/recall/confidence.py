@@ -13,7 +13,8 @@ to `wants`; in the second, one with a file that the prompt names has named_ease 
 concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` +
 pointer_ease)); a memory without phrases has plain_ease in addition.
 
-A match on another subject is never injected, and not pointed to either if other memories have the subject's word.
+A match on another subject is never injected, and not pointed to either if other memories have the subject's word, or if the prompt is
+hardly about this store.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     pointer = sigmoid(min(wants, answers + ease))
     if _is_other_subject(signals, settings):
         confidence = min(confidence, sigmoid(settings["subject_cap"]))
-        if signals["lacks_known"] > signals["best"]:
+        if signals["lacks_known"] > signals["best"] or concerns < settings["subject_concerns"]:
             pointer = min(pointer, confidence)
     return confidence, max(confidence, pointer)
 

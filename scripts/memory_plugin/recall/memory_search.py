@@ -5,6 +5,7 @@ Also find the memories nearest to a text that is about to be saved, to detect du
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import NamedTuple
 
 from ..kernel.context import Deadline, now_iso
@@ -27,6 +28,9 @@ from .ranking import Hit, candidate_backend, rank
 _SECONDS = 10.0
 _MAX_TEXT = 2000  # characters
 _OTHERS = "SELECT key FROM documents WHERE scope != 'native' AND status = 'active' ORDER BY rowid LIMIT ?"
+
+
+_UNREADABLE = "SELECT path, inject FROM documents WHERE status = 'unreadable' ORDER BY path"
 
 
 class SearchResult(NamedTuple):
@@ -61,6 +65,15 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchRe
     except (*INDEX_ERRORS, OSError) as error:
         result = _ask(_temporary_index(paths, settings), settings, query, limit)
         return result._replace(problem=error_text(error))
+
+
+def unreadable_files(paths: Paths) -> list[tuple[str, str]]:
+    """Return path and reason of the files in the stores that hold no memory, as far as the index knows."""
+    try:
+        with closing(open_index(index_path(paths), timeout=1.0)) as connection:
+            return connection.execute(_UNREADABLE).fetchall()
+    except (*INDEX_ERRORS, RuntimeError):
+        return []
 
 
 def neighbors(

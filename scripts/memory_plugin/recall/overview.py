@@ -12,7 +12,7 @@ from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, survey
+from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, nearest, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
 from .index_documents import storable, texts
@@ -71,7 +71,7 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories that some names may mean, and of those with their ids or with the title (as `plain_title`)."""
+    """Return the keys of the memories that names may mean or come near, and of those with their ids or the title (`plain_title`)."""
     ids = {storable(name.rpartition("/")[2]) for name in names}
     if title:
         ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))
@@ -79,7 +79,8 @@ def _keys(connection: Connection, names: Collection[str], title: str) -> list[st
     for name in names:
         if connection.execute(_NAMED, (storable(name.rpartition("/")[2]),)).fetchone() is None:
             rows = connection.execute("SELECT id, key, title FROM documents WHERE id > ''").fetchall()
-            ids.update(identity for identity, key, begun in rows if may_mean(name, key, begun))
+            meant = [identity for identity, key, begun in rows if may_mean(name, key, begun)]
+            ids.update(meant or nearest(name, [(identity, begun) for identity, _, begun in rows]))
     return [row[0] for identity in sorted(ids) for row in connection.execute(_NAMED, (identity,))]
 
 
