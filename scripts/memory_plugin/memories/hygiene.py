@@ -51,7 +51,7 @@ class Redacted(NamedTuple):
     field: str
 
 
-def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
+def clean_data(data: dict[str, object]) -> tuple[dict[str, Any], list[Redacted]]:
     """Return a memory's data as it may be written, and a list of what was removed.
 
     Raises InvalidMemory if the title or the content becomes empty, or if a rule refuses the whole text.

@@ -16,9 +16,9 @@ from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewErr
 from ...kernel.context import Ledger
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
+from ...work.settings_change import invalid_values
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
-from .config_command import invalid_values
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
