@@ -9,7 +9,6 @@ import argparse
 import os
 from typing import Any
 
-from ...host.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import (
@@ -22,6 +21,7 @@ from ...interview.interview_store import (
     Rated,
 )
 from ...kernel.context import Ledger
+from ...kernel.files import bug_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...work.settings_change import invalid_values
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         if not store.last_read or isinstance(error, InvalidMemory):  # that is about what would be written
             raise
-        what = "%s at %s: %s" % (type(error).__name__, error_location(error), error)
+        what = "%s: %s" % (bug_text(error), error)
         raise CommandError(_DAMAGED % (store.last_read, store.path, what, store.last_read)) from error
 
 
