@@ -12,8 +12,9 @@ from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from ..memories.trust import PENDING
-from ..recall.gate import Prompt, turn_text
-from ..recall.history import Answer, RecallHistory
+from ..recall import Answer
+from ..recall.gate import Prompt, admit, turn_text
+from ..recall.history import RecallHistory
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import search
 from ..recall.pipeline import recall
@@ -58,9 +59,18 @@ def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
             question, reply = without_private(prompt).strip(), ""
 
 
+def tried(prompt: Prompt, history: RecallHistory, context: Context) -> Answer:
+    """Return the answer to a prompt, without judges; what is injected is added to `history`."""
+    answer = Answer("prompt")
+    previous_turn = admit(answer, prompt, context.settings)
+    if previous_turn is not None:
+        recall(answer, prompt, previous_turn, MAX_CHARACTERS, context, history)
+    return answer
+
+
 def decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
     """Return the outcome (one of NAMES), the keys of the memories, the reason and the tokens."""
-    record = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record
+    record = tried(prompt, history, context).record
     outcome = record["outcome"] if record["outcome"] in NAMES else "silent"
     return {**{name: record.get(name, 0) for name in _FIELDS}, "outcome": outcome}
 
@@ -82,9 +92,7 @@ def that_differ(replayed: list[Replayed]) -> list[Replayed]:
 
 def try_prompt(text: str, context: Context) -> dict[str, Any]:
     """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
-    return recall(
-        Answer("prompt"), Prompt(text, "", ""), MAX_CHARACTERS, context, _started_history(context)
-    ).record
+    return tried(Prompt(text, "", ""), _started_history(context), context).record
 
 
 def _started_history(context: Context) -> RecallHistory:
