@@ -78,6 +78,15 @@ def test_the_list_is_filtered_by_tag_and_limit(project: Project) -> None:
     assert "No memories match" in project.cli("list", "--tag", "nope").stdout
 
 
+@pytest.mark.parametrize("name", ["reset staging", "Nightly staging", "staging-is-rezet"])
+def test_a_name_that_no_memory_has_brings_the_nearest(project: Project, name: str) -> None:
+    saved = project.save("Staging is reset nightly", "At 03:00.")
+    project.save("Deploy on Tuesdays", "Never on Friday.")
+    run = project.cli("show", name)
+    assert run.returncode == 1
+    assert "did you mean %s? to find it: memory search WORDS" % saved in run.stderr
+
+
 def test_search_shows_a_piece_of_the_text(project: Project) -> None:
     project.save("Postgres for billing", "Row locks decided it & MySQL <8> lost.")
     assert "    Row locks decided it & MySQL <8> lost." in project.cli("search", "billing").stdout

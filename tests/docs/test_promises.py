@@ -110,7 +110,7 @@ PROMISES = {
         (
             "You can see where judge and rules disagree, and which new patterns are proposed.",
             "memory replies tune",
-            "No change to the rules is proposed",
+            "No change to the filler rules is proposed",
         ),
         (
             "You can fit the escalation gate to your own replies.",

@@ -77,7 +77,7 @@ def test_phrases_that_await_approval_are_a_reason(project: Project, paths: Paths
     """Until the user accepts or rejects them; neither changes the file."""
     project.cli("accept", "cache")
     put(project, "cache", memory("A cache", "of ten minutes", asked_as=["how long is it cached"]))
-    assert reasons(paths) == ["its phrases changed since you accepted them"]
+    assert reasons(paths) == ["its search phrases changed since you accepted them"]
     assert "4 pending memories" in project.cli("doctor").stdout
     project.cli("reject", "cache")
     assert reasons(paths) == [""]

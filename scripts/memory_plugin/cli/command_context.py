@@ -98,7 +98,7 @@ class CommandContext(WorkContext):
 
 
 class Approval(NamedTuple):
-    """What the user decides about: a question such as `delete all candidates?`, and the digests of the texts that it accepts or rejects."""
+    """What the user decides about: a question such as `delete all?`, and the digests of the texts that it accepts or rejects."""
 
     question: str
     texts: Collection[str] = ()

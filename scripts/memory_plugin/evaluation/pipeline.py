@@ -20,6 +20,7 @@ from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
 from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions, unanswered_crisis
 from .rule_matching import RulePack
 
+GATES_ONLY = "gates only"
 _SCHEMA = 1
 _CRISIS_LIMIT = "crisis: rules find explicit signs and few others; only a jury or a person finds the rest"
 _MAX_CELL = 240
@@ -242,7 +243,7 @@ def text_lines(entry: Mapping[str, Any]) -> list[str]:
         lines.append("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
     if any(gate["gate"] == "crisis" for gate in entry["gates"]):
         lines.append("  " + _CRISIS_LIMIT)
-    if not entry["jury"]["asked"]:
+    if not entry["jury"]["asked"] and entry["jury"]["why"] != GATES_ONLY:
         lines.append("  jury: not asked (%s)" % entry["jury"]["why"])
     return lines
 
@@ -307,7 +308,7 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _jury(jury: Mapping[str, Any]) -> list[str]:
     if not jury["asked"]:
-        return ["Judges were not asked: %s." % _text(jury["why"])]
+        return ["The jury was not asked: %s." % _text(jury["why"])]
     names = [_text(judge["judge"]) for judge in jury["judges"]]
     rows = [["dimension", "weight", *names, "median", "mean", "sd", "abstained"]]
     for row in jury["dimensions"]:

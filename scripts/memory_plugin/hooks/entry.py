@@ -244,6 +244,6 @@ def _report(event: str, paths: Paths | None, session: str, error: Exception) -> 
         is_damaged = isinstance(error, (ImportError, SyntaxError))
         do = "the plugin is damaged; install it again" if is_damaged else text + "; see: memory doctor"
         try:
-            _answer({"systemMessage": "memory: nothing is recalled: " + do})
+            _answer({"systemMessage": "memory: Claude is shown nothing: " + do})
         except OSError:
             return  # the output is what failed

@@ -21,8 +21,8 @@ import sys
 from typing import Any
 
 from ..kernel.fastjson import loads
+from ..kernel.text import without_private
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import without_private
 from .interview_store import InterviewError
 
 _MAX_INPUT = 1 << 20

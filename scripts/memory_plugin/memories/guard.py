@@ -17,10 +17,7 @@ MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
 _TOOLS = {"commands": ("Bash",), "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
 _KEYS = (*_LISTS, "action")
-_NO_COMMAND = (
-    "%s: expected the beginning of one command, such as `git push --force`, got %.60r;"
-    " leave out operators, redirections, assignments and substitutions"
-)
+_NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; leave out |, >, = and $(...)"
 _NO_FILES = "%s: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
 
 

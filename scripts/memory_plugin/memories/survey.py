@@ -17,9 +17,10 @@ from .trust import PENDING, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
+_MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
-PHRASES = "its phrases changed since you accepted them"
+PHRASES = "its search phrases changed since you accepted them"
 
 
 class Item(NamedTuple):
@@ -192,13 +193,38 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
         trusted = [(item, _comparable(item.stored.memory.title)) for item in hits if item.trust == TRUSTED]
         hits = [item for item, title in trusted if title == _comparable(name)] or hits
     if not hits:
-        raise InvalidMemory("%s: no memory has this id or title; to find it: memory search WORDS" % name)
+        raise InvalidMemory(_unknown(items, name))
     if len(hits) > 1:
         names = shortest_names(items)
         files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
         shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:_MAX_NAMED])
         raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
+
+
+def _unknown(items: list[Item], name: str) -> str:
+    short = shortest_names(items)
+    names = {item.stored.memory.id: short[item.stored.key] for item in items}
+    near = nearest(name, [(item.stored.memory.id, item.stored.memory.title) for item in items])
+    hint = "did you mean %s? " % ", ".join(names[identity] for identity in near) if near else ""
+    return "%s: no memory has this id or title; %sto find it: memory search WORDS" % (name, hint)
+
+
+def nearest(name: str, memories: Collection[tuple[str, str]]) -> list[str]:
+    """Return the ids, at most three, of the memories whose id and title have all words of a name, else those with a similar id."""
+    from difflib import get_close_matches  # only for a mistake
+
+    words = set(_words(name))
+    near = [
+        identity for identity, title in memories if words and words <= {*_words(identity), *_words(title)}
+    ]
+    return near[:_MAX_NEAREST] or get_close_matches(
+        name, [identity for identity, _ in memories], _MAX_NEAREST
+    )
+
+
+def _words(name: str) -> list[str]:
+    return _comparable(name.replace("-", " ")).split()
 
 
 def may_mean(name: str, key: str, title: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..kernel.transcript.rows import COMMAND, plain_text, user_input_of, user_text
 from ..memories.hygiene import CUT_MARGIN, shown_line
@@ -21,7 +21,7 @@ from .decision import shifted_threshold
 from .recall_rows import RECALLS
 
 REASONS = {
-    "disabled": "recall was switched off in the settings",
+    "disabled": "recall was off in the settings",
     "empty": "the prompt was empty, or all of it was private",
     "command": "the prompt was a slash command",
     "not_typed": "the prompt was a notice from Claude Code",
@@ -42,7 +42,7 @@ REASONS = {
     "refreshing": "some memories are not indexed yet; try again in a few seconds",
     "index_locked": "the index was locked by another process",
     "index_damaged": "the index was damaged; it is being rebuilt",
-    "index_outdated": "the index was built by another version or with other hygiene rules; it is being rebuilt",
+    "index_outdated": "the index was built by another version or with other redaction rules; it is being rebuilt",
     "index_unwritable": "the index could not be written",
     "no_index": "the index could not be created",
     "not_refreshed": "the index could not be updated",
@@ -51,7 +51,7 @@ REASONS = {
     "fault": "an error in the plugin; details: memory doctor",
     "timeout": "there was no time left",
     "already_reminded": "Claude was already reminded in this session",
-    "guards_disabled": "guards are switched off in the settings",
+    "guards_disabled": "guards are off in the settings",
     "unchanged": "Claude already has this from the session, and nothing has changed",
 }
 # Reasons that the percentages or the judges' verdict say already.

@@ -19,7 +19,7 @@ from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_en
 from ..memories.nearby import native_folders, notes
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, survey
+from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, nearest, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE, memory_document, note_document
 from .in_force import apply_supersession, superseded_documents
@@ -190,7 +190,7 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories that some names may mean, and of those with their ids or with the title (as `plain_title`)."""
+    """Return the keys of the memories that names may mean or come near, and of those with their ids or the title (`plain_title`)."""
     ids = {storable(name.rpartition("/")[2]) for name in names}
     if title:
         ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))
@@ -198,7 +198,8 @@ def _keys(connection: Connection, names: Collection[str], title: str) -> list[st
     for name in names:
         if connection.execute(_NAMED, (storable(name.rpartition("/")[2]),)).fetchone() is None:
             rows = connection.execute("SELECT id, key, title FROM documents WHERE id > ''").fetchall()
-            ids.update(identity for identity, key, begun in rows if may_mean(name, key, begun))
+            meant = [identity for identity, key, begun in rows if may_mean(name, key, begun)]
+            ids.update(meant or nearest(name, [(identity, begun) for identity, _, begun in rows]))
     return [row[0] for identity in sorted(ids) for row in connection.execute(_NAMED, (identity,))]
 
 

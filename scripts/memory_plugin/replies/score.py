@@ -16,7 +16,7 @@ from ..kernel.fastjson import as_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from ..kernel.transcript.reader import MAX_LINE
 from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from . import ReplyState

@@ -157,7 +157,7 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Ga
         )
         setting = next(_effective_settings(study, replies, bounds, is_narrower), "")
         change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
-    return "judge and rules agree on %s%s of the escalated replies: %s" % (agree, agreement, change)
+    return "judge and rules agree on %s%s of the judged replies: %s" % (agree, agreement, change)
 
 
 def _effective_settings(

@@ -30,7 +30,7 @@ STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a stat
 _FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
 FINDING_CHECKS = (
-    (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
+    (("file",), "files", WARN, "%s cannot be read and is not used", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
     (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),

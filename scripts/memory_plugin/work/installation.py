@@ -77,7 +77,7 @@ def sqlite(_context: WorkContext) -> Check:
     try:
         connection = connect(":memory:")
     except TypeError:  # `connect` is None in a Python built without SQLite
-        text = "this Python has no SQLite, so nothing can be recalled"
+        text = "this Python has no SQLite, so Claude is shown nothing"
         return Check("sqlite", FAIL, text, "install a Python with sqlite3")
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
@@ -94,7 +94,7 @@ def state_folder(context: WorkContext) -> Check:
     if paths.state_dir is None:
         why, _, advice = paths.why_no_state.partition("; ")
         fix = _fix_without_home(context) if paths.config_dir is None else advice
-        return Check("state folder", FAIL, "%s; nothing is recalled or stored" % why, fix)
+        return Check("state folder", FAIL, "%s; Claude is shown nothing, and nothing is saved" % why, fix)
     folder = _nearest(paths.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
@@ -131,7 +131,7 @@ def recall(context: WorkContext) -> Check:
     if context.settings.flag("retrieval.enabled"):
         return Check("recall", OK, "on")
     origin = context.settings.origin("retrieval.enabled")
-    return Check("recall", NOTE, "switched off by %s" % origin, "memory config set retrieval.enabled true")
+    return Check("recall", NOTE, "off in %s" % origin, "memory config set retrieval.enabled true")
 
 
 def environment(context: WorkContext) -> Check:

@@ -143,7 +143,7 @@ def store_phrases(
 def checked_phrases(item: Item | None, phrases: object, held: Counter[str]) -> tuple[StoredMemory, list[str]]:
     """Return a memory and its phrases, each on one line, without those that several memories hold. Raises InvalidMemory."""
     if item is None:
-        raise InvalidMemory("no trusted memory without phrases has this id")
+        raise InvalidMemory("no trusted memory without search phrases has this id")
     if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
         raise InvalidMemory(_FORMS)
     lines = list(filter(None, dict.fromkeys(plain(phrase, MAX_PHRASE + 1) for phrase in phrases)))

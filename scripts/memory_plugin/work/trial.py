@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import Context, iso
 from ..kernel.sqlite import SqliteError
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from ..memories.trust import PENDING

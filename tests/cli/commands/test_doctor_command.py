@@ -287,6 +287,6 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
         put(project, "Bad_%d.json" % number)
     lines = project.cli("doctor").stdout.splitlines()
     assert lines[0].startswith("ok    python: ")
-    assert "warn  files: 25 files cannot be read and will not be recalled" in lines
+    assert "warn  files: 25 files cannot be read and is not used" in lines
     assert "        and 5 more" in lines
     assert any(line.startswith("      > fix or delete them; ") for line in lines)

@@ -84,7 +84,7 @@ def test_limit_bounds_the_results(stored: Project) -> None:
 
 def test_no_result_is_not_an_error(stored: Project) -> None:
     run = stored.cli("search", "zebra")
-    assert (run.returncode, run.stdout) == (0, "No memory found.\n")
+    assert (run.returncode, run.stdout) == (0, "No memories match. To list all: memory list\n")
     assert stored.cli("search", "zebra", "--json").json["results"] == []
 
 

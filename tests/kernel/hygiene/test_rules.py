@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.hygiene import findings
+from memory_plugin.kernel.hygiene import choose, findings
 from memory_plugin.kernel.hygiene.checks import CHECKS
-from memory_plugin.kernel.hygiene.choice import choose
 from memory_plugin.kernel.hygiene.filters import FILTERS, words
 from memory_plugin.kernel.hygiene.rules import (
     _MAX_GRAMS_TEXT,

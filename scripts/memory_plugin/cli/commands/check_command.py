@@ -203,7 +203,7 @@ def _scan_lines(scan: Scan, fixed: list[str]) -> list[str]:
 
 _PHRASES_TEXT = """\
 add search phrases to memories that have none
-  memory check phrases                    lists the memories without phrases
+  memory check phrases                    lists the memories without search phrases
   memory check phrases --json             the first 20 with their text, to write phrases for them
   memory check phrases - < new.txt        stores phrases: lines `memory: ID`, each with `asked_as: PHRASE; PHRASE` below it
   memory check phrases --judge            a judge writes them; shows the price first
@@ -217,9 +217,7 @@ def _configure_phrases(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "input", nargs="?", choices=["-"], metavar="-", help="store phrases from standard input"
     )
-    add_flag(
-        parser, "--judge", "ask the judge of recall for phrases; `memory judge on retrieval` switches it on"
-    )
+    add_flag(parser, "--judge", "ask the recall judge for phrases (to turn it on: memory judge on)")
     add_flag(parser, "--yes", "with --judge: accept the price")
 
 

@@ -228,22 +228,6 @@ def unknown_key(name: str) -> UsageError:
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
-def invalid_values(settings: Settings, *keys: str) -> list[str]:
-    """Return why the user's values of some keys are not used, a sentence each."""
-    prefixes = tuple(key + "." for key in keys)
-    return [
-        problem_sentence(problem)
-        for problem in settings.problems
-        if problem.kind == "value" and (problem.key + ".").startswith(prefixes)
-    ]
-
-
-def require_valid(settings: Settings, *keys: str) -> None:
-    """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
-    for problem in invalid_values(settings, *keys):
-        raise CommandError(problem)
-
-
 def keys_at(name: str, settings: Settings) -> list[str]:
     """Return all keys of a block or below a key, or the key itself; all keys for an empty name. Raises WorkError for an unknown one."""
     shown = [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
@@ -340,18 +324,18 @@ def _approve_statusline(arguments: argparse.Namespace, context: CommandContext) 
 def _statusline(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the line, or change the user's settings."""
     from ...work.refresh import current_counts
+    from ...work.settings_change import install_status_line, remove_status_line
     from ...work.status_line import status_text
-    from ...work.status_settings import install, remove
 
     try:
         if arguments.action == "install":
-            installed = install(context)
+            installed = install_status_line(context)
             done = "Installed" if installed.changed else "Already installed"
             order = " Your own status line comes first." if installed.has_other else ""
             text = "%s in %s.%s To remove it: memory config statusline remove"
             context.console.paragraph(text % (done, installed.path, order))
         elif arguments.action == "remove":
-            path = remove(context)
+            path = remove_status_line(context)
             nothing = "This status line is not in your settings; nothing was changed there."
             context.console.line("Removed from %s." % path if path else nothing)
         else:

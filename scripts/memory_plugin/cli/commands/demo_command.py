@@ -108,5 +108,5 @@ def _without_marks(text: str) -> list[str]:
 def _best(row: dict[str, Any]) -> str:
     candidates = row["candidates"]
     if not candidates:
-        return "no memory was looked up" if row["inject_threshold"] is None else "no candidates"
+        return "no memory was looked up" if row["inject_threshold"] is None else "no match"
     return "best match %.2f, %.2f needed" % (candidates[0]["confidence"], row["inject_threshold"])

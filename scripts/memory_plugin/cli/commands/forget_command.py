@@ -36,7 +36,7 @@ _GRACE = "  its file will be deleted after %s; to bring it back until then: memo
 
 def _configure_forget(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--now", action="store_true", help="delete the file at once, permanently")
     what.add_argument("--keep", action="store_true", help="archive the memory: its file stays")
@@ -79,7 +79,9 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
         "deleted": removal.deleted,
         "goes_at": removal.goes_at,
     }
-    lines = ["forgotten: %s" % removal.id, "  removed from " + ", ".join(removed_from)]
+    lines = ["forgotten: %s" % removal.id]
+    if arguments.now:
+        lines.append("  removed from " + ", ".join(removed_from))
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
@@ -107,9 +109,9 @@ def _replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[st
     for item in before:
         key = item.stored.key
         if item.superseded_by == gone and states.get(key) == ACTIVE:
-            lines.append("  %s, which it had replaced, is recalled again" % names[key])
+            lines.append("  %s, which it had replaced, is shown again" % names[key])
         elif item.superseded_by == gone and key in names:
-            text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"
+            text = "  %s, which it had replaced, stays replaced; to bring it back: memory restore %s"
             lines.append(text % (names[key], names[key]))
     return lines
 
@@ -120,7 +122,7 @@ def _since(item: Item) -> str:
 
 
 _RESTORE_TEXT = """\
-bring back a forgotten, archived or superseded memory
+bring back a forgotten, archived or replaced memory
   memory list --status retired
   memory restore use-mysql
 """
@@ -128,7 +130,7 @@ bring back a forgotten, archived or superseded memory
 
 def _configure_restore(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
 
 
 def _restore_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:

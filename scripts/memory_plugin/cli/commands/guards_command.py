@@ -20,7 +20,7 @@ EXAMPLES = """\
 
 _LIST, _TEST = "list", "test"
 _MAX_GUARD = 2000
-_OFF = "guards are switched off: memory config set guards.enabled true"
+_OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     enabled = context.settings.flag("guards.enabled")
     lines = []
     for row in rows:
-        effect = "the client would ask you"
+        effect = "Claude Code would ask you"
         if row["action"] != "ask":
             effect = "Claude would be reminded once a session"
         lines.append("`%s` matches: %s" % (shown_line(row["matched"]), effect))

@@ -143,13 +143,13 @@ def _print_outcomes(outcomes: list[Outcome], context: CommandContext) -> None:
             said = (title, one.source, similar.why, similar.id, similar.title)
             console.line("%s, from %s: %s: %s  %s" % said)
             if similar.command:
-                console.line("  if the new one replaces it: " + similar.command)
+                console.line("  to replace it: " + similar.command)
 
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
     """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
     if reason.endswith(LOADED_ANYWAY):
-        text = "%s left out: %s; --all imports them too"
+        text = "skipped %s: %s (to import them anyway: --all)"
         context.console.paragraph(text % (counted(len(sources), "rule"), reason))
     elif outcome == SKIPPED:
         others = " and %d more" % (len(sources) - 1) if sources[1:] else ""

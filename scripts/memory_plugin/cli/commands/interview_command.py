@@ -16,9 +16,9 @@ from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewErr
 from ...kernel.context import Ledger
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
+from ...work.settings_change import invalid_values
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
-from .config_command import invalid_values
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -168,11 +168,15 @@ def _report(
     if problem:
         context.console.error("the decision was not written to the ledger: " + problem)
     brief = pipeline.decision_brief(interview, decision)
-    context.console.result(arguments.json, brief, *_lines(brief))
+    asks = brief.get("intent") if context.inside_client else decision.get("probe")
+    context.console.result(arguments.json, brief, *_lines(brief, asks))
+    if not (context.inside_client or arguments.json or brief["stop"]):
+        context.console.line("To be interviewed, type in Claude Code: /memory:interview")
     return 0
 
 
-def _lines(brief: dict[str, Any]) -> list[str]:
+def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
+    """Return a decision as text. `asks` is the next question, or for Claude what to ask."""
     lines = ["%s, turn %d, %s" % (brief["interview"], brief["turn"], brief["phase"])]
     if brief["stop"]:
         lines.append("stop: %s" % brief["why"])
@@ -180,7 +184,7 @@ def _lines(brief: dict[str, Any]) -> list[str]:
             lines.append("still open: %s" % ", ".join(brief["deferred"]))
         lines.append("next: memory interview finish --session %s" % brief["interview"])
     else:
-        lines += ["%s: %s" % (brief["strategy"], brief["intent"]), "  why: %s" % brief["why"]]
+        lines += ["%s: %s" % (brief["strategy"], asks), "  why: %s" % brief["why"]]
         lines.append(
             "next: memory interview answer --session %s   (the question and the answer on standard input)"
             % brief["interview"]

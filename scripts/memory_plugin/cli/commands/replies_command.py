@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-HELP = "score replies, show their scores over time, and tune the rules"
+HELP = "score replies, show their scores over time, and tune the filler rules"
 EXAMPLES = """\
   memory replies score --last
   memory replies history

@@ -25,12 +25,12 @@ _MAX_ROWS = 8
 _MAX_BARS = 30
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _LEGEND = (
-    "With filler: replies with at least one filler phrase. Drifted: replies with so much filler, or such low density, that Claude is"
-    " corrected on your next prompt. Escalated: replies that the rules leave to a judge. Density: the mean share of words that carry"
+    "With filler: replies with at least one filler phrase. Wordy: replies with so much filler, or such low density, that Claude is"
+    " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
     " information, from 0 to 1; - if no reply was long enough to measure."
 )
 _TOO_FEW = (
-    "Too few drifting replies for a conclusion: each group needs at least 10."
+    "Too few wordy replies for a conclusion: each group needs at least 10."
     " The setting scoring.holdout decides the size of the control group."
 )
 
@@ -90,8 +90,8 @@ def _show_history(scores: list[rows.Score], unreadable: int, context: CommandCon
     (total,) = rows.group_scores(scores, lambda _: "all")
     console.line(console.style("Replies scored: %d" % total.replies, "bold"))
     console.line("with filler:  %s" % (total.padded,))
-    console.line("drifted:      %s" % (total.drifted,))
-    console.line("escalated:    %s" % (total.escalated,))
+    console.line("wordy:        %s" % (total.drifted,))
+    console.line("for a judge:  %s" % (total.escalated,))
     if is_outside(total.escalated):
         advice = "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
         console.line(" " * 14 + advice)
@@ -131,7 +131,7 @@ def _show_effect(since: str, arguments: argparse.Namespace, context: CommandCont
     record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
     record.update(effect=gap, enough=effect.is_conclusive)
     lines = [
-        "Drifting replies whose next reply had no drift",
+        "Wordy replies whose next reply was not wordy",
         "  corrected:      %s" % (effect.corrected,),
         "  control group:  %s" % (effect.control,),
     ]

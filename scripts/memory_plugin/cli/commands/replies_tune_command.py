@@ -23,7 +23,7 @@ from ...replies.tune import (
 from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_days_option, add_flag, require_days
 
-HELP = "improve the reply rules, based on a judge's verdicts"
+HELP = "adjust the filler rules by a judge's verdicts"
 EXAMPLES = """\
   memory replies tune                shows agreement, cleared patterns, new phrases and proposals
   memory replies tune --apply        writes the proposals into your own rule pack, with a backup
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(
         parser,
         "--thresholds",
-        "fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
+        "fit the density thresholds and `preamble` to your replies, so that a judge sees 20 to 30%%",
     )
 
 
@@ -110,7 +110,7 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
     console = context.console
     console.line()
     if not diff:
-        console.line("No change to the rules is proposed.")
+        console.line("No change to the filler rules is proposed.")
         return
     for line in [*diff.splitlines(), ""]:
         console.line(line)
@@ -140,11 +140,11 @@ def _tune_thresholds(
         fitted = {"thresholds": thresholds, "preamble_min": fit.bounds.preamble_min, "changes": changes}
         console.json({"replies": len(replies), **shares, **fitted, "applied": applies})
         return
-    console.line("now:      %s escalate" % (fit.before,))
+    console.line("now:      %s to a judge" % (fit.before,))
     if not changes:
         console.line("No change is proposed.")
         return
-    console.line("proposed: %s escalate" % (fit.after,))
+    console.line("proposed: %s to a judge" % (fit.after,))
     console.line()
     rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
     console.table(["setting", "now", "proposed"], rows)

@@ -68,7 +68,7 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
                 context.refresh_index()
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
     counts = ["%s %d" % (past[name], count) for name, count in review.done.items()]
-    counts.append("still pending %d" % (number - sum(review.done.values())))
+    counts.append("%d still pending" % (number - sum(review.done.values())))
     advice = phrase_lines(context) if review.done["accept"] else []
     context.console.lines("", ", ".join(counts), *advice)
 

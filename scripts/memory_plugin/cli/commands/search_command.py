@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
+from ...kernel.text import without_private
 from ...kernel.text.clean import inflected, plain
-from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import Judged
@@ -84,7 +84,7 @@ def _point_to_sessions(query: str, context: CommandContext) -> None:
 
 def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -> None:
     if not rows:
-        console.line("No memory found.")
+        console.line("No memories match. To list all: memory list")
     if judged is not None and judged.path not in ("judged", "single"):
         console.line("judges: %s" % (", ".join(judged.reasons) or judged.path))
     for row in rows:
@@ -112,5 +112,5 @@ def _marks(row: dict[str, Any]) -> list[str]:
     if row["expired"]:
         marks.append("expired")
     if row["superseded_by"]:
-        marks.append("superseded by " + row["superseded_by"])
+        marks.append("replaced by " + row["superseded_by"])
     return marks + [ADJECTIVES[name] for name in row.get("approved_by", ())]

@@ -21,11 +21,11 @@ from ...sessions.score_rows import session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
 from ...work.judges import session_scorer
+from ...work.settings_change import require_valid
 from .. import past_sessions
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console
 from ..options import add_actions, add_flag, require_existing
-from .config_command import require_valid
 
 DONE, FAILED = 0, 1
 HELP = "find past sessions, and grade them"
@@ -108,7 +108,7 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     Raises UsageError for a missing file or anything but one of them, and TranscriptNotFound.
     """
     if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
-        raise UsageError("expected one of: a file, an id, --current")
+        raise UsageError("name a session: a file, an id, or --current")
     if arguments.current:
         return session_files.current_transcript(context.paths, context.session)
     if not session_files.is_session_id(arguments.target):
@@ -123,7 +123,9 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
         return DONE
     show_signals(context.console, os.path.basename(path), signals)
     show_scores(context.console, None)
-    context.console.line("To grade it: memory session score, or /memory:grade-session in Claude Code")
+    context.console.line(
+        "To grade it: /memory:grade-session in Claude Code, or with a judge: memory session score"
+    )
     return DONE
 
 

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if not scores:
         raise CommandError("nothing was stored: no score was given")
     row = store_label(context.paths, session, scores)
-    text = "%s stored for %s; to compare: memory session calibrate"
+    text = "%s stored for %s; to compare: memory session calibrate --report"
     context.console.result(arguments.json, row, text % (counted(len(scores), "score"), row["session"]))
 
 

@@ -82,7 +82,7 @@ def _hint(failure: str) -> str:
     if failure in ("no_key", "disabled", "bad_url"):
         return ""
     if failure == "rate_limited":
-        return "run it again later; nothing is lost"
+        return "Nothing is lost; run it again later"
     return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 
@@ -128,7 +128,7 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
     context.console.result(arguments.json, record, line)
     if pushed.pending:
         context.console.error(
-            "%s not confirmed by the server yet; run it again later, nothing is lost"
+            "%s not confirmed by the server yet. Nothing is lost; run it again later"
             % counted(pushed.pending, "score")
         )
     return FAILED if pushed.pending or pushed.refused else DONE

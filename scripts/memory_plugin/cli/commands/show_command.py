@@ -28,13 +28,13 @@ show one memory
 """
 
 _MAX_CHANGES, _MAX_GONE = 10, 500
-_NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: memory review):"
+_NEW_PHRASES = "pending search phrases (to accept them: memory review):"
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
 def _configure_show(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    text = "the memory's id, category/id, title, or the first words of the title"
+    text = "a memory's id or title, or the start of one"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
     text = "print the last changes, too, as the file has them; they are not part of what was accepted"
     add_flag(parser, "--history", text)
@@ -77,7 +77,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
         if name not in (TITLE, TEXT):
             console.line("%s: %s" % (name, "; ".join(lines)))
     if item.superseded_by and not memory.superseded_by:
-        console.line("superseded by: " + shown_name(item.superseded_by, item.stored.key))
+        console.line("replaced by: " + shown_name(item.superseded_by, item.stored.key))
     for name, text in (("updated", memory.updated_at), ("path", item.stored.path)):
         if text:
             console.line("%s: %s" % (name, text))
@@ -119,8 +119,8 @@ def _history(memory: Memory) -> list[tuple[str, str]]:
 _LIST_TEXT = """\
 list the memories
   memory list
-  memory list --status pending            what awaits your approval
-  memory list --rules                     the rules of every session
+  memory list --status pending            what you have not accepted yet
+  memory list --rules                     the standing rules
   memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
@@ -247,7 +247,7 @@ def _print_list(
     else:
         context.console.line(_nothing(result, arguments))
     if context.paths.why_no_state:
-        context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
+        context.console.error(context.paths.why_no_state + "; Claude is shown nothing until this is fixed")
     if result.problems:
         number = counted(len(result.problems), "file")
         context.console.error("%s cannot be read; see: memory doctor" % number)

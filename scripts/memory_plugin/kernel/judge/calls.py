@@ -186,7 +186,7 @@ def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
                     result = loads(data.decode("utf-8"))
                     return result if isinstance(result, dict) else {}
     except (OSError, ValueError):
-        raise JudgeError("no_host", "the client's answer cannot be read") from None
+        raise JudgeError("no_host", "Claude Code's answer cannot be read") from None
     finally:
         _remove(folder, path)
     raise JudgeError("timeout")
