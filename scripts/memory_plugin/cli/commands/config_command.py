@@ -113,27 +113,23 @@ def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings, shown = context.settings, keys_at(name, context.settings)
+    console, settings = context.console, context.settings
+    shown = keys_at(name, settings)
     if arguments.json:
-        record = {
-            "settings": nested(shown, name, settings),
-            "origins": {key: settings.origin(key) for key in shown},
-            "files": settings.files,
-            "problems": [problem_record(problem) for problem in settings.problems],
-        }
-        context.console.json(record)
-    elif arguments.origin:
-        rows = [[key, written(value(key, name, settings)), _decider(key, settings)] for key in shown]
-        context.console.table(["key", "value", "decided by"], rows)
-        context.console.lines(
-            "", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items())
-        )
-        for problem in settings.problems:
-            context.console.paragraph(problem_sentence(problem))
-    else:
-        rows = [[key, written(value(key, name, settings))] for key in shown]
-        context.console.table(["key", "value"], rows)
+        origins = {key: settings.origin(key) for key in shown}
+        problems = list(map(problem_record, settings.problems))
+        values = nested(shown, name, settings)
+        console.json({"settings": values, "origins": origins, "files": settings.files, "problems": problems})
+        return DONE
+    rows = [[key, written(value(key, name, settings))] for key in shown]
+    if not arguments.origin:
+        console.table(["key", "value"], rows)
         _explain(name, context)
+        return DONE
+    console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])
+    console.lines("", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()))
+    for problem in settings.problems:
+        console.paragraph(problem_sentence(problem))
     return DONE
 
 
@@ -201,24 +197,21 @@ def _report(
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings = context.settings
+    console, settings = context.console, context.settings
     tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
-    code = FAILED if settings.problems else DONE
     if arguments.json:
-        records = [problem_record(problem) for problem in settings.problems]
-        found = {"files": settings.files, "problems": records, "changed": changed}
-        context.console.json(found)
-        return code
-    for text in map(problem_sentence, settings.problems):
-        context.console.paragraph(text)
-    if changed:
-        context.console.paragraph("changed by you: " + ", ".join(changed))
-    if code == DONE:
-        files = ", ".join(map(terminal_safe, settings.files.values()))
-        where = " in " + files if files else ". Only the defaults are in use."
-        context.console.line("No problems" + where)
-    return code
+        problems = list(map(problem_record, settings.problems))
+        console.json({"files": settings.files, "problems": problems, "changed": changed})
+        return FAILED if problems else DONE
+    texts = list(map(problem_sentence, settings.problems))
+    for text in [*texts, *(["changed by you: " + ", ".join(changed)] if changed else [])]:
+        console.paragraph(text)
+    if texts:
+        return FAILED
+    files = ", ".join(map(terminal_safe, settings.files.values()))
+    console.line("No problems" + (" in " + files if files else ". Only the defaults are in use."))
+    return DONE
 
 
 def unknown_key(name: str) -> UsageError:
