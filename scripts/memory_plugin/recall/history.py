@@ -18,7 +18,6 @@ from ..kernel.paths import session_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
