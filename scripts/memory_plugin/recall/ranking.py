@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Deadline
     from ..kernel.sqlite import Connection
     from .confidence import Confidence
-    from .query import Model, Term
+    from .query import Model
     from .scoring import Match
 
 FTS5, KEYWORD = "fts5", "keyword"
@@ -101,7 +101,8 @@ def rank(
     if not documents:
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
-    rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
+    find = candidates if backend == FTS5 else keyword_candidates
+    rowids = find(connection, terms, model, only_injectable, deadline)
     pool = _pool(connection, rowids, only_injectable, expires_after)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
@@ -134,19 +135,6 @@ def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_
 def candidate_backend(connection: Connection, strategy: str) -> str:
     """Return how this index finds candidates under the setting `retrieval.match_strategy`: FTS5 or KEYWORD."""
     return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD
-
-
-def _rowids(
-    connection: Connection,
-    terms: list[Term],
-    model: Model,
-    only_injectable: bool,
-    deadline: Deadline | None,
-    backend: str,
-) -> list[int]:
-    if backend == FTS5:
-        return candidates(connection, terms, model, only_injectable, deadline)
-    return keyword_candidates(connection, terms, model, only_injectable, deadline)
 
 
 def _pool(
