@@ -356,7 +356,7 @@ def _saved(interview: Interview) -> Statement:
 
 
 def record_decision(interview: Interview, decision: Decision, paths: Paths, *, begins: bool) -> list[str]:
-    """Update the reminder of the interview's session, and write the decision to the ledger, which holds no text of the user; return problems.
+    """Update the reminder of the session, and write the decision, without any text of the user, to the ledger; return problems.
 
     `begins` says that the interview was just started or resumed.
     """
