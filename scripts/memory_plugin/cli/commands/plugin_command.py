@@ -12,14 +12,13 @@ from typing import Any
 from ...host.background import MAX_INPUT
 from ...kernel.fastjson import loads
 from ...kernel.text.clean import counted
-from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from ..command_line import carry_out, handler_of, parse_arguments
 
 _BACKGROUND_TEXT = """\
 run what follows a reply or a session (used by the plugin itself)
   memory background < request.json
 """
-DONE, FAILED = 0, 1
 
 
 def _background(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
