@@ -322,6 +322,15 @@ def test_a_busy_or_damaged_index_is_an_error_and_not_an_answer(world: World) -> 
         world.told("where did we stop?")
 
 
+def test_a_bug_is_raised_and_the_index_stays(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.index()
+    before = [each.prompt for each in world.exchanges()]
+    monkeypatch.setattr(past_index, "redact", lambda: "of other arguments")
+    with pytest.raises(TypeError, match="argument"):
+        world.index(rules=RULES + 1)
+    assert [each.prompt for each in world.exchanges()] == before
+
+
 def test_a_large_project_is_searched_quickly(world: World) -> None:
     said = [
         Said(

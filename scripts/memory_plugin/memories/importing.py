@@ -34,6 +34,8 @@ _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
+_PLAIN_TITLE = re.compile(r"^title:", re.MULTILINE)
+_PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
 
@@ -97,10 +99,23 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
 
 
 def read_lines(text: str, category: str = "") -> Reading:
-    """Read the JSON objects of a text, one a line; their source is `-` with the line."""
+    """Read JSON objects, one a line, or entries in plain lines, whose source is `-` with the line.
+
+    Plain lines, because the client asks about each command with braces and quotes: `title: ...` begins an entry, other fields follow.
+    """
     reading = Reading([], [], [], category)
-    _keep(STDIN, _lines(STDIN, text), reading)
+    _keep(STDIN, (_lines if text.lstrip()[:1] in "{[" else _plain_lines)(STDIN, text), reading)
     return reading
+
+
+def _plain_lines(path: str, text: str) -> Iterator[_Entry]:
+    """Yield the entries of plain lines: a line without the name of a field goes on with the field above."""
+    starts = [match.start() for match in _PLAIN_TITLE.finditer(text)]
+    for start, end in zip(starts, [*starts[1:], len(text)]):
+        _, *parts = _PLAIN_FIELD.split(text[start:end])
+        item: dict[str, object] = {name: value.strip() for name, value in zip(parts[::2], parts[1::2])}
+        item["asked_as"] = str(item.get("asked_as", "")).split(";")
+        yield _Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
 
 
 def _read_file(path: str, reading: Reading) -> None:

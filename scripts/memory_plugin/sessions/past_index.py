@@ -176,7 +176,7 @@ def _open_or_create(path: str, rules: int) -> Connection:
         elif version != rules:
             _redact_again(connection)
         connection.execute("PRAGMA user_version = %d" % rules)
-    except SqliteError:
+    except BaseException:
         connection.close()
         raise
     return connection
