@@ -207,7 +207,7 @@ def handle_end(event: Event) -> None:
     settings = event.context.settings
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         return
-    from ..host.background import judge_variables, start
+    from ..host.spawn import judge_variables, start
     from ..sessions.session_files import leave_note
 
     try:

@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import Any
 
-from ...host.background import MAX_INPUT
+from ...host.spawn import MAX_INPUT
 from ...kernel.fastjson import loads
 from ...kernel.text.clean import counted
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
