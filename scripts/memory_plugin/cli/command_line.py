@@ -301,7 +301,7 @@ class _Parser(argparse.ArgumentParser):
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""
         if not self.name:
-            seconds = {row.second: row.name for row in TABLE if row.second and not row.background}
+            seconds = {row.second: row.name for row in TABLE if row.second}
             return {**seconds, **{row.name: row.name for row in TABLE if row.group}}
         actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
         words = [*chain(*actions), *second_words(self.name)]

@@ -32,26 +32,6 @@ def _background(arguments: argparse.Namespace, context: CommandContext) -> int: 
     return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
 
 
-_ENDED_TEXT = """\
-grade the sessions that have ended (used by the plugin itself)
-  memory session ended
-"""
-
-
-def _session_ended(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Grade them one by one; a failure is recorded in the events ledger."""
-    from ...host.events import PROBLEM, log_event
-    from ...sessions.pipeline import grade_ended
-    from ...work.judges import session_scorer
-
-    def report(session: str, text: str) -> None:
-        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
-
-    graded = grade_ended(session_scorer(context), report)
-    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
-    return DONE
-
-
 _SETTLE_TEXT = """\
 carry out what the user allowed in Claude Code's dialog
   memory settle
@@ -131,7 +111,6 @@ def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 HANDLERS = {
     "background": Handler(_BACKGROUND_TEXT, _background),
-    "session ended": Handler(_ENDED_TEXT, _session_ended),
     "settle": Handler(_SETTLE_TEXT, _settle),
     "refresh": Handler(_REFRESH_TEXT, _refresh),
     "describe": Handler(_DESCRIBE_TEXT, _describe, _configure_describe),
