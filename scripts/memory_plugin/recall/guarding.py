@@ -6,14 +6,10 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
+from ..kernel.context import Context
 from ..kernel.fastjson import as_text
-from .history import FOREVER, Answer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Context
-    from ..memories.guard_file import GuardFile, GuardInForce
-    from .history import RecallHistory
+from ..memories.guard_file import GuardFile, GuardInForce
+from .history import FOREVER, Answer, RecallHistory
 
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.context import now_iso
+from ..kernel.context import Context, now_iso
 from ..kernel.files import Busy, error_text, os_error_text
+from ..kernel.sqlite import Connection
 from .index_file import (
     DAMAGED,
     INDEX_ERRORS,
@@ -26,15 +27,8 @@ from .index_file import (
     refresh_lock,
     unread_files,
 )
-from .query import analyze
-from .ranking import candidate_backend, rank, unranked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Context
-    from ..kernel.sqlite import Connection
-    from .query import Query
-    from .ranking import Hit
+from .query import Query, analyze
+from .ranking import Hit, candidate_backend, rank, unranked
 
 # The endings of watched files that decide what is trusted.
 _TRUST = ("trusted.jsonl", "rejected.jsonl", "settings.json")

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from math import log
 
+from ..kernel.sqlite import Connection
 from ..kernel.text.words import fold, form, language, tokenize
 from .index_file import IndexUnavailable, value_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.sqlite import Connection
-    from .model import Model
+from .model import Model
 
 # Of a longer prompt only the head and the tail are used, where people say what they want; the middle is mostly pasted output.
 MAX_CHARACTERS = 6000

@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from ..kernel.context import days_ago, now_iso
+from ..kernel.context import Context, days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
-from ..kernel.paths import read_state, write_state
+from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.sqlite import Connection
 from .catalog_entries import (
+    CatalogEntry,
     arrange,
     by_claim,
     count_memories,
@@ -29,13 +31,6 @@ from .catalog_entries import (
 from .decision import LISTED, estimated_tokens
 from .history import CATALOG, FOREVER, SUBAGENT, Answer, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Context
-    from ..kernel.paths import Paths
-    from ..kernel.sqlite import Connection
-    from .catalog_entries import CatalogEntry
 
 _RESUME = "resume"  # the only source after which the context still contains what was injected
 _SUBAGENT_TOKENS = 300
