@@ -8,8 +8,7 @@ from ..kernel.files import read_regular
 from ..kernel.sqlite import Connection
 from .confidence import Confidence, confidences
 from .index_file import IndexUnavailable, has_fts5, joined, value_of
-from .model import Model, load_model
-from .query import PromptTerms, Query, Term, intents_in, stem_idfs, weigh_terms
+from .query import Model, PromptTerms, Query, Term, intents_in, load_model, stem_idfs, weigh_terms
 from .scoring import Match, best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 from ..kernel.context import Deadline
 from ..kernel.sqlite import Connection
 from .index_file import POSTINGS, STRONG_MARK, joined
-from .model import Model
-from .query import Term
+from .query import Model, Term
 
 _DEADLINE_STRIDE = 256  # documents between two checks of the deadline
 _GRAM = 4  # characters

@@ -10,8 +10,7 @@ from itertools import islice
 from math import lgamma, log, sqrt
 
 from ..kernel.text.words import is_compound_name
-from .model import Model
-from .query import PREFIX, PromptTerms, Term
+from .query import PREFIX, Model, PromptTerms, Term
 from .scoring import Match
 
 _TINY = 1e-9
