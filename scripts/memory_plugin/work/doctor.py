@@ -134,7 +134,7 @@ def _accept_from(context: WorkContext) -> Check:
         if not os.path.isabs(root) or os.path.realpath(root) != root
     )
     if wrong:
-        fix = "name git roots by their real paths: memory config set trust.accept_from"
+        fix = "name git roots by their real paths: memory config set trust.accept_from '[\"/a/path\"]'"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
