@@ -127,7 +127,7 @@ def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         for s in t["subtopics"]
     ]
     fact = {"id": "fact", "name": "Fact", "memory": "decision"}
-    pack = {
+    pack: Any = {
         "id": "kit", "name": "Kit", "reason": "a flat list", "types": [fact], "ladder": ["fact"], "terminal": ["fact"],
         "elements": elements,
     }  # fmt: skip

@@ -13,8 +13,8 @@ from typing import IO, Any, Callable, NamedTuple
 
 from ..kernel.context import Context, now
 from ..kernel.files import Unreadable
+from ..kernel.text import without_private
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn

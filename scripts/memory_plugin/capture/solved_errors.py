@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..kernel.paths import load_data
+from ..kernel.text import cut_before
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import cut_before
 from ..kernel.transcript.turn import Call, Turn
 from ..memories.guarded_commands import base_name, run_commands
 from ..memories.hygiene import shown_line

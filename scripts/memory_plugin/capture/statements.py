@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import Context
 from ..kernel.paths import load_data, read_state, session_file, write_state
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from .statement_model import (
     LONG_PROMPT,
     MIN_SENTENCE,

@@ -22,10 +22,9 @@ from .. import VERSION
 from ..host.caller import Caller, identify
 from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
-from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.fastjson import as_texts
-from ..kernel.files import error_text
+from ..kernel.files import bug_text, error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from ..memories.tickets import FOLDER, OPTION, settle
@@ -79,7 +78,7 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
         console.error("stopped")
         return _INTERRUPTED
     except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
-        text = "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
+        text = "a bug in memory: %s: %s" % (bug_text(error), error)
         if discard_damaged():
             text = (
                 "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..kernel.text import IN_WORDS, LOOKALIKES, character_class
 from ..kernel.text.clean import block
-from ..kernel.text.tags import IN_WORDS, LOOKALIKES, character_class
 from ..kernel.text.words import fold
 from .frames import Frame, Lexicon, TaggedSentence
 

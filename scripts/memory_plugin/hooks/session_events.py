@@ -1,11 +1,14 @@
-"""SessionStart, SubagentStart, PreCompact and SessionEnd."""
+"""SessionStart, SubagentStart, PreCompact, SessionEnd, and the line for the client's status line."""
 
 from __future__ import annotations
 
 import os
+import sys
 
+from ..kernel.fastjson import loads
 from ..kernel.files import make_folder, os_error_text
-from ..work.status_line import FOLDER
+from ..kernel.paths import locate
+from ..work.status_line import FOLDER, refresh_script, status_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ _LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
 _RESUMES = "resume"
 _STARTS_SESSION = ("startup", _RESUMES)
+_MAX_INPUT = 1 << 20
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -173,8 +177,6 @@ def _refresh_status_script(event: Event) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(event.paths.state(FOLDER)):
         return
-    from ..work.status_line import refresh_script
-
     try:
         refresh_script(event.paths)
     except OSError as error:
@@ -228,3 +230,36 @@ def handle_compaction(event: Event) -> None:
 
     if not start_steps(event.name, event.transcript, event.context):
         event.log("no process could be started to look for suggestions")
+
+
+def print_status_line() -> int:
+    """Print the line for the session that the client describes on standard input, and return 0; nothing on any error."""
+    try:
+        payload = _status_input()
+        paths = locate(_folder(payload))
+        session = payload.get("session_id")
+        line = status_text(paths, session if isinstance(session, str) else "")
+        os.write(1, (line + "\n").encode("utf-8"))
+    except Exception:
+        return 0
+    return 0
+
+
+def _status_input() -> dict[str, object]:
+    if sys.stdin is None or sys.stdin.isatty():
+        return {}
+    try:
+        value = loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _folder(payload: dict[str, object]) -> str:
+    """Return the project's folder as the client names it, or the current folder outside the client."""
+    workspace = payload.get("workspace")
+    places = workspace if isinstance(workspace, dict) else {}
+    for name in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
+        if isinstance(name, str) and "\0" not in name and os.path.isabs(name):
+            return name
+    return os.getcwd()

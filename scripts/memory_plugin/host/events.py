@@ -65,16 +65,6 @@ def print_error(text: str) -> None:
         return
 
 
-def error_location(error: BaseException) -> str:
-    """Return the file and line in which an error was raised."""
-    trace = error.__traceback__
-    if trace is None:
-        return "unknown"
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
-
-
 def count_silent_calls(paths: Paths) -> int:
     """Return the number of tool calls of this project without output; at most MAX_SILENT are counted."""
     try:

@@ -8,18 +8,18 @@ The reasons are stored with each decision, and `memory interview replay` compare
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from collections.abc import Mapping
+from typing import Callable, NamedTuple
 
-from .situation import Focus, Situation
+from .situation import Focus, Params, Situation
 
-Params = dict[str, Any]
-Scored = tuple[float, str, dict[str, Any]]
+Scored = tuple[float, str, Mapping[str, object]]
 
 
 class QuestionCandidate(NamedTuple):
     """A strategy applied to a focus. `probe` is a plain wording of the question, compared with earlier questions."""
 
-    entry: dict[str, Any]
+    entry: Params
     strategy: str
     category: str
     focus: Focus

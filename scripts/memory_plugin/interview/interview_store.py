@@ -1,4 +1,4 @@
-"""Store interviews in SQLite: one row per interview and one per event.
+"""Store interviews in SQLite: one row per interview and one per event; and the form of what is stored, which is JSON.
 
 A turn is one transaction, so a crash never stores half of it.
 """
@@ -6,7 +6,7 @@ A turn is one transaction, so a crash never stores half of it.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypedDict
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
@@ -38,6 +38,189 @@ _SETUP = (
 )
 
 
+class Signal(TypedDict, total=False):
+    """One of the signals of an answer, each of which has some of these fields; see `config/interview/signals.json`."""
+
+    type: str
+    severity: float
+    quality: str
+    intensity: str
+    present: bool
+    kind: str
+    terminal: bool
+    response: str
+    suggestion: str
+
+
+Signals = dict[str, Signal]
+
+
+class Element(TypedDict):
+    """A part of the subject that should be covered; `stems` are those of its label and aliases."""
+
+    id: str
+    label: str
+    aliases: list[str]
+    ask: str
+    group: str
+    stems: list[list[str]]
+
+
+class Pack(TypedDict, total=False):
+    """A pack of an interview. A setup keeps neither its elements nor its changes to the scoring."""
+
+    id: str
+    name: str
+    types: list[dict[str, str]]
+    ladder: list[str]
+    terminal: list[str]
+    elements: list[Element]
+    strategies: dict[str, bool]
+    multipliers: dict[str, dict[str, float]]
+
+
+class Setup(TypedDict):
+    """The configuration of an interview; `scoring`, `redundancy` and `signals` are files of `config/interview`."""
+
+    topic: str
+    pack: Pack
+    elements: list[Element]
+    scoring: dict[str, Any]
+    redundancy: dict[str, Any]
+    patterns: dict[str, list[str]]
+    signals: dict[str, Any]
+    max_turns: int
+    target_coverage: float
+
+
+class Question(TypedDict):
+    """The pending question; `probe` is a plain wording."""
+
+    strategy: str
+    focus: dict[str, str]
+    probe: str
+
+
+class Concept(TypedDict):
+    """A concept in an answer; `stance` is -1, 0 or 1, and `confidence` 0 to 1."""
+
+    text: str
+    type: str
+    stance: int
+    confidence: float
+    quote: str
+
+
+class Given(TypedDict):
+    """The valid parts of an answer; a relation is a source and a target."""
+
+    answer: str
+    question: str
+    wish: str
+    signals: Signals
+    concepts: list[Concept]
+    relations: list[list[str]]
+    covered: list[str]
+
+
+class Turn(TypedDict):
+    """An answered question: what was asked, what was said, and measures of it; `by_rule` are the signals without a model's."""
+
+    number: int
+    strategy: str
+    focus: dict[str, str]
+    question: str
+    answer: str
+    words: int
+    elaborations: int
+    enthusiasm: int
+    hedges: int
+    wish: str
+    signals: Signals
+    by_rule: Signals
+    terminal: bool
+    sentiment: float
+    concepts: list[str]
+    new: int
+    unanswered: bool
+    low: bool
+    elements: list[str]
+
+
+class Node(TypedDict):
+    """A concept of the graph; `names` are the stems of its wordings, `quotes` [turn, quote], and `elements` what it is about."""
+
+    id: str
+    label: str
+    type: str
+    names: list[list[str]]
+    stance: int
+    confidence: float
+    mentions: int
+    turns: list[int]
+    quotes: list[list[Any]]
+    superseded_by: str
+    elements: list[str]
+
+
+class Covered(TypedDict):
+    """In which turn, and how, an element was covered."""
+
+    turn: int
+    by: str
+
+
+class State(TypedDict):
+    """Everything said so far. An edge is [source, target, kind, turn].
+
+    `rate` is a moving average of new concepts per answer, and `more` is the number of questions added by resuming.
+    """
+
+    nodes: list[Node]
+    edges: list[list[Any]]
+    turns: list[Turn]
+    covered: dict[str, Covered]
+    skipped: list[str]
+    rate: float
+    more: int
+    next: Question | None
+
+
+class Rated(TypedDict, total=False):
+    """A candidate for the next question with its score, or with the veto against it."""
+
+    strategy: str
+    focus: dict[str, str]
+    veto: str
+    sum: float
+    multiplier: float
+    score: float
+    scorers: list[dict[str, Any]]
+
+
+class Decision(TypedDict, total=False):
+    """What follows an event: the next question with its runners-up, or the reason to stop and the elements left open."""
+
+    turn: int
+    phase: str
+    progress: dict[str, Any]
+    stop: bool
+    reason: str
+    why: str
+    deferred: list[str]
+    strategy: str
+    focus: dict[str, str]
+    intent: str
+    probe: str
+    avoid: list[str]
+    chosen: Rated
+    runners_up: list[Rated]
+    vetoed: list[Rated]
+    measures: dict[str, float]
+    dropped: list[str]
+    judge: str
+
+
 class InterviewError(RuntimeError):
     """An interview cannot be used, because it is unknown, ended, damaged or ambiguous. The text is one line for the user."""
 
@@ -48,15 +231,12 @@ class Interview:
     `question` is the pending question in Claude's own words, or empty.
     """
 
-    __slots__ = (
-        "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic",
-    )  # fmt: skip
-
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
         setup, state, self.question, self.events = more
-        self.setup: Any = loads(setup)
-        self.state: Any = loads(state)
+        contents: list[Any] = [loads(setup), loads(state)]
+        self.setup: Setup = contents[0]
+        self.state: State = contents[1]
 
 
 class InterviewStore:
@@ -64,8 +244,6 @@ class InterviewStore:
 
     `last_read` is the id of the interview that was read last; an error in its data may follow.
     """
-
-    __slots__ = ("_connection", "last_read", "path")
 
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, "interviews.sqlite")
@@ -115,22 +293,20 @@ class InterviewStore:
             raise InterviewError("several interviews are not finished; name one with --session: " + ids)
         return self.find(str(candidates[0]["id"]))
 
-    def overview(self, project: str) -> list[dict[str, Any]]:
+    def overview(self, project: str) -> list[dict[str, object]]:
         """Return the interviews of a project without setup and state; the latest first."""
         names = ("id", "topic", "status", "session", "created", "updated", "events")
         sql = "SELECT %s FROM interviews WHERE project = ? ORDER BY updated DESC, id" % ", ".join(names)
         return [dict(zip(names, row)) for row in self._rows(sql, (project,))]
 
-    def events(self, identity: str) -> list[tuple[Any, Any]]:
+    def events(self, identity: str) -> list[tuple[dict[str, Any], Decision]]:
         """Return each event of an interview with its decision, oldest first."""
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
-        return [(loads(event), loads(decision)) for event, decision in self._rows(sql, (identity,))]
+        rows: list[Any] = [tuple(map(loads, row)) for row in self._rows(sql, (identity,))]
+        return rows
 
     def save(
-        self,
-        interview: Interview,
-        event: dict[str, Any] | None = None,
-        decision: dict[str, Any] | None = None,
+        self, interview: Interview, event: dict[str, Any] | None = None, decision: Decision | None = None
     ) -> None:
         """Store a new or changed interview, with the event that changed it.
 

@@ -65,6 +65,15 @@ def os_error_text(error: Exception) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
+def bug_text(error: BaseException) -> str:
+    """Return the class of an error, and the file and line that raised it, without its text, which may quote the user."""
+    trace, place = error.__traceback__, "unknown"
+    while trace is not None:
+        place = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
+        trace = trace.tb_next
+    return "%s at %s" % (type(error).__name__, place)
+
+
 def stamp(status: os.stat_result) -> str:
     """Return a string that changes whenever the file does: its modification time in ns, size and inode."""
     return "%d:%d:%d" % (status.st_mtime_ns, status.st_size, status.st_ino)

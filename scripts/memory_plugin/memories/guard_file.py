@@ -113,7 +113,7 @@ def _fixed_parts(words: list[str]) -> Iterator[str]:
             yield from "*".join(parts).split("*")
 
 
-def saved_rows(paths: Paths) -> dict[str, dict[str, Any]]:
+def saved_rows(paths: Paths) -> dict[str, dict[str, object]]:
     """Return the rows of the file by key, as `write_guard_file` takes them."""
     prepared = GuardFile(paths)
     names = ("title", "block", "body", "mark", "path", "current")
@@ -131,7 +131,7 @@ def guard_file_path(paths: Paths) -> str:
     return paths.state("guards", paths.project_key + ".json")
 
 
-def write_guard_file(paths: Paths, rows: list[dict[str, Any]]) -> bool:
+def write_guard_file(paths: Paths, rows: list[dict[str, object]]) -> bool:
     """Write the file if its guards changed, delete it if there are none, and return whether it changed. Raises OSError.
 
     A row holds what `GuardInForce` reads, and `texts`.
@@ -140,7 +140,7 @@ def write_guard_file(paths: Paths, rows: list[dict[str, Any]]) -> bool:
     return replace_if_changed(guard_file_path(paths), content, _MAX_BYTES)
 
 
-def _content(paths: Paths, rows: list[dict[str, Any]]) -> bytes:
+def _content(paths: Paths, rows: list[dict[str, object]]) -> bytes:
     head = {
         "schema": SCHEMA,
         "root": paths.project_root,

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..kernel.hygiene import redact
-from ..kernel.hygiene.choice import chosen_rules
+from ..kernel.hygiene import chosen_rules, redact
 from ..kernel.hygiene.filters import names_a_secret
 from ..kernel.hygiene.scanner import Redaction
+from ..kernel.text import without_private
 from ..kernel.text.clean import block, plain
-from ..kernel.text.tags import without_private
 from . import InvalidMemory
 from .record import MAX_DEPTH, MAX_TITLE
 
@@ -52,7 +51,7 @@ class Redacted(NamedTuple):
     field: str
 
 
-def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
+def clean_data(data: dict[str, object]) -> tuple[dict[str, Any], list[Redacted]]:
     """Return a memory's data as it may be written, and a list of what was removed.
 
     Raises InvalidMemory if the title or the content becomes empty, or if a rule refuses the whole text.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from ..kernel.paths import load_data
-from .markdown import form
+from .markdown import form, table
 from .record import categories
 from .writing import is_own_index
 
@@ -21,7 +20,7 @@ _OVER, _PROMPTS = "kept for history; to import it, name it", "prompts and skills
 
 def is_named(path: str, kind: str) -> bool:
     """Return whether a file or folder has one of the names in `files` of `config/memories/importing.json`."""
-    return os.path.basename(path) in load_data("memories", "importing")["files"][kind]
+    return os.path.basename(path) in table()["files"][kind]
 
 
 def own_folder(path: str, root: str) -> list[str]:

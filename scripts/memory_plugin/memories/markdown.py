@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
 from .record import MAX_TITLE
@@ -68,10 +68,15 @@ class _Block(NamedTuple):
 
 
 @cache
+def table() -> dict[str, Any]:
+    """Return the data of `config/memories/importing.json`."""
+    return load_data("memories", "importing")
+
+
+@cache
 def form(name: str) -> re.Pattern[str]:
     """Return a pattern of `forms_of_text` or `forms_of_documents` in `config/memories/importing.json`."""
-    table = load_data("memories", "importing")
-    forms = {**table["forms_of_text"], **table["forms_of_documents"]}
+    forms = {**table()["forms_of_text"], **table()["forms_of_documents"]}
     return re.compile(forms[name], re.IGNORECASE | re.MULTILINE)
 
 
@@ -79,7 +84,7 @@ def form(name: str) -> re.Pattern[str]:
 def role_of(heading: str) -> str:
     """Return the field of a record for a heading; empty if there is none."""
     words = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
-    roles = load_data("memories", "importing")["roles"].items()
+    roles = table()["roles"].items()
     return next((role for role, headings in roles if words in headings), "")
 
 

@@ -21,7 +21,6 @@ from ..kernel.paths import read_state, write_state
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from typing import Any
 
     from ..kernel.paths import Paths
 
@@ -84,14 +83,14 @@ def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -
 
 def settle(
     paths: Paths, session: str, *, wait: float = 0.0, is_last: bool = False
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[list[dict[str, object]], list[str]]:
     """Return the wishes of a session that the user allowed, to be carried out now, and lines that say why others never will be.
 
     Waits up to `wait` seconds for the transcript. A wish whose answer is not to be seen is kept, unless this `is_last`. Raises OSError.
     """
     from ..kernel.transcript.rows import PERSON, who_allowed
 
-    allowed: list[dict[str, Any]] = []
+    allowed: list[dict[str, object]] = []
     lines: list[str] = []
     end = now() + wait
     for path in _files(paths, _stem(session) + _WISH):
@@ -113,7 +112,7 @@ def settle(
     return allowed, lines
 
 
-def shown(wish: dict[str, Any]) -> str:
+def shown(wish: dict[str, object]) -> str:
     """Return the command of a wish on one line, to be shown."""
     from shlex import join
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from typing import Any
 
 from ..kernel.fastjson import as_texts, dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
@@ -191,7 +190,7 @@ class Trust:
         digests = [*(each.full for each in _digests(stored)), *(decision.digest for decision in older)]
         return withdrawal, list(dict.fromkeys(digests))
 
-    def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
+    def last_trusted(self, stored: StoredMemory) -> dict[str, object] | None:
         """Return the last trusted version of the memory of this name in this project, redacted; None if none is stored."""
         last = self._last_in_force(self._decision(stored, "-", "-").name)
         if last is None:

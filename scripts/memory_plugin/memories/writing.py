@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 from ..kernel.fastjson import as_texts
 from ..kernel.files import FileLock, is_draft, make_folder, read_regular, replace_file
@@ -59,7 +59,7 @@ def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
 
 
-def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
+def add(paths: Paths, store: Store, data: dict[str, object], listed: bool = True) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
     `listed` False leaves the readable index to a later `rebuild_index_md`.
@@ -67,9 +67,9 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     """
     _require_readable(store)
     data, redacted = clean_data(data)
-    category = categories()[data["category"]]
+    category = categories()[str(data["category"])]
     requested_id = data.get("id")
-    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
+    base = str(requested_id) if is_id(requested_id) else slug(str(data["title"]))
     with store_lock(paths, store):
         _prepare_store(store)
         numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
@@ -88,7 +88,7 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     raise InvalidMemory("title: %d memories have this title already" % _MAX_SAME_TITLE)
 
 
-def _same_memory(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory | None:
+def _same_memory(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory | None:
     """Return the memory in a file if its title, content and status are those of `data`."""
     try:
         existing = read_memory(store, categories()[category], path)
@@ -99,7 +99,7 @@ def _same_memory(store: Store, category: str, path: str, data: dict[str, Any]) -
     return existing if is_same else None
 
 
-def _is_exact(existing: StoredMemory, data: dict[str, Any]) -> bool:
+def _is_exact(existing: StoredMemory, data: dict[str, object]) -> bool:
     """Return whether a stored memory has exactly the text of `data`, including tags, phrases, files and guard."""
     memory = parse_memory(data, existing.memory.id, categories()[existing.memory.category])
     return text_digests(memory) == text_digests(existing.memory)
@@ -108,7 +108,7 @@ def _is_exact(existing: StoredMemory, data: dict[str, Any]) -> bool:
 def change(
     paths: Paths,
     stored: StoredMemory,
-    edit: Callable[[dict[str, Any]], dict[str, Any]],
+    edit: Callable[[dict[str, object]], dict[str, object]],
     cleaned: bool = True,
 ) -> Written:
     """Rewrite a memory's file with the result of `edit`, whose input is read under the lock, so no other change is lost.
@@ -225,7 +225,7 @@ def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
         _save_lines(store, lines)
 
 
-def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:
+def _write(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory:
     private = store.scope == USER
     folder = os.path.dirname(path)
     if os.path.islink(folder):
@@ -235,7 +235,7 @@ def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> Stor
     return read_memory(store, categories()[category], path)
 
 
-def _encode(data: dict[str, Any]) -> bytes:
+def _encode(data: dict[str, object]) -> bytes:
     # A lone surrogate is written as its JSON escape: a file that contains one can be retired without a loss.
     text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     if len(text) > MAX_BYTES:

@@ -11,7 +11,7 @@ def follow_hygiene(settings: Settings) -> None:
     """Apply the user's choice of hygiene rules to this process; import nothing if the settings have their defaults."""
     allow, packs = settings.texts("hygiene.allow"), settings.texts("hygiene.packs")
     if allow or packs:
-        from ..kernel.hygiene.choice import choose, rules_checksum
+        from ..kernel.hygiene import choose, rules_checksum
         from .index_file import set_redaction
 
         choose(allow, packs)

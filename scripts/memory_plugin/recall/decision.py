@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.text.tags import escape_content
+from ..kernel.text import escape_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

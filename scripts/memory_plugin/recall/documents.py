@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..kernel.context import now_iso
+from ..kernel.text import escape_content
 from ..kernel.text.clean import block, escape, plain
-from ..kernel.text.tags import escape_content
 from ..kernel.text.words import form, language, tokenize
 from ..memories.guard_file import alternatives
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..kernel.transcript.rows import COMMAND, plain_text, user_input_of, user_text
 from ..memories.hygiene import CUT_MARGIN, shown_line

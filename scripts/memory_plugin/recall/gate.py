@@ -6,7 +6,7 @@ For a prompt such as "fix that", which says little by itself, the previous turn 
 from __future__ import annotations
 
 from ..kernel.paths import load_data
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ _MIN_OF_TOPIC = 3  # words of a prompt that names its topic
 _MIN_OF_VERB = 4  # letters of a verb without the pronoun at its end
 _MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
 _MAX_CLAUSE = 60  # characters
-# Characters of a prompt that may ask about the past, its least words, and words of a question without a verb.
-_MAX_ASK, _MIN_ASK, _MAX_SHORT = 300, 2, 7
+_MAX_ASK, _MIN_ASK = 300, 2  # characters of a prompt that may ask about the past, and its least words
 _MARKS = str.maketrans(dict.fromkeys(",.;:?!()-\"'\u00bf\u00a1\u2019", " "))
 _loaded: list[Gate] = []
 
@@ -131,16 +130,17 @@ class Gate:
         """Return whether a prompt could ask about past sessions; for most prompts this is all that the question costs."""
         if len(text) > _MAX_ASK or text.startswith("/"):
             return False
-        lowered = text.lower()
-        words = set(lowered.translate(_MARKS).split())
+        words = set(text.lower().translate(_MARKS).split())
         if len(words) < _MIN_ASK:
             return False
-        if ("?" in text and len(words) <= _MAX_SHORT) or any(map(lowered.__contains__, self._past["topics"])):
+        if not words.isdisjoint(self._past["alone"].split()):
             return True
-        endings, subjects = tuple(self._past["endings"]), self._past["subjects"].split()
-        has_ending = any(word.endswith(endings) for word in words)
-        has_tense = any(word.endswith("ed") for word in words) and not words.isdisjoint(subjects)
-        return has_ending or has_tense or not words.isdisjoint(self._past["words"].split())
+        if "?" not in text and words.isdisjoint(self._past["asking"].split()):
+            return False
+        endings = tuple(self._past["endings"].split())
+        return not words.isdisjoint(self._past["words"].split()) or any(
+            word.endswith(endings) for word in words
+        )
 
     def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""

@@ -122,20 +122,23 @@ class RecallHistory:
             content = b""
         for line in content.split(b"\n"):
             try:
-                self._read_row(loads(line.decode("utf-8")))
-            except (ValueError, TypeError, KeyError, AttributeError):
+                row = loads(line.decode("utf-8"))
+            except ValueError:
                 continue
+            if isinstance(row, dict):
+                self._read_row(row)
         if self._place == PROMPT:
             self.turn += 1
 
-    def _read_row(self, row: Any) -> None:  # noqa: ANN401  (the value of a JSON line)
-        place: str = row["place"]
-        injected, pointed = row.get("injected", {}).items(), row.get("pointed", {}).items()
+    def _read_row(self, row: dict[str, object]) -> None:
+        place, injected, pointed = row.get("place"), row.get("injected", {}), row.get("pointed", {})
+        if not isinstance(place, str) or not isinstance(injected, dict) or not isinstance(pointed, dict):
+            return
         self._has_rows = True
         self.turn += place == PROMPT
         self.has_header = self.has_header or "header" in row
-        self._injected.update((key, (text, self.turn)) for key, text in injected)
-        self._pointed.update((key, (line, self.turn)) for key, line in pointed)
+        self._injected.update((key, (text, self.turn)) for key, text in injected.items())
+        self._pointed.update((key, (line, self.turn)) for key, line in pointed.items())
         self._count(place, len(injected), len(pointed))
 
     def _count(self, place: str, injected: int, pointed: int) -> None:

@@ -16,7 +16,7 @@ from ..kernel.fastjson import as_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from ..kernel.transcript.reader import MAX_LINE
 from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from . import ReplyState
@@ -33,7 +33,7 @@ from .gate import (
 )
 from .prose import BREAK, POSITIONS, PhraseIndex, Prose, word_classes
 from .rows import Score, score_id
-from .signals import ReplySignals, load_filler_rules, measure_reply
+from .signals import load_filler_rules, measure_reply
 
 _DRAFTING = "drafting"
 _TAIL_BYTES = 1 << 20  # of a transcript
@@ -79,30 +79,6 @@ class QueryClassifier:
         return counts
 
 
-class ReplyScore(NamedTuple):
-    """One reply's score by rules: the gate's row and whether it escalates; `threshold` is the expected density."""
-
-    signals: ReplySignals
-    query_type: str
-    threshold: float
-    row: str
-    escalates: bool
-    drift: Drift
-
-    def fields(self) -> dict[str, Any]:
-        """Return the figures that the ledger and `memory replies score` share; nothing is quoted."""
-        return {
-            "padding_count": self.signals.padding,
-            "preamble_words": self.signals.preamble,
-            "density": self.signals.density,
-            "query_type": self.query_type,
-            "threshold": self.threshold,
-            "gate": self.row,
-            "escalate": self.escalates,
-            "drift": self.drift.categories,
-        }
-
-
 class ReplyScorer:
     """The data for scoring, loaded once; `error` names a rejected rule of the user's own pack, else None."""
 
@@ -112,18 +88,34 @@ class ReplyScorer:
         self._classifier = cache(QueryClassifier)
         self.error = self._rules.error
 
-    def score(self, text: str, prompt: str) -> ReplyScore:
-        """Score a text as a reply to a prompt, without recording anything. Without a density it is neither escalated nor a drift."""
+    def score(self, text: str, prompt: str) -> Score:
+        """Score a text as a reply to a prompt, without recording anything, so that it has no id.
+
+        Without a density it is neither escalated nor a drift, and `gate` is the reason.
+        """
         bounds = self._bounds
         query_type, drafting = self._classifier().classify(prompt) if prompt else (AMBIGUOUS, False)
         signals = measure_reply(text, self._rules, drafting=drafting)
-        threshold = bounds.threshold(query_type)
+        padding, threshold = len(signals.matches), bounds.threshold(query_type)
+        score = Score(
+            "",
+            padding,
+            signals.preamble,
+            signals.density,
+            query_type,
+            threshold / 1000,
+            signals.unscored,
+            matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
+            words=signals.words,
+        )
         if signals.density is None:
-            return ReplyScore(signals, query_type, threshold / 1000, signals.unscored, False, Drift())
-        padding, density = signals.padding, thousandths(signals.density_with_masked)
-        row = find_row(padding, signals.preamble, thousandths(signals.density), query_type, bounds)
+            return score
+        density = thousandths(signals.density_with_masked)
+        gate, escalates = find_row(
+            padding, signals.preamble, thousandths(signals.density), query_type, bounds
+        )
         drift = find_drift(padding, density, signals.words, threshold, bounds.margin)
-        return ReplyScore(signals, query_type, threshold / 1000, *row, drift)
+        return score._replace(gate=gate, escalate=escalates, drift=drift.categories, severity=drift.severity)
 
 
 class Scored(NamedTuple):
@@ -148,18 +140,14 @@ def score_reply(text: str, context: Context, prompt_id: str = "", transcript: st
     state, gate = ReplyState(context.paths, context.session), load_data("replies", "gate")
     identity = score_id(context.session, prompt_id, text)
     # A sample of the replies that pass the gate is judged too, to measure what the rules miss.
-    passes = found.signals.density is not None and not found.escalates
-    matches = [(match.start, match.end, match.rule.id) for match in found.signals.matches]
+    passes = found.density is not None and not found.escalate
     errors: list[Exception] = [scorer.error] if scorer.error else []
     kept = [""]
     if "replies" in context.settings.texts("ledger.keep_text"):
         errors += run_steps(lambda: kept.append(_text_to_keep(text, last.prompt, transcript)))
-    score = Score(
-        identity,
-        **found.fields(),
-        severity=found.drift.severity,
-        matches=matches[: gate["recorded_matches"]],
-        words=found.signals.words,
+    score = found._replace(
+        id=identity,
+        matches=found.matches[: gate["recorded_matches"]],
         audit=passes and is_sampled("audit", identity, gate["audit_share"]),
         mode=context.settings.text("scoring.mode"),
         prompt_id=prompt_id,
@@ -169,10 +157,11 @@ def score_reply(text: str, context: Context, prompt_id: str = "", transcript: st
         text=kept[-1],
         turn=state.replies() + 1,
     )
+    drift = Drift(score.drift, score.severity)
     errors += run_steps(
         state.count_reply,
         lambda: context.append("scores", score.fields()),
-        (lambda: record_drift(found.drift, score, context)) if score.drift else state.discard_correction,
+        (lambda: record_drift(drift, score, context)) if score.drift else state.discard_correction,
     )
     return Scored(score, text, last.prompt, errors)
 

@@ -224,11 +224,6 @@ class ReplySignals(NamedTuple):
     unscored: str
 
     @property
-    def padding(self) -> int:
-        """Return the number of filler phrases."""
-        return len(self.matches)
-
-    @property
     def density_with_masked(self) -> float:
         """Return the density if each symbol and each masked passage counts as a content word."""
         content = (self.density or 0.0) * self.words + self.symbols + self.masked

@@ -152,26 +152,25 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Ga
     agree, change = "", "the judge is asked about as often as it should be"
     if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
         is_narrower = agreement.value > _MAX_AGREEMENT
-        agree, change = (
-            ("", "ask the judge less often") if is_narrower else ("only ", "ask the judge more often")
-        )
-        setting = next(_effective_settings(study, replies, bounds, is_narrower), "")
+        agree = "" if is_narrower else "only "
+        change = "ask the judge %s often" % ("less" if is_narrower else "more")
+        setting = _effective_setting(study, replies, bounds, is_narrower)
         change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
     return "judge and rules agree on %s%s of the judged replies: %s" % (agree, agreement, change)
 
 
-def _effective_settings(
+def _effective_setting(
     study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds, is_narrower: bool
-) -> Iterator[str]:
-    """Yield settings with values that change how many replies escalate, those of the most frequent row first."""
-    before = escalated_share(replies, bounds).k
+) -> str:
+    """Return the setting with a value that changes how many replies escalate, of the most frequent row that has one; or ""."""
+    before, choose = escalated_share(replies, bounds).k, min if is_narrower else max
     for row in dict.fromkeys([*study.rows, *_ROWS]):
-        counts = {
-            setting: escalated_share(replies, trial).k for setting, trial in _trials(row, bounds, is_narrower)
-        }
-        for setting in sorted(counts, key=counts.__getitem__, reverse=not is_narrower):
-            if (counts[setting] < before) if is_narrower else (counts[setting] > before):
-                yield setting
+        trials = _trials(row, bounds, is_narrower)
+        counts = {setting: escalated_share(replies, trial).k for setting, trial in trials}
+        setting = choose(counts, key=counts.__getitem__, default="")
+        if setting and counts[setting] != before and (counts[setting] < before) is is_narrower:
+            return setting
+    return ""
 
 
 def _trials(row: str, bounds: GateBounds, is_narrower: bool) -> Iterator[tuple[str, GateBounds]]:
@@ -212,7 +211,7 @@ class PackChange(NamedTuple):
         totals = {"replies": len(texts)}
         for name, pack in self._asdict().items():
             rules = FillerRules(pack)
-            counts = [measure_reply(text, rules).padding for text in texts]
+            counts = [len(measure_reply(text, rules).matches) for text in texts]
             totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
         return totals
 

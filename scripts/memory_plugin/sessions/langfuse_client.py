@@ -30,7 +30,7 @@ from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
-from ..kernel.text.tags import cut_before, without_private
+from ..kernel.text import cut_before, without_private
 from .score_rows import SOURCE, pulled_folder
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")

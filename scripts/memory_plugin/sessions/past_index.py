@@ -16,15 +16,15 @@ from ..kernel.files import FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
 from ..kernel.sqlite import Connection, SqliteError, connect
+from ..kernel.text import cut_before, without_private
 from ..kernel.text.clean import block, plain
-from ..kernel.text.tags import cut_before, without_private
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.rows import COMMAND as SLASH
 from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Call, Turn
 from .detection import EDITORS, failure_cause, pipeline_heads
 from .past import PREFIX, index_path, search_words
-from .past_ask import PLAIN, ask_of, words_data
+from .past_ask import may_ask, words_data
 from .session_files import project_transcripts
 
 _TABLES = """
@@ -176,7 +176,7 @@ def _open_or_create(path: str, rules: int) -> Connection:
         elif version != rules:
             _redact_again(connection)
         connection.execute("PRAGMA user_version = %d" % rules)
-    except SqliteError:
+    except BaseException:
         connection.close()
         raise
     return connection
@@ -306,10 +306,8 @@ def _save_exchange(connection: Connection, session: str, number: int, draft: Dra
 
 def _is_left_out(draft: Draft) -> bool:
     """Return whether an exchange only asked about the past, was a command of the client, or its prompt asked for no memory."""
-    if draft.files or draft.passed or draft.failed:
-        is_idle = False
-    else:
-        is_idle = (draft.is_command and not draft.reply) or ask_of(draft.text, now()).level >= PLAIN
+    has_work = draft.files or draft.passed or draft.failed
+    is_idle = not has_work and ((draft.is_command and not draft.reply) or may_ask(draft.text, 0.5))
     return is_idle or any(tag in draft.text.lower() for tag in words_data()["opt_out"])
 
 

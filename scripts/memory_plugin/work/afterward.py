@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..capture.pipeline import capture_session, capture_turn
 from ..capture.statement_judge import Ask
 from ..capture.statement_model import may_hold_statement
-from ..host.events import PROBLEM, error_location, id_field, log_event, path_field
+from ..host.events import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads
-from ..kernel.files import os_error_text
+from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
 from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
@@ -91,7 +91,7 @@ def run_steps(ended: Ended, context: Context, why_off: str) -> int:
             work.log(str(error) if error.errno is None else os_error_text(error))
         except Exception as error:  # a bug in one step must not stop the others
             failed += 1
-            work.log("%s at %s" % (type(error).__name__, error_location(error)), "error")
+            work.log(bug_text(error), "error")
     return failed
 
 

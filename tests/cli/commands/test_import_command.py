@@ -294,3 +294,20 @@ def test_entries_from_standard_input_wait_for_the_user_inside_the_client(project
     assert (run.json["created"], run.json["waits_for_user"]) == (1, True)
     (memory,) = project.cli("list", "--status", "pending", "--json").json["memories"]
     assert memory["title"] == entry["title"]
+
+
+def test_entries_in_plain_lines(project: Project) -> None:
+    text = "title: One\nbody: a\nb\nasked_as: x y z is slow; why at all\n\n"
+    text += "title: Two\ncategory: runbook\nbody: 1. run\n2. wait\ntitle: Three\n"
+    run = project.cli("import", "-", "--json", stdin=text)
+    assert [(one["outcome"], one["source"]) for one in run.json["items"]] == [
+        ("created", "-:1"),
+        ("created", "-:6"),
+        ("skipped", "-:10"),
+    ]
+    shown = project.cli("show", "one", "--json").json
+    assert (shown["content"], shown["asked_as"]) == (
+        {"decision": "a\nb"},
+        ["x y z is slow", "why at all"],
+    )
+    assert project.cli("show", "two", "--json").json["content"]["steps"] == ["run", "wait"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
 
 from ...host.events import path_field
 from ...kernel.files import read_regular
@@ -14,8 +13,8 @@ from ...kernel.judge.question import explain_failure
 from ...kernel.paths import load_data
 from ...kernel.text.clean import block
 from ...replies.judge import GradeMaterial, deep_question, read_turn
-from ...replies.rows import read_scores
-from ...replies.score import ReplyScore, ReplyScorer, read_last_reply
+from ...replies.rows import Score, read_scores
+from ...replies.score import ReplyScorer, read_last_reply
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
 
@@ -31,6 +30,7 @@ EXAMPLES = """\
 DONE, FAILED = 0, 1
 _MAX_BYTES = 32 << 20
 _MAX_SHOWN = 20_000
+_FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -107,41 +107,38 @@ def _score_lines(scorer: ReplyScorer, context: CommandContext) -> int:
     return code
 
 
-def _as_record(request_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
+def _as_record(request_id: object, text: str, score: Score) -> dict[str, object]:
     """Return a score as JSON data; offsets count characters of the given text."""
-    matches = score.signals.matches
-    spans = [[match.start, match.end, text[match.start : match.end], match.rule.id] for match in matches]
-    return {"id": request_id, "filler_spans": spans, **score.fields()}
+    spans = [[start, end, text[start:end], rule] for start, end, rule in score.matches]
+    return {"id": request_id, "filler_spans": spans, **{name: getattr(score, name) for name in _FIGURES}}
 
 
-def _show_score(text: str, score: ReplyScore, context: CommandContext) -> None:
+def _show_score(text: str, score: Score, context: CommandContext) -> None:
     """Print the text with each filler phrase in brackets, followed by its rule; then the measures."""
-    signals, parts, end = score.signals, [], 0
-    for match in signals.matches:
-        phrase = text[match.start : match.end]
-        parts += [text[end : match.start], "[[%s]]" % phrase, "{%s}" % match.rule.id]
-        end = match.end
-    context.console.line(block("".join([*parts, text[end:]]), _MAX_SHOWN))
+    parts, done = [], 0
+    for start, end, rule in score.matches:
+        parts += [text[done:start], "[[%s]]" % text[start:end], "{%s}" % rule]
+        done = end
+    context.console.line(block("".join([*parts, text[done:]]), _MAX_SHOWN))
     context.console.line()
-    density = "not measured (%s)" % signals.unscored.replace("_", " ")
-    if signals.density is not None:
-        density = "%.3f, threshold %.3f" % (signals.density, score.threshold)
-    advice = "a judge should see it" if score.escalates else "no judge needed"
-    phrases = [str(signals.padding), *(match.rule.id for match in signals.matches[:10])]
-    drift = score.drift
+    density = "not measured (%s)" % score.gate.replace("_", " ")
+    if score.density is not None:
+        density = "%.3f, threshold %.3f" % (score.density, score.threshold)
+    advice = "a judge should see it" if score.escalate else "no judge needed"
+    rules = [rule for _, _, rule in score.matches]
     rows = [
-        ["filler phrases", ", ".join(phrases)],
-        ["words before the answer", str(signals.preamble)],
+        ["filler phrases", ", ".join([str(score.padding_count), *rules[:10]])],
+        ["words before the answer", str(score.preamble_words)],
         ["density", density],
         ["message", score.query_type],
-        ["gate", "%s: %s" % (score.row, advice)],
-        ["drift", " and ".join(drift.categories) + ", " + drift.severity if drift.categories else "none"],
+        ["gate", "%s: %s" % (score.gate, advice)],
+        ["drift", " and ".join(score.drift) + ", " + score.severity if score.drift else "none"],
     ]
     context.console.table(["measure", "value"], rows)
 
 
 def _grade(
-    score: ReplyScore, material: GradeMaterial, arguments: argparse.Namespace, context: CommandContext
+    score: Score, material: GradeMaterial, arguments: argparse.Namespace, context: CommandContext
 ) -> int:
     """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)

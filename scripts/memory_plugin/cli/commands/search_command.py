@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
+from ...kernel.text import without_private
 from ...kernel.text.clean import inflected, plain
-from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import Judged

@@ -21,11 +21,11 @@ from ...sessions.score_rows import session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
 from ...work.judges import session_scorer
+from ...work.settings_change import require_valid
 from .. import past_sessions
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console
 from ..options import add_actions, add_flag, require_existing
-from .config_command import require_valid
 
 DONE, FAILED = 0, 1
 HELP = "find past sessions, and grade them"

@@ -32,19 +32,10 @@ _ADVICE = "Should one of these have matched? Add a search phrase with the prompt
 
 def _configure_why(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "prompt",
-        nargs="?",
-        default=explain.LAST,
-        metavar="PROMPT",
-        help="a text to try, or the id of a past prompt or its first characters (default: the last prompt)",
-    )
-    parser.add_argument(
-        "--place",
-        choices=explain.PLACES,
-        default="",
-        help="explain the last decision at this place instead of one on a prompt",
-    )
+    text = "a text to try, or the id of a past prompt or its first characters (default: the last prompt)"
+    parser.add_argument("prompt", nargs="?", default=explain.LAST, metavar="PROMPT", help=text)
+    text = "explain the last decision at this place instead of one on a prompt"
+    parser.add_argument("--place", choices=explain.PLACES, default="", help=text)
     add_flag(parser, "--verbose", "also print the scores and their parts")
 
 
@@ -65,11 +56,10 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
         context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
+        _name_pending(arguments.prompt, row, context)
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
-    if tried:
-        _name_pending(arguments.prompt, row, context)
     _explain(row, context)
     for other in also:
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), MAX_LINE))
@@ -109,8 +99,9 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
         console.paragraph(plain("problem: " + explain.problem(row), MAX_LINE))
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
     lines = lines or [(*pair, "") for pair in told_memories(row)]
-    labels = titles_and_names(context.overview()) if lines else {}
+    labels = {}
     if lines:
+        labels = titles_and_names(context.overview())
         console.line()
     for word, key, reason in lines:
         print_memory(word, labels.get(key, key) + reason, context)
@@ -152,17 +143,10 @@ _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memor
 
 def _configure_feedback(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=[_SHOW, USEFUL, WRONG, _RESET],
-        default=_SHOW,
-        metavar="ACTION",
-        help="show (default), useful, wrong or reset",
-    )
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="the memories to rate, or whose feedback to delete"
-    )
+    kinds, text = [_SHOW, USEFUL, WRONG, _RESET], "show (default), useful, wrong or reset"
+    parser.add_argument("action", nargs="?", choices=kinds, default=_SHOW, metavar="ACTION", help=text)
+    text = "the memories to rate, or whose feedback to delete"
+    parser.add_argument("ids", nargs="*", metavar="ID", help=text)
     add_flag(parser, "--all", "with reset: all memories in all projects")
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, AnyStr
 
 from ..paths import load_data
-from .choice import allowed, chosen_packs
+from . import allowed, chosen_packs
 from .filters import assignment_pattern, words
 
 ACTIONS = ("allow", "redact", "block")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cache
 
+from . import chosen_packs
 from .checks import CHECKS
-from .choice import chosen_packs
 from .disguises import folded, joined
 from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
 from .rules import Anchors, Rule, action, compiled, count_formed, places, rules, starts

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.text.tags import cut_after, cut_before, without_private
+from memory_plugin.kernel.text import cut_after, cut_before, without_private
 from tests.rows import every
 
 CASES = [
