@@ -44,6 +44,9 @@ _CHANGED = "nothing changed: a memory changed after you approved it; run the com
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
+_TWICE = re.compile(
+    r"^argument (--([\w-]+)): \2: "
+)  # argparse names the option, and we the field of the same name
 _JSON = "--json"
 _CUTOFF = 0.6  # how similar a suggested word must be
 
@@ -288,7 +291,7 @@ class _Parser(argparse.ArgumentParser):
             return self._about_leftover(leftovers[1].split()[0].partition("=")[0])
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
-        return message
+        return _TWICE.sub(r"\1: ", message)
 
     def _about_leftover(self, word: str) -> str:
         if word.startswith("-"):

@@ -127,7 +127,7 @@ def _record(context: WorkContext) -> Check:
 
 def _accept_from(context: WorkContext) -> Check:
     """Report whether this project's memories are accepted without review, and entries that can never apply."""
-    name, roots = "accept_from", context.accept_from
+    name, roots = "auto-accept", context.accept_from
     wrong = tuple(
         "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
         for root in roots
@@ -139,4 +139,4 @@ def _accept_from(context: WorkContext) -> Check:
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
-    return Check(name, OK, "auto-accept is off; you review every memory of this project")
+    return Check(name, OK, "off; you review every memory of this project")

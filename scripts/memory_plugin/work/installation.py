@@ -122,8 +122,8 @@ def _nearest(path: str) -> str:
 def switch(_context: WorkContext) -> Check:
     """Check whether the plugin is switched off."""
     if switched_off():
-        return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
-    return Check("switch", OK, "on (%s=1 turns it off)" % OFF)
+        return Check("plugin", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
+    return Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
 
 
 def recall(context: WorkContext) -> Check:

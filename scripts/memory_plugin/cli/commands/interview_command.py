@@ -194,7 +194,7 @@ def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
     else:
         lines += ["%s: %s" % (brief["strategy"], asks), "  why: %s" % brief["why"]]
         lines.append(
-            "next: memory interview answer --session %s   (the question and the answer on standard input)"
+            "next, with the question and the answer on standard input: memory interview answer --session %s"
             % brief["interview"]
         )
     lines.append("  %s" % brief["progress"]["line"])
