@@ -20,8 +20,8 @@ from tests.project import PLUGIN_ROOT, Project
             "unknown command 'replies tuen'; did you mean replies tune? See `memory replies --help`",
         ),
         (
-            ["session", "lable"],
-            "unknown command 'session lable'; did you mean session label? See `memory session --help`",
+            ["session", "calibrat"],
+            "unknown command 'session calibrat'; did you mean session calibrate? See `memory session --help`",
         ),
         (
             ["judge", "zzz"],

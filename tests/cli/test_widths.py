@@ -66,7 +66,6 @@ USUAL = (
     "replies tune",
     "session list",
     "session show",
-    "session label",
     "session calibrate",
     "session langfuse check",
     "interview list",

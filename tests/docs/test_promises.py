@@ -136,7 +136,7 @@ PROMISES = {
         ),
         (
             "Your own scores are stored next to the scorer's.",
-            "memory session label --current --set goal_achievement=complete --json",
+            "memory session calibrate --current --set goal_achievement=complete --json",
             '"label": "complete"',
         ),
         (

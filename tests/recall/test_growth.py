@@ -23,7 +23,7 @@ from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_file, index_refresh, store_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh_index
-from memory_plugin.recall.named_files import named_files_path
+from memory_plugin.recall.project_files import named_files_path
 from memory_plugin.recall.store_refresh import ReadBudget
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store

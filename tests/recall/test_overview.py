@@ -10,7 +10,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings import load
 from memory_plugin.memories import memory_files
 from memory_plugin.memories.survey import Unread, survey
-from memory_plugin.recall.overview import overview
+from memory_plugin.recall.memory_search import overview
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put
 

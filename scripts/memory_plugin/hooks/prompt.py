@@ -14,9 +14,8 @@ from ..kernel.context import LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
-from ..recall.gate import Prompt, load_gate
-from ..recall.history import Answer
-from ..recall.pipeline import EXPECTED_PROBLEMS, recall
+from ..recall import Answer
+from ..recall.gate import Prompt, admit, load_gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from .entry import Event
 
 _STYLE = "memory: showed Claude a note on style about its last reply"
+# A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
+_EXPECTED = ("refreshing", "refreshed_elsewhere", "index_outdated")
 _MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
@@ -61,10 +62,14 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     parts = [correction, reminder, question, past.block if past else ""]
     room = MAX_CHARACTERS - sum(len(part) + 2 for part in parts if part)
     try:
-        recall(answer, prompt, room, context)
+        previous_turn = admit(answer, prompt, context.settings)
+        if previous_turn is not None:
+            from ..recall.pipeline import recall  # loads SQLite, which a skipped prompt does without
+
+            recall(answer, prompt, previous_turn, room, context)
     finally:  # if recall itself fails, its record is still saved
         problem = str(answer.record.get("problem") or "")
-        problems.append("" if problem in EXPECTED_PROBLEMS else problem)
+        problems.append("" if problem in _EXPECTED else problem)
         if "prompts" in context.settings.texts("ledger.keep_text"):
             answer.record["prompt"] = _allowed_text(prompt)
         event.record(answer.record)

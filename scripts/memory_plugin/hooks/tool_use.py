@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..recall.history import Answer
+    from ..recall import Answer
     from .entry import Event
 
 # Words without expansions: bare, in single quotes, or in double quotes.
@@ -168,7 +168,7 @@ def _about_file(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
     if event.payload.get("tool_name") not in _FILE_TOOLS:
         return None
-    from ..recall.named_files import NamedFiles
+    from ..recall.project_files import NamedFiles
 
     files = NamedFiles(event.paths).of_call(event.payload, event.paths.project_root)
     if not files:
@@ -181,7 +181,7 @@ def _about_file(event: Event) -> dict[str, object] | None:
 
 
 def _answer(place: str, event: Event) -> Answer:
-    from ..recall.history import Answer
+    from ..recall import Answer
 
     return Answer(place, tool=event.field("tool_name"), tool_use_id=event.field("tool_use_id"))
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings import Settings
-    from .history import Answer, RecallHistory
+    from . import Answer
+    from .history import RecallHistory
     from .ranking import Hit
 
 UNASKED = "unasked"  # the approval of a hit about which no judge answered

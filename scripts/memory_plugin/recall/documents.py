@@ -25,7 +25,7 @@ from ..memories.nearby import NativeNote
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
-from .named_files import FILE, PATTERN, TEXT, folded
+from .project_files import FILE, PATTERN, TEXT, folded
 
 MAX_LESSON = 1500
 # Context and alternatives are indexed in full, because prompts are worded like the problem. They are injected only if they are short,

@@ -7,7 +7,8 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.fastjson import as_text
-from .history import FOREVER, Answer
+from . import Answer
+from .history import FOREVER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The answer at one place, and the history of a session: which memories were injected where, so that each place stays within its limits.
+"""The history of a session: which memories were injected where, so that each place stays within its limits.
 
 A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
 history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
@@ -18,7 +18,6 @@ from ..kernel.paths import session_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
@@ -30,38 +29,6 @@ _REPEAT_AFTER = 40  # turns
 FOREVER = 1 << 30  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
 _APPEND = os.O_RDWR | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-class Answer:
-    """What recall answers at one place: a text for Claude, two lines for the user, and the record of the decision; all texts may be empty.
-
-    `receipt` says what was injected, `notice` something about the judges. `needs_refresh` asks for a background process that brings the
-    index up to date. Until a decision is recorded, the record says that a fault prevented it.
-    """
-
-    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
-
-    def __init__(self, place: str, **facts: object) -> None:
-        """`facts` are added to the record."""
-        self.block = ""
-        self.notice = ""
-        self.receipt = ""
-        self.needs_refresh = False
-        self.record: dict[str, Any] = {
-            "place": place,
-            "outcome": "failed",
-            "reason": "fault",
-            "answered_by": "rules",
-            "candidates": [],
-            "injected": [],
-            "pointed": [],
-            **facts,
-        }
-
-    def withhold(self, reason: str, outcome: str = "silent") -> Answer:
-        """Record that nothing is injected, and the reason; return this answer."""
-        self.record.update(outcome=outcome, reason=reason)
-        return self
 
 
 def forget_session(paths: Paths, session: str) -> None:

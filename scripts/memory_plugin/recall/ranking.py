@@ -6,8 +6,7 @@ from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.files import read_regular
 from .confidence import confidences
 from .index_file import IndexUnavailable, has_fts5, joined, value_of
-from .model import load_model
-from .query import PromptTerms, Query, intents_in, stem_idfs, weigh_terms
+from .query import PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
 from .scoring import best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Deadline
     from ..kernel.sqlite import Connection
     from .confidence import Confidence
-    from .model import Model
-    from .query import Term
+    from .query import Model, Term
     from .scoring import Match
 
 FTS5, KEYWORD = "fts5", "keyword"

@@ -16,8 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Deadline
     from ..kernel.sqlite import Connection
-    from .model import Model
-    from .query import Term
+    from .query import Model, Term
 
 _DEADLINE_STRIDE = 256  # documents between two checks of the deadline
 _GRAM = 4  # characters

@@ -14,8 +14,7 @@ from .query import PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .model import Model
-    from .query import PromptTerms, Term
+    from .query import Model, PromptTerms, Term
     from .scoring import Match
 
 _TINY = 1e-9

@@ -13,6 +13,7 @@ from ..kernel.text.words import fold, tokenize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from time import struct_time
     from typing import Any
 
 ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"
@@ -25,7 +26,6 @@ _GERMAN_WAS, _ENGLISH_AFTER_WAS = ("und", "oder", "aber"), ("it", "that", "this"
 _DAY = 86400.0
 _NEAR = 2  # days
 _AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
-_EARLY, _LATE = 12, 18  # days of a month
 _forms: dict[str, Any] = {}
 _words: dict[str, Any] = {}
 
@@ -128,8 +128,6 @@ def _phrases(words: list[str], known: str) -> list[str]:
 class Form:
     """A prompt's clauses and words, and the signs in them."""
 
-    __slots__ = ("_data", "_is_marked", "_lists", "_verbs", "clauses", "signs", "words")
-
     def __init__(self, text: str) -> None:
         self._data = forms_data()
         self._lists = self._data["words"]
@@ -140,12 +138,9 @@ class Form:
         self.words = [word for clause in self.clauses for word in clause]
         spelled = [word for words in raw for word in words]
         self._verbs = [at for at in range(len(spelled)) if self._is_past(spelled[at], at)]
-        self._is_marked = "?" in text
         phrases = _phrases(self.words, self._data["all"])
         self.signs = {name for name in self._data["anywhere"] if self._has(name, phrases)}
-        self._add_signs()
-        if any(map(text.__contains__, self._data["code"])):
-            self.signs.add("code")
+        self._add_signs(text)
 
     def odds(self) -> float:
         """Return the log odds that the prompt asks about the past, without those of a match."""
@@ -165,41 +160,36 @@ class Form:
     def _is_in(self, name: str, words: list[str]) -> bool:
         return self._has(name, ["|%s|" % word for word in words])
 
-    def _add_signs(self) -> None:
+    def _add_signs(self, text: str) -> None:
         """Replace the signs of lists by those that depend on a place: which clause asks or orders, and whose past it is."""
         clauses, signs = self.clauses, self.signs
         asking = [at for at, clause in enumerate(clauses) if self._asks(clause)]
         ordering = [at for at, clause in enumerate(clauses) if self._orders(clause)]
-        spans = [self._span(at) for at in asking]
-        if self._is_marked and not asking:
-            spans = [(0, len(self.words))]
+        ends = [sum(map(len, clauses[: at + 1])) for at in range(len(clauses))]
+        spans = [range(ends[at] - len(clauses[at]), ends[at]) for at in asking]
+        if "?" in text and not asking:
+            spans = [range(len(self.words))]
         last = clauses[asking[-1]] if asking else []
         is_present = self._is_in("present", last) and not self._is_in("past", last)
-        is_ours = self._is_ours()
-        is_past = "past" in signs or bool(self._verbs)
+        is_ours, goes_on = self._is_ours(), self._starts(clauses[0], "goes_on")
         found = {
             "question": bool(spans),
-            "q_past": any(since <= at < until for since, until in spans for at in self._verbs),
+            "q_past": any(at in span for span in spans for at in self._verbs),
             "asks_now": is_present and signs.isdisjoint(("remains", "recall")),
             "asks_you": "recall" not in signs and any(self._is_in("you", clauses[at][1:3]) for at in asking),
-            "goes_on": self._starts(clauses[0], "goes_on"),
-            "orders": ordering[:1] == [0] and not self._starts(clauses[0], "goes_on"),
-            "orders_later": any(at > 0 for at in ordering),
+            "goes_on": goes_on,
+            "orders": 0 in ordering and not goes_on,
+            "orders_later": any(ordering[-1:]),
             "we_past": is_ours,
-            "you_past": is_past and "you" in signs and not is_ours and "told" not in signs,
+            "you_past": bool(self._verbs) and "you" in signs and not is_ours and "told" not in signs,
             "now": "now" in signs and not is_ours,
+            "code": any(map(text.__contains__, self._data["code"])),
         }
         signs.difference_update(found)
         signs.update(name for name, is_so in found.items() if is_so)
 
-    def _span(self, at: int) -> tuple[int, int]:
-        since = sum(map(len, self.clauses[:at]))
-        return since, since + len(self.clauses[at])
-
     def _starts(self, clause: list[str], name: str) -> bool:
-        return self._is_in(
-            name, [" ".join(clause[:size]) for size in range(1, min(len(clause), _LONGEST) + 1)]
-        )
+        return self._is_in(name, [" ".join(clause[:size]) for size in range(1, _LONGEST + 1)])
 
     def _orders(self, clause: list[str]) -> bool:
         """Return whether a clause orders work; "tell me" asks for words."""
@@ -207,17 +197,12 @@ class Form:
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words; also "for what", "mit welchem"."""
-        if self._starts(clause, "conditions"):
-            return False
-        if self._starts(clause, "questions"):
+        first, second = clause[:1], clause[1:2]
+        if self._starts(clause, "conditions") or self._starts(clause, "questions"):
+            return not self._starts(clause, "conditions")
+        if self._is_in("questions", second) and not self._is_in("orders", first):
             return True
-        if self._starts(clause[1:2], "questions") and not self._is_in("orders", clause[:1]):
-            return True
-        return (
-            self._is_in("inversions", clause[:1])
-            and len(clause) > 1
-            and not self._is_past_form(clause[1], clause[1])
-        )
+        return self._is_in("inversions", first) and any(not self._is_past_form(each, each) for each in second)
 
     def _is_ours(self) -> bool:
         """Return whether we are the subject of a past tense."""
@@ -249,9 +234,8 @@ class Form:
             return CONTINUE
         if "command" in self.signs:
             return COMMAND
-        return (
-            OPEN if not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs else ABOUT
-        )
+        is_open = not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs
+        return OPEN if is_open else ABOUT
 
 
 def _in_english(clause: list[str]) -> list[str]:
@@ -264,81 +248,51 @@ def _in_english(clause: list[str]) -> list[str]:
 
 def window_of(words: list[str], now: float) -> tuple[float, float] | None:
     """Return the time in the past that a prompt names, as (since, until) in seconds since 1970; None without one."""
+    dates, today = words_data()["dates"], localtime(now)
+    weekdays = [today.tm_wday - dates["weekdays"][word] for word in words if word in dates["weekdays"]]
+    for at, word in enumerate(words):
+        size, near = dates["units"].get(word, 0), words[max(0, at - 3) : at + 3]
+        before = words[at - 1] if at else ""
+        number = dates["numbers"].get(before, int(before[:3]) if before.isdecimal() else 0)
+        in_week = weekdays[:1] if size == 7 else []
+        if size and number and not dates["ago"].isdisjoint(near):
+            slack = 0 if in_week else size // 2
+            return _days(today, sum(in_week) + number * size + slack, 1 + 2 * slack)
+        if size == 7 and not dates["last"].isdisjoint(near):
+            return _days(today, sum(in_week or [today.tm_wday]) + 7, 1 if in_week else 7)
+        if size > 7 and not dates["last"].isdisjoint(near):
+            return _since(today.tm_year, today.tm_mon - 1, 1), _since(today.tm_year, today.tm_mon, 1)
+    if weekdays:  # "last Wednesday" is not one of the last two days, which people call otherwise
+        is_last = not dates["last"].isdisjoint(words)
+        back = [(each % 7 or 7) + 7 * (is_last and (each % 7 or 7) <= _NEAR) for each in weekdays]
+        return _days(today, max(back), max(back) - min(back) + 1)
+    return _date(words, today)
+
+
+def _date(words: list[str], today: struct_time) -> tuple[float, float] | None:
+    """Return the day or month that a prompt names: "yesterday", "on November 3", "in March", "2026-03-09"."""
     dates = words_data()["dates"]
-    places = list(enumerate(words))
-    spans = (_span(words, at, dates, now) for at, word in places if word in dates["units"])
-    span = next(filter(None, spans), None)
-    if span:
-        return span
-    days = [
-        _weekday(words[at - 1 : at], word, dates, now) for at, word in places if word in dates["weekdays"]
-    ]
-    if days:
-        return (days[0], max(days) + _DAY)
-    for at, word in places:
+    for at, word in enumerate(words):
         if dates["days"].get(word):
-            return _days(now, dates["days"][word], 1)
-        before, after = words[max(0, at - 2) : at], words[at + 1 : at + 3]
-        if word in dates["months"] and (word not in _AMBIGUOUS or before[-1:] in _BEFORE_MONTH):
-            return _month(dates["months"][word], before, after, dates, now)
-        numbers = [_number(each) for each in (word, *after)]
-        if len(numbers) == 3 and 2000 < numbers[0] < 2100 and 0 < numbers[1] < 13 and 0 < numbers[2] < 32:
-            start = _start(*numbers)
-            return (start, start + _DAY)
+            return _days(today, dates["days"][word], 1)
+        around = [int(each) for each in words[max(0, at - 1) : at + 3] if each.isdecimal() and len(each) < 5]
+        if word in dates["months"] and (word not in _AMBIGUOUS or words[at - 1 : at] in _BEFORE_MONTH):
+            month = dates["months"][word] + 1
+            day = next((number for number in around if 0 < number < 32), 0)
+            start = _since(today.tm_year - (month > today.tm_mon), month, day or 1)
+            return start, start + (1 if day else 31) * _DAY
+        if len(around) >= 3 and 2000 < around[-3] < 2100 and 0 < around[-2] < 13 and 0 < around[-1] < 32:
+            start = _since(*around[-3:])
+            return start, start + _DAY
     return None
 
 
-def _number(word: str) -> int:
-    """Return a number of at most four digits, else 0."""
-    return int(word) if word.isdecimal() and len(word) < 5 else 0
+def _days(today: struct_time, back: int, length: int) -> tuple[float, float]:
+    """Return `length` days that begin `back` days before today."""
+    start = _since(today.tm_year, today.tm_mon, today.tm_mday - back)
+    return start, start + length * _DAY
 
 
-def _start(year: int, month: int, day: int) -> float:
+def _since(year: int, month: int, day: int) -> float:
     """Return when a day begins in local time; a day beyond the month's end or start belongs to another month."""
     return mktime((year, month, day, 0, 0, 0, 0, 0, -1))
-
-
-def _weekday(before: list[str], word: str, dates: dict[str, Any], now: float) -> float:
-    """Return when the named weekday began; with "last" not one of the last two days, which people call otherwise."""
-    back = (localtime(now).tm_wday - dates["weekdays"][word]) % 7 or 7
-    return _days(now, back + 7 * (back <= _NEAR and not dates["last"].isdisjoint(before)), 1)[0]
-
-
-def _span(words: list[str], at: int, dates: dict[str, Any], now: float) -> tuple[float, float] | None:
-    """Return the time of "last week" or "two weeks ago", with a weekday beside it that day."""
-    size, today = dates["units"][words[at]], localtime(now)
-    near, before = words[max(0, at - 3) : at + 3], "".join(words[at - 1 : at])
-    number = dates["numbers"].get(before, _number(before) % 1000)
-    days = [
-        today.tm_wday - dates["weekdays"][word] for word in words if word in dates["weekdays"] and size == 7
-    ]
-    if number and not dates["ago"].isdisjoint(near):
-        slack = 0 if size == 1 or days else size // 2
-        return _days(now, (days[0] if days else 0) + number * size + slack, 1 + 2 * slack)
-    if dates["last"].isdisjoint(near) or size == 1:
-        return None
-    if size == 7:
-        return _days(now, days[0] + 7, 1) if days else _days(now, today.tm_wday + 7, 7)
-    return (_start(today.tm_year, today.tm_mon - 1, 1), _start(today.tm_year, today.tm_mon, 1))
-
-
-def _days(now: float, back: int, length: int) -> tuple[float, float]:
-    """Return `length` days that begin `back` days before today."""
-    today = localtime(now)
-    start = _start(today.tm_year, today.tm_mon, today.tm_mday - back)
-    return (start, start + length * _DAY)
-
-
-def _month(
-    month: int, before: list[str], after: list[str], dates: dict[str, Any], now: float
-) -> tuple[float, float]:
-    """Return the last such month, a day of it, or its beginning or end."""
-    today = localtime(now)
-    day = next((number for number in map(_number, (*before[-1:], *after)) if 0 < number < 32), 0)
-    first, length = (day, 1) if day else (1, 31)
-    if not day and not dates["early"].isdisjoint(before):
-        length = _EARLY
-    elif not day and not dates["late"].isdisjoint(before):
-        first, length = _LATE, 15
-    start = _start(today.tm_year - (month + 1 > today.tm_mon), month + 1, first)
-    return (start, start + length * _DAY)

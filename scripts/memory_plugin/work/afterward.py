@@ -6,8 +6,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import NamedTuple
 
-from ..capture.pipeline import capture_session, capture_turn
-from ..capture.statement_judge import Ask
+from ..capture.pipeline import Ask, capture_session, capture_turn
 from ..capture.statement_model import may_hold_statement
 from ..host.events import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context

@@ -94,7 +94,7 @@ class WorkContext(Context):
         title: str = "",
     ) -> Survey:
         """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
-        from ..recall.overview import overview
+        from ..recall.memory_search import overview
 
         return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)
 

@@ -89,12 +89,14 @@ def _read(context: Context, read: Callable[[Connection], Read]) -> Read | None:
         connection.close()
 
 
-def find_exchanges(text: str, days: int | None, context: Context) -> tuple[list[Exchange], list[str]]:
-    """Return the exchanges that match, the best first, and problems, after indexing what is new. Raises SqliteError."""
-    problems = update_index(context, _WAIT)
+def find_exchanges(
+    text: str, days: int | None, context: Context, report: Callable[[str], None]
+) -> list[Exchange]:
+    """Return the exchanges that match, the best first, after indexing what is new. Raises SqliteError."""
+    _update(context, report)
     now = time()
     since = now - days * 86400.0 if days is not None else 0.0
-    return _read(context, lambda index: search(index, text, now, since, context.session)) or [], problems
+    return _read(context, lambda index: search(index, text, now, since, context.session)) or []
 
 
 def matching_sessions(text: str, context: Context) -> int:
@@ -105,10 +107,15 @@ def matching_sessions(text: str, context: Context) -> int:
     return len({each.session for each in found if each.share >= WEAK})
 
 
-def session_exchanges(name: str, context: Context) -> tuple[list[Exchange], list[str]]:
-    """Return the exchanges of the sessions whose id begins so, in order, and problems. Raises SqliteError."""
-    problems = update_index(context, _WAIT)
-    return _read(context, lambda index: exchanges(index, name)) or [], problems
+def session_exchanges(name: str, context: Context, report: Callable[[str], None]) -> list[Exchange]:
+    """Return the exchanges of the sessions whose id begins so, in order. Raises SqliteError."""
+    _update(context, report)
+    return _read(context, lambda index: exchanges(index, name)) or []
+
+
+def _update(context: Context, report: Callable[[str], None]) -> None:
+    for problem in update_index(context, _WAIT):
+        report(problem)
 
 
 def forget_sessions(name: str, context: Context) -> int:

@@ -28,7 +28,7 @@ from ..memories.record import MAX_ASKED_AS, MAX_TITLE
 from ..memories.survey import Item, shortest_names, survey, without_phrases
 from ..memories.trust import load_trust
 from ..recall.index_file import INDEX_ERRORS, index_path, open_index
-from ..recall.lookup import refresh_some
+from ..recall.pipeline import refresh_some
 from ..recall.session_catalog import count_without_phrases
 from .context import WorkContext, WorkError
 

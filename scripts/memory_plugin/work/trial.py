@@ -14,8 +14,9 @@ from ..kernel.text import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from ..memories.trust import PENDING
-from ..recall.gate import Prompt, turn_text
-from ..recall.history import Answer, RecallHistory
+from ..recall import Answer
+from ..recall.gate import Prompt, admit, turn_text
+from ..recall.history import RecallHistory
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import search
 from ..recall.pipeline import recall
@@ -93,8 +94,17 @@ def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
             question, reply = without_private(prompt).strip(), ""
 
 
+def tried(prompt: Prompt, history: RecallHistory, context: Context) -> Answer:
+    """Return the answer to a prompt, without judges; what is injected is added to `history`."""
+    answer = Answer("prompt")
+    previous_turn = admit(answer, prompt, context.settings)
+    if previous_turn is not None:
+        recall(answer, prompt, previous_turn, MAX_CHARACTERS, context, history)
+    return answer
+
+
 def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> Decision:
-    record = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record
+    record = tried(prompt, history, context).record
     outcome = record["outcome"] if record["outcome"] in NAMES else "silent"
     told = record.get("injected", []), record.get("pointed", [])
     return Decision(outcome, *told, record.get("reason", ""), record.get("tokens", 0))
@@ -108,9 +118,7 @@ def totals_of(decisions: list[Decision]) -> dict[str, int]:
 
 def try_prompt(text: str, context: Context) -> dict[str, Any]:
     """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
-    return recall(
-        Answer("prompt"), Prompt(text, "", ""), MAX_CHARACTERS, context, _started_history(context)
-    ).record
+    return tried(Prompt(text, "", ""), _started_history(context), context).record
 
 
 def _started_history(context: Context) -> RecallHistory:

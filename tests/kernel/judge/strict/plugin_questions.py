@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.capture.statement_judge import statements_question
+from memory_plugin.capture.pipeline import statements_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answer_input import read_signals
