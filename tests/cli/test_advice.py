@@ -15,7 +15,7 @@ import pytest
 from memory_plugin.cli.command_context import UsageError
 from memory_plugin.cli.command_line import parse_arguments
 from memory_plugin.host.commands import COMMANDS
-from memory_plugin.kernel.settings.user_file import find_key, keys
+from memory_plugin.kernel.settings.schema import find_key, keys
 from tests.docs.pages import PAGES, page
 from tests.project import PLUGIN_ROOT
 
