@@ -229,7 +229,7 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
-    assert "\n1 stored, 1 already stored, 0 skipped\n" in run.stdout
+    assert "\n1 saved, 1 already saved, 0 skipped\n" in run.stdout
     assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
 
 
