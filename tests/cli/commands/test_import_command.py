@@ -230,7 +230,7 @@ def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
     assert "\n1 saved, 1 already saved, 0 skipped\n" in run.stdout
-    assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
+    assert "0 memories would be saved" in project.cli("import", *paths, "--dry-run").stdout
 
 
 def test_a_dry_run_names_near_repeats_and_what_is_stored(project: Project) -> None:
