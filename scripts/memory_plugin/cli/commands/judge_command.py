@@ -167,9 +167,14 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
         current = context.settings.get(key)
         values[key] = off if current in on else current
     change = change_values(context.paths.config_dir, values)
-    subject = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
+    name = "recall" if arguments.feature == "retrieval" else arguments.feature
+    text = (
+        "All judges are off (in %s)"
+        if name == _ALL
+        else "The judge for " + name + " is off (in %s). All others: memory judge off all"
+    )
     record = {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path}
-    context.console.result(arguments.json, record, "%s: %s" % (subject, terminal_safe(change.path)))
+    context.console.result(arguments.json, record, text % terminal_safe(change.path))
     return DONE
 
 
