@@ -6,12 +6,9 @@ For a prompt such as "fix that", which says little by itself, the previous turn 
 from __future__ import annotations
 
 from ..kernel.paths import load_data
+from ..kernel.settings import Settings
 from ..kernel.text import without_private
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.settings import Settings
-    from . import Answer
+from . import Answer
 
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"

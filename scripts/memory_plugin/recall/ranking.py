@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from ..kernel.context import Deadline
 from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.files import read_regular
-from .confidence import confidences
+from ..kernel.sqlite import Connection
+from .confidence import Confidence, confidences
 from .index_file import IndexUnavailable, has_fts5, joined, value_of
-from .query import PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
-from .scoring import best_matches, candidates, keyword_candidates
+from .query import Model, PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
+from .scoring import Match, best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Deadline
-    from ..kernel.sqlite import Connection
-    from .confidence import Confidence
-    from .query import Model
-    from .scoring import Match
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
