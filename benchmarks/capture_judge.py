@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.capture_statements import SETS, prompts
-from memory_plugin.capture.statement_judge import judge_statements
+from memory_plugin.capture.pipeline import judge_statements
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.stats import share
 

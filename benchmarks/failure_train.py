@@ -31,7 +31,7 @@ from memory_plugin.recall.at_tool import FailedCommand, failure_signals
 from memory_plugin.recall.confidence import sigmoid
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index_in_memory
+from memory_plugin.recall.index_refresh import create_index_in_memory
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import rank
 

@@ -13,8 +13,7 @@ from collections import defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.hygiene import findings
-from memory_plugin.kernel.hygiene.choice import choose
+from memory_plugin.kernel.hygiene import choose, findings
 from memory_plugin.kernel.hygiene.rules import PACKS, files
 from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.stats import share

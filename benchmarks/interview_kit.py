@@ -127,11 +127,11 @@ def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         for s in t["subtopics"]
     ]
     fact = {"id": "fact", "name": "Fact", "memory": "decision"}
-    pack = {
+    pack: Any = {
         "id": "kit", "name": "Kit", "reason": "a flat list", "types": [fact], "ladder": ["fact"], "terminal": ["fact"],
         "elements": elements,
     }  # fmt: skip
-    setup = new_setup("your work", pack, TURNS, 1.0)
+    setup = new_setup("your work", pack, TURNS, {"stop": {"coverage": 1.0}})
     oracle, used = (
         Oracle(topics, old, volunteers),
         dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0),

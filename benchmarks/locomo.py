@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_adapter import document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index_in_memory
+from memory_plugin.recall.index_refresh import create_index_in_memory
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import rank
 

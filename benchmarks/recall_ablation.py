@@ -22,7 +22,7 @@ from benchmarks.recall_stores import LIMIT, Answer, Set, mean, ndcg, sets
 from memory_plugin.kernel.text.words import fold
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import meta_get, meta_set, transaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import rank
 

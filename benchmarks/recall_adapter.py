@@ -22,7 +22,7 @@ from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import open_index, transaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import rank
 

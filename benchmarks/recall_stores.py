@@ -16,7 +16,7 @@ from typing import NamedTuple
 from benchmarks.recall_adapter import document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 

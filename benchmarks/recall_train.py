@@ -22,6 +22,7 @@ import os
 import re
 import sys
 from math import floor, log
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,7 +34,7 @@ from benchmarks.recall_natural import MIXED, PromptResult, print_figures, report
 from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import combine, wants_signals
-from memory_plugin.recall.model import UNIT, Trees
+from memory_plugin.recall.query import UNIT, Trees
 
 RISING = (
     "best", "covered", "fields", "held", "matched", "named", "opening_covered", "opening_held", "pairs", "phrase", "phrase_covered",
@@ -214,6 +215,7 @@ def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped libr
 
 def apply(results: list[PromptResult], fitted: Fitted, settings: dict[str, Any]) -> None:
     """Set the confidences of every hit to those of the given models."""
+    model: Any = SimpleNamespace(confidence=settings)
     for result in results:
         result.hits.sort(key=lambda hit: -hit.score)
         hit_signals = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in result.hits]
@@ -221,7 +223,7 @@ def apply(results: list[PromptResult], fitted: Fitted, settings: dict[str, Any])
             fitted.wants.log_odds(wants_signals(result.hits[0].signals, hit_signals)) if result.hits else 0.0
         )
         for hit, signals in zip(result.hits, hit_signals):
-            hit.confidence, hit.pointer_confidence = combine({**signals, "wants": wants}, settings)
+            hit.confidence, hit.pointer_confidence = combine({**signals, "wants": wants}, model)
         result.hits.sort(
             key=lambda hit: (
                 -fitted.answers.log_odds(hit.signals) - settings["rank_by_score"] * hit.signals["relative"]

@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings import Settings, load
-from memory_plugin.replies.escalation import EscalationThresholds, thousandths
-from memory_plugin.replies.pipeline import ReplyScore, ReplyScorer
-from memory_plugin.replies.tuning import MeasuredReply, escalated_share, fit_thresholds
+from memory_plugin.kernel.settings import Settings
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.replies.gate import GateBounds, thousandths
+from memory_plugin.replies.rows import Score
+from memory_plugin.replies.score import ReplyScorer
+from memory_plugin.replies.tune import MeasuredReply, escalated_share, fit_thresholds
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates
@@ -68,7 +70,7 @@ def half_of(row: dict[str, Any]) -> str:
     )
 
 
-def score(row: dict[str, Any], scorer: ReplyScorer) -> ReplyScore:
+def score(row: dict[str, Any], scorer: ReplyScorer) -> Score:
     """Return the score of one row."""
     return scorer.score(row["response"], row.get("user") or "")
 
@@ -77,35 +79,35 @@ def compare(labeled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) -
     """Compare the labels with the findings of the rules."""
     counts: Counter[str] = Counter()
     for row in labeled:
-        found = score(row, scorer).signals
-        wanted, told = row["labels"]["has_filler"], found.padding > 0
+        found = score(row, scorer)
+        wanted, told = row["labels"]["has_filler"], found.padding_count > 0
         counts["hit"] += wanted and told
         counts["wrong"] += told and not wanted
         counts["missed"] += wanted and not told
-        counts["near"] += abs(found.preamble - row["labels"]["preamble_words"]) <= NEAR
+        counts["near"] += abs(found.preamble_words - row["labels"]["preamble_words"]) <= NEAR
         if show and wanted != told:
-            phrases = [(row["response"][match.start : match.end], match.rule.id) for match in found.matches]
+            phrases = [(row["response"][start:end], rule) for start, end, rule in found.matches]
             print(row["id"], "wrong" if told else "missed", phrases or row["labels"]["filler_spans"])
     return Comparison(len(labeled), counts["hit"], counts["wrong"], counts["missed"], counts["near"])
 
 
 def rates(
     pairs: list[dict[str, Any]], scorer: ReplyScorer
-) -> tuple[Counter[str], dict[str, list[ReplyScore]], dict[str, list[ReplyScore]]]:
+) -> tuple[Counter[str], dict[str, list[Score]], dict[str, list[Score]]]:
     """Return the gate's rows, and the scores by model and by kind of message, for replies of at least 20 words."""
     gates: Counter[str] = Counter()
-    models: dict[str, list[ReplyScore]] = {}
-    kinds: dict[str, list[ReplyScore]] = {}
+    models: dict[str, list[Score]] = {}
+    kinds: dict[str, list[Score]] = {}
     for row in pairs:
         if len(row["response"].split()) >= SHORTEST:
             found = score(row, scorer)
-            gates[found.row] += 1
+            gates[found.gate] += 1
             models.setdefault(row["model"] or "unknown", []).append(found)
             kinds.setdefault(found.query_type, []).append(found)
     return gates, models, kinds
 
 
-def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) -> None:
+def table(title: str, groups: dict[str, list[Score]], *, markdown: bool) -> None:
     """Print escalation, filler and density by group, the largest first; small groups together."""
     large = {name: scores for name, scores in groups.items() if len(scores) >= FEW}
     small = [one for name, scores in groups.items() if name not in large for one in scores]
@@ -122,12 +124,12 @@ def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) ->
     ]:
         if not scores:
             continue
-        densities = sorted(one.signals.density for one in scores if one.signals.density is not None)
+        densities = sorted(one.density for one in scores if one.density is not None)
         cells = (
             name,
             len(scores),
-            100 * sum(one.escalates for one in scores) / len(scores),
-            100 * sum(one.signals.padding > 0 for one in scores) / len(scores),
+            100 * sum(one.escalate for one in scores) / len(scores),
+            100 * sum(one.padding_count > 0 for one in scores) / len(scores),
             densities[len(densities) // 2] if densities else 0.0,
         )
         print(
@@ -141,13 +143,13 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
 
     By model, too: each stands for one user's replies, and the rates of models differ most.
     """
-    bounds = EscalationThresholds(settings)
+    bounds = GateBounds.of(settings)
     halves: dict[str, list[tuple[str, MeasuredReply]]] = {"tune": [], "check": []}
     for row in pairs:
         found = score(row, scorer)
-        if found.signals.density is not None and len(row["response"].split()) >= SHORTEST:
-            density = thousandths(found.signals.density)
-            one = MeasuredReply(found.query_type, found.signals.padding, found.signals.preamble, density)
+        if found.density is not None and len(row["response"].split()) >= SHORTEST:
+            density = thousandths(found.density)
+            one = MeasuredReply(found.query_type, found.padding_count, found.preamble_words, density)
             halves[half_of(row)].append((row["model"] or "", one))
     models = Counter(model for model, _ in halves["tune"])
     groups = ["", *(model for model, count in models.most_common() if count >= FITTED)]
@@ -186,7 +188,7 @@ def main() -> int:
             print("%-6s" % half, compare(chosen, scorer, show=arguments.show and half != "all").line())
     gates, models, kinds = rates(rows(arguments.folder, "pairs.jsonl"), scorer)
     total = sum(gates.values())
-    escalated = sum(one.escalates for scores in models.values() for one in scores)
+    escalated = sum(one.escalate for scores in models.values() for one in scores)
     print("\n%d replies of %d words and more: %.1f%% escalated" % (total, SHORTEST, 100 * escalated / total))
     print(", ".join("%s %d" % pair for pair in gates.most_common()))
     table("model", models, markdown=arguments.markdown)

@@ -4,7 +4,9 @@ import sys
 
 # This file must parse on any Python, so that one that is too old can say so and let the session continue.
 if sys.version_info < (3, 9):
-    sys.stderr.write("memory: nothing is recalled: Python %d.%d is older than 3.9\n" % sys.version_info[:2])
+    sys.stderr.write(
+        "memory: Claude is shown nothing: Python %d.%d is older than 3.9\n" % sys.version_info[:2]
+    )
     sys.exit(0)
 
 # Derived from __file__: the host does not always export our folder. First, so that no installed copy is used. A link, or Windows, needs

@@ -5,7 +5,7 @@ import sys
 # This file must parse on any Python, so that one that is too old can say so and let the session continue.
 if sys.version_info < (3, 9):
     problem = "python3 is Python %d.%d, and 3.9 or newer is needed" % sys.version_info[:2]
-    sys.stdout.write('{"systemMessage": "memory: nothing is recalled: %s"}' % problem)
+    sys.stdout.write('{"systemMessage": "memory: Claude is shown nothing: %s"}' % problem)
     sys.exit(0)
 
 # Derived from __file__: the host does not always export our folder. First, so that no installed copy is used. A link, or Windows, needs
@@ -26,6 +26,6 @@ except Exception as error:  # with any other exit code the hook command starts t
     sys.stderr.write("memory: %s: %s\n" % (type(error).__name__, str(error)[:200].replace("\n", " ")))
     if isinstance(error, (ImportError, SyntaxError)):  # before anything was printed
         problem = "the plugin is damaged; install it again"
-        sys.stdout.write('{"systemMessage": "memory: nothing is recalled: %s"}' % problem)
+        sys.stdout.write('{"systemMessage": "memory: Claude is shown nothing: %s"}' % problem)
         sys.stdout.flush()
 sys.exit(0)

@@ -12,7 +12,7 @@ from benchmarks.recall_stores import Answer, Set, false_injections, injected, se
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import rank
 from tests.project import PLUGIN_ROOT

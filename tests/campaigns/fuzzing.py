@@ -25,8 +25,8 @@ from memory_plugin.memories.record import category_named, parse_memory
 from memory_plugin.memories.shell_commands import shell_commands
 from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
-from memory_plugin.replies.phrases import find_filler, load_filler_rules
 from memory_plugin.replies.prose import Prose
+from memory_plugin.replies.signals import find_filler, load_filler_rules
 from memory_plugin.sessions.dimensions import read_scores
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer

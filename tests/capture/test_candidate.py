@@ -15,8 +15,8 @@ from memory_plugin.capture.candidate import (
     Candidate,
     CandidateFile,
     CandidateSet,
+    Finding,
     Origin,
-    RuleHit,
     candidate_from_json,
     candidate_path,
     compare,
@@ -25,7 +25,7 @@ from memory_plugin.capture.candidate import (
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.record import categories, new_memory, parse_memory
 
-RULE = RuleHit("correction", "preference", "use-not", 0.8)
+RULE = Finding("", "correction", "preference", "use-not", 0.8)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 def made(text: str, *, strength: float = 0.8, session: str = "s1", kind: str = "correction") -> Candidate:
     found = new_candidate(
-        RULE._replace(strength=strength, kind=kind), text, Origin(session, 3, "2026-01-02T03:04:05Z")
+        RULE._replace(text=text, strength=strength, kind=kind), Origin(session, 3, "2026-01-02T03:04:05Z")
     )
     assert found is not None
     return found

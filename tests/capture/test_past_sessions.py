@@ -62,7 +62,7 @@ def test_a_dropped_candidate_returns_only_after_clear(project: Project) -> None:
     assert project.cli("reject", identity).returncode == 0
     project.cli("capture", path)
     assert ids(project) == []
-    assert project.cli("capture", "clear").stdout == "deleted: 0 candidates\n"
+    assert project.cli("capture", "clear").stdout == "deleted: 0 suggestions\n"
     project.cli("capture", path)
     assert ids(project) == [identity]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.capture.statement_judge import (
+from memory_plugin.capture.pipeline import (
     RUBRIC,
     judge_statements,
     statements_question,

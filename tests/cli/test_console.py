@@ -168,6 +168,31 @@ def test_wrapping_loses_no_word_and_styles_take_no_room(width: int) -> None:
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "archived: rollback; to bring it back: memory restore rollback",
+            ["archived: rollback; to bring it back:", "memory restore rollback"],
+        ),
+        (
+            "gone; to bring it back: memory restore a; to delete it: memory forget a --now",
+            ["gone; to bring it back:", "memory restore a; to delete it:", "memory forget a --now"],
+        ),
+        (
+            'Save one: memory save "one, or two. Or three". Then go on with the rest of it.',
+            ["Save one:", 'memory save "one, or two. Or three".', "Then go on with the rest of it."],
+        ),
+        (
+            "To decide: memory accept --group g1f2e3d4c, memory reject --group g1f2e3d4c",
+            ["To decide:", "memory accept --group g1f2e3d4c,", "memory reject --group g1f2e3d4c"],
+        ),
+    ],
+)
+def test_a_command_that_a_text_names_stays_on_one_line(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 40).split("\n") == lines
+
+
 def test_slow_work_shows_elapsed_time_on_a_terminal_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory_plugin.cli.console._BEAT", 0.02)
     screen, out, err = console(terminal=True)

@@ -20,8 +20,8 @@ from tests.project import PLUGIN_ROOT, Project
             "unknown command 'replies tuen'; did you mean replies tune? See `memory replies --help`",
         ),
         (
-            ["session", "lable"],
-            "unknown command 'session lable'; did you mean session label? See `memory session --help`",
+            ["session", "calibrat"],
+            "unknown command 'session calibrat'; did you mean session calibrate? See `memory session --help`",
         ),
         (
             ["judge", "zzz"],
@@ -76,6 +76,15 @@ def test_the_list_is_filtered_by_tag_and_limit(project: Project) -> None:
     assert len(project.memories("--limit", "1")) == 1
     assert project.cli("list", "--limit", "0").returncode == 2
     assert "No memories match" in project.cli("list", "--tag", "nope").stdout
+
+
+@pytest.mark.parametrize("name", ["reset staging", "Nightly staging", "staging-is-rezet"])
+def test_a_name_that_no_memory_has_brings_the_nearest(project: Project, name: str) -> None:
+    saved = project.save("Staging is reset nightly", "At 03:00.")
+    project.save("Deploy on Tuesdays", "Never on Friday.")
+    run = project.cli("show", name)
+    assert run.returncode == 1
+    assert "Did you mean %s? To find it: memory search WORDS" % saved in run.stderr
 
 
 def test_search_shows_a_piece_of_the_text(project: Project) -> None:

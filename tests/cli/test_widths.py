@@ -66,7 +66,6 @@ USUAL = (
     "replies tune",
     "session list",
     "session show",
-    "session label",
     "session calibrate",
     "session langfuse check",
     "interview list",
@@ -151,11 +150,12 @@ def in_terminal(project: Project, width: int, words: list[str]) -> str:
 
 
 def too_wide(text: str, width: int) -> list[str]:
-    """Return the lines that are wider than the terminal; a single word, such as a path, may be, and the examples of a help."""
+    """Return the lines that are wider than the terminal; a word, such as a path, or a whole command may be, and the examples of a help."""
     lines = [
         STYLE.sub("", line.rpartition("\r")[2]) for line in text.partition("\nexamples:\n")[0].split("\n")
     ]
-    return [line for line in lines if columns(line) > width and " " in line.strip()]
+    wide = (line.strip() for line in lines if columns(line) > width)
+    return [line for line in wide if " " in line and not line.startswith("memory ")]
 
 
 def split(command: str) -> list[str]:

@@ -313,3 +313,31 @@ def test_the_report_and_evaluate_skills_replace_no_file_of_the_users(sandbox: Sa
     for path in paths:
         with open(path, encoding="utf-8") as file:
             assert file.read() == "MY OWN", path
+
+
+def test_what_claude_proposes_of_a_file_is_one_dialog(sandbox: Sandbox) -> None:
+    """As `/memory:import` says: a dry run, the proposals with phrases as pending, then one question about all of them."""
+    lines = "title: Fees end at five euros\nbody: Per item.\nasked_as: what does a late book cost; is there a cap\n"
+    lines += (
+        "title: Deploy while it is closed\ncategory: runbook\nbody: 1. wait for 20:00\n2. run `make ship`"
+    )
+    commands = (
+        "memory import --dry-run notes",
+        "memory import - --json <<'END-OF-MEMORIES-7f3a9c'\n%s\nEND-OF-MEMORIES-7f3a9c" % lines,
+        "memory accept fees-end-at-five-euros deploy-while-it-is-closed",
+    )
+    make_repository(sandbox)
+    sandbox.write(sandbox.project + "/notes/talk.md", "# Talk\n\nWe talked about fees, and when to deploy.\n")
+    sandbox.set_script({"turns": [*map(bash, commands), {"text": DONE}], "default": {"text": DONE}})
+    terminal = sandbox.terminal("--plugin-dir", PLUGIN_ROOT, "--permission-mode", "default")
+    terminal.wait(READY)
+    terminal.submit("/memory:import notes")
+    assert "accept 2 memories" in " ".join(terminal.wait(DIALOG).split())
+    assert set(trust(sandbox).values()) == {"pending"}
+    terminal.answer(DIALOG, "1")
+    terminal.wait("carried out")
+    assert set(settled(sandbox, "deploy-while-it-is-closed", "trusted").values()) == {"trusted"}
+    assert memory(sandbox, "show", "fees-end-at-five-euros")["asked_as"] == [
+        "what does a late book cost",
+        "is there a cap",
+    ]

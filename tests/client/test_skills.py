@@ -53,7 +53,7 @@ def test_the_users_text_reaches_claude_unchanged(sandbox: Sandbox, skill: str) -
     assert not turn.sent("uid=")
 
 
-@pytest.mark.parametrize("skill", [*SKILLS, "phrases"])
+@pytest.mark.parametrize("skill", [*SKILLS, "phrases", "import"])
 def test_a_skills_commands_run_without_approval(sandbox: Sandbox, skill: str) -> None:
     commands = skill_commands(skill)
     assert commands

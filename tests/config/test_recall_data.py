@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.text.words import stem, tokenize
-from memory_plugin.recall.index_tables import background, model
+from memory_plugin.recall.index_refresh import background, model
 
 
 def read(name: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ NOT_RUN = {
     r"\S*python3? -m pytest\b": "is the test run itself",
     r"memory judge ": "asks a model: tests/cli/commands/test_judge_command.py runs it with a scripted one",
     r"memory session score ": "asks a model: tests/cli/commands/test_session_command.py runs it with a scripted one",
-    r"memory session (langfuse|label|calibrate)\b": "needs a server or a person: tests/cli/commands/test_session_command.py plays both",
+    r"memory session (langfuse|calibrate)\b": "needs a server or a person: tests/cli/commands/test_session_command.py plays both",
     r"python3 benchmarks/": "measures for minutes, on a machine at rest",
     r"\.ci/run$": "is all of CI",
     r"tests/client/install_client\.sh": "downloads the client: .ci/run runs it",

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from memory_plugin.replies.phrases import USER_PACK
+from memory_plugin.replies.signals import USER_PACK
 from tests.docs.pages import first_column, page, section
 from tests.project import Project
 from tests.recall.store_files import memory, put

@@ -110,7 +110,7 @@ PROMISES = {
         (
             "You can see where judge and rules disagree, and which new patterns are proposed.",
             "memory replies tune",
-            "No change to the rules is proposed",
+            "No change to the filler rules is proposed",
         ),
         (
             "You can fit the escalation gate to your own replies.",
@@ -136,7 +136,7 @@ PROMISES = {
         ),
         (
             "Your own scores are stored next to the scorer's.",
-            "memory session label --current --set goal_achievement=complete --json",
+            "memory session calibrate --current --set goal_achievement=complete --json",
             '"label": "complete"',
         ),
         (

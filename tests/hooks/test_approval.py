@@ -10,7 +10,7 @@ from tempfile import NamedTemporaryFile
 
 import pytest
 
-from memory_plugin.hooks.approval import command_words
+from memory_plugin.hooks.tool_use import command_words
 from memory_plugin.kernel.transcript.rows import PROGRAM, who_allowed
 from tests.project import INSIDE, PLUGIN_ROOT, Project, answered
 from tests.recall.store_files import memory, put
@@ -53,7 +53,7 @@ def trusted(project: Project) -> set[str]:
             id="config set",
         ),
         pytest.param(("config", "unset", "search"), "unset your setting search?", id="config unset"),
-        pytest.param(("judge", "on"), "turn on the judge for recall? Cost: ", id="judge on"),
+        pytest.param(("judge", "on"), "turn on the judge for recall? Cost of a prompt: ", id="judge on"),
         pytest.param(
             ("feedback", "reset", "--all"), "delete the feedback on all memories", id="feedback reset"
         ),
@@ -63,7 +63,7 @@ def trusted(project: Project) -> set[str]:
             ("feedback", "wrong", "use-postgres"), 'rate as wrong "Use Postgres"?', id="feedback wrong"
         ),
         pytest.param(("config", "statusline", "install"), "install the status line", id="config statusline"),
-        pytest.param(("capture", "clear"), "delete all candidates", id="capture clear"),
+        pytest.param(("capture", "clear"), "delete all suggestions", id="capture clear"),
     ],
 )
 def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[str, ...], reason: str) -> None:

@@ -171,7 +171,7 @@ def test_without_a_valid_home_folder_nothing_is_written_and_only_a_start_says_so
     run = recalling.hook(event, recalling.event(event, prompt=ASK, source="startup"), **home)
     assert (run.returncode, run.stderr) == (0, "")
     why = "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
-    line = {"systemMessage": "memory: nothing is recalled: " + why}
+    line = {"systemMessage": "memory: Claude is shown nothing: " + why}
     assert run.stdout == ("" if event != "SessionStart" else json.dumps(line, separators=(",", ":")))
     assert {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))} == before
 

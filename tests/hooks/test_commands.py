@@ -87,7 +87,7 @@ def test_a_missing_script_does_not_block_the_prompt(project: Project, event: str
 
 def said_at_start(event: str) -> str:
     """Return what hooks that cannot run say: one visible line when a session starts, nothing on other events."""
-    text = "memory: nothing is recalled: Python 3.9 or newer is not on the PATH, or the plugin was moved"
+    text = "memory: Claude is shown nothing: Python 3.9 or newer is not on the PATH, or the plugin was moved"
     return '{"systemMessage": "%s"}\n' % text if event == "SessionStart" else ""
 
 
@@ -96,7 +96,7 @@ def test_a_python_that_is_too_old_is_reported_in_one_visible_line(project: Proje
         text = file.read().replace("sys.version_info < (3, 9)", "sys.version_info < (99, 0)")
     run = project.process([sys.executable, "-I", "-S", "-c", text], b"{}")
     assert run.returncode == 0
-    assert run.json["systemMessage"].startswith("memory: nothing is recalled: python3 is Python 3.")
+    assert run.json["systemMessage"].startswith("memory: Claude is shown nothing: python3 is Python 3.")
 
 
 def test_a_damaged_plugin_is_reported_in_one_visible_line(project: Project) -> None:

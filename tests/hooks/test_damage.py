@@ -16,7 +16,7 @@ import pytest
 
 from memory_plugin.kernel.files import lock_handle
 from memory_plugin.recall.index_file import changed_paths, open_index
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from tests.events import CLI, PROMPT_HOOK
 from tests.project import Project, Run, posix
 from tests.recall.store_files import (

@@ -19,7 +19,7 @@ from tests.project import IS_WINDOWS, PLUGIN_ROOT, Project, Run, posix
 HOOKS = ["hooks/" + script for script in SCRIPTS.values()]
 # A session that starts says what silences all hooks; the others only leave a line in the client's log.
 VISIBLE = "hooks/session_start.py"
-TOO_OLD = "memory: nothing is recalled: python3 is Python %s, and 3.9 or newer is needed"
+TOO_OLD = "memory: Claude is shown nothing: python3 is Python %s, and 3.9 or newer is needed"
 ENTRIES = [*HOOKS, "scripts/memory.py"]
 ANSWER = "def run(event):\n    print('ran', event, flush=True)\n    return 0\n"
 

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.hygiene import choice
+from memory_plugin.kernel import hygiene
 from tests.project import Project
 from tests.recall.store_files import no_threshold
 
@@ -64,8 +64,8 @@ def test_a_prompt_never_gets_text_that_is_no_longer_allowed(planted: Project) ->
 
 
 def test_the_rules_checksum_distinguishes_choices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "_allowed", set())
-    monkeypatch.setattr(choice, "_packs", [])
+    monkeypatch.setattr(hygiene, "_allowed", set())
+    monkeypatch.setattr(hygiene, "_packs", [])
     marks = []
     for allowed, packs in (
         ([], []),
@@ -74,8 +74,8 @@ def test_the_rules_checksum_distinguishes_choices(monkeypatch: pytest.MonkeyPatc
         (["email", "iban"], []),
         (["iban", "email"], []),
     ):
-        choice.choose(allowed, packs)
-        marks.append(choice.rules_checksum())
+        hygiene.choose(allowed, packs)
+        marks.append(hygiene.rules_checksum())
     assert marks[0] == 0
     assert len(set(marks)) == 4
     assert marks[3] == marks[4]

@@ -90,14 +90,14 @@ def test_unreadable_settings_are_reported_in_one_line(project: Project) -> None:
     with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write('{"memory": {')
     said = project.start().json["systemMessage"]
-    what = "cannot be read, so its settings have no effect; see: memory config check"
+    what = "cannot be read, so its settings are ignored; see: memory config check"
     assert said == "memory: %s %s" % (terminal_safe(project.settings_path), what)
     assert project.start("compact").stdout == ""
 
 
 def test_invalid_settings_are_reported_in_one_line(project: Project) -> None:
     project.write_settings(retrieval={"max_inject": "many", "no_such_key": 1})
-    assert project.start().json["systemMessage"].startswith("memory: 2 settings have no effect")
+    assert project.start().json["systemMessage"].startswith("memory: 2 settings are ignored")
 
 
 def test_memories_of_the_project_around_are_named_at_a_start_only(project: Project) -> None:
@@ -113,7 +113,7 @@ def test_a_state_folder_of_another_user_is_named(project: Project) -> None:
     os.makedirs(project.config, exist_ok=True)
     os.chown(project.config, 12345, 12345)
     message = project.start().message
-    assert message.startswith("memory: nothing is recalled: ")
+    assert message.startswith("memory: Claude is shown nothing: ")
     assert "belongs to another user" in message
 
 
@@ -124,5 +124,5 @@ def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Projec
         pass
     message = project.start().message
     assert message == (
-        "memory: nothing is recalled: the state folder cannot be used (not a folder); see: memory doctor"
+        "memory: Claude is shown nothing: the state folder cannot be used (not a folder); see: memory doctor"
     )

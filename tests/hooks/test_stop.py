@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.replies.escalation import is_sampled
-from memory_plugin.replies.pipeline import score_id
+from memory_plugin.replies.gate import is_sampled
+from memory_plugin.replies.rows import score_id
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run, posix
 from tests.replies.builders import (
     PADDED,

@@ -49,7 +49,7 @@ def test_search_marks_a_superseded_memory(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     rows = {row["id"]: row["superseded_by"] for row in project.cli("search", ASK, "--json").json["results"]}
     assert rows == {old: new, new: ""}
-    assert "superseded by " + new in project.cli("search", ASK).stdout
+    assert "replaced by " + new in project.cli("search", ASK).stdout
 
 
 @pytest.mark.parametrize("way", ["edit", "restore"])
@@ -77,7 +77,7 @@ def test_forgetting_the_newer_memory_reports_that_the_older_one_stays_superseded
     new = project.save(*POSTGRES, "--supersedes", old)
     output = project.cli("forget", new).stdout
     assert (
-        "%s, which it had replaced, stays superseded; to bring it back: memory restore %s" % (old, old)
+        "%s, which it had replaced, stays replaced; to bring it back: memory restore %s" % (old, old)
         in output
     )
     assert recalled(project) == ""
@@ -90,7 +90,7 @@ def test_archiving_the_only_record_of_a_replacement_restores_the_older_memory(
 ) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
     project.cli("accept", new)
-    assert "%s, which it had replaced, is recalled again" % old in project.cli("forget", "--keep", new).stdout
+    assert "%s, which it had replaced, is shown again" % old in project.cli("forget", "--keep", new).stdout
     assert "MySQL 5" in recalled(project)
 
 

@@ -83,7 +83,7 @@ def test_a_worktree_a_clone_and_a_renamed_folder_keep_the_users_trust(mine: Proj
     for name in ("linked", "clone", "renamed"):
         mine.root = os.path.join(box, name)
         assert TOLD in recalled(mine), name
-        assert "await" not in mine.start().message, name
+        assert "pending" not in mine.start().message, name
 
 
 def test_a_hand_edit_is_pending_and_undoing_it_restores_trust(mine: Project) -> None:
@@ -152,7 +152,7 @@ def test_a_cloned_store_is_pending_and_announced_once(
     assert "2 pending memories" in other.start("resume").json["systemMessage"]
     assert other.cli("accept", "--all").returncode == 0
     assert TOLD in recalled(other)
-    assert "await" not in other.start().message
+    assert "pending" not in other.start().message
 
 
 def test_the_old_text_is_not_injected_after_an_in_place_edit(mine: Project) -> None:

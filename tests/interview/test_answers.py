@@ -8,22 +8,21 @@ from typing import Any
 import pytest
 
 from memory_plugin.interview import pipeline
-from memory_plugin.interview.answer_input import check_signals, parse_answer
-from memory_plugin.interview.answers import (
+from memory_plugin.interview.answer_input import check_signals, judge_signals, parse_answer, read_signals
+from memory_plugin.interview.interview_store import InterviewStore
+from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
+from memory_plugin.interview.wording import (
+    count_phrases,
     is_terminal,
-    judge_signals,
-    read_signals,
+    normalize,
     signals_by_rule,
     wants_to_stop,
 )
-from memory_plugin.interview.interview_store import InterviewStore
-from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
-from memory_plugin.interview.wording import count_phrases, normalize
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge import asking as judge_module
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from tests.interview.respondents import after, say, setup_for
 
 SETUP = setup_for()

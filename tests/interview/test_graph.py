@@ -8,16 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.answers import apply_answer, new_state
-from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1, diameter, measure_chains
+from memory_plugin.interview.graph import (
+    LEADS_TO,
+    REVISES,
+    Graph,
+    apply_answer,
+    chao1,
+    diameter,
+    measure_chains,
+    new_state,
+)
+from memory_plugin.interview.interview_store import Pack
 from tests.interview.respondents import setup_for
 
-PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
+PACK: Pack = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
 
 
 def graph(types: str, *edges: tuple[int, int]) -> Graph:
     """Return a graph with one node per type, and edges by index."""
-    built = Graph({"nodes": [], "edges": []}, PACK)
+    built = Graph(new_state({}), PACK)
     for number, kind in enumerate(types):
         built.mention(built.add("node %d" % number, kind, ["node", str(number)], 0), 1, "", 0.8)
     for source, target in edges:
@@ -77,21 +86,22 @@ def test_density_and_peripheral_nodes() -> None:
     assert built.peripheral() == [3]
 
 
-def state_after(*answers: dict[str, Any]) -> dict[str, Any]:
+def state_after(*answers: dict[str, Any]) -> Any:  # noqa: ANN401 (JSON)
     """Return the state after answers to an open question."""
     setup, state = setup_for(), new_state({})
     for answer in answers:
         focus = {"kind": "open", "key": "open", "label": "it"}
         state["next"] = answer.pop("asked", {"strategy": "broaden", "focus": focus, "probe": "What?"})
-        blank: dict[str, Any] = {
+        given: Any = {
             "question": "",
             "relations": [],
             "signals": None,
             "covered": [],
             "wish": "",
             "concepts": [],
+            **answer,
         }
-        apply_answer(state, setup, {**blank, **answer})
+        apply_answer(state, setup, given)
     return state
 
 

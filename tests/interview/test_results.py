@@ -15,7 +15,7 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
     slow = say("and slow reviews", "slow reviews", kind="decision", stance=-1)
     state, _ = after(loved, hated, slow)
     interview: Any = SimpleNamespace(state=state, setup=setup_for(), topic="releases", id="i")
-    proposed = {memory["title"]: memory["body"] for memory in propose_memories(interview)}
+    proposed = {memory.title: memory.body for memory in propose_memories(interview)}
     assert proposed == {
         "weekly releases": 'Decision of releases: weekly releases. The user said: "weekly releases".'
         ' In answer 2 the user spoke against it: "weekly releases".',
@@ -24,7 +24,7 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
         "Against: slow reviews": "Decision of releases: slow reviews. The user is against it."
         ' The user said: "slow reviews".',
     }
-    assert summary(interview)["learnt"] == {"Decision": list(proposed)}
+    assert summary(interview).learnt == {"Decision": list(proposed)}
 
 
 def test_memories_contain_the_question_and_the_answer() -> None:
@@ -33,6 +33,6 @@ def test_memories_contain_the_question_and_the_answer() -> None:
     state, _ = after(say(answer, "export within a minute", question=question, kind="constraint"))
     interview: Any = SimpleNamespace(state=state, setup=setup_for(), topic="export", id="i")
     (memory,) = propose_memories(interview)
-    assert memory["asked_as"] == [], "Claude writes phrases"
-    assert memory["context"].startswith('Asked in an interview: "How fast must the export be?"')
-    assert "We had an outage" in memory["context"] + memory["body"]
+    assert memory.asked_as == [], "Claude writes phrases"
+    assert memory.context.startswith('Asked in an interview: "How fast must the export be?"')
+    assert "We had an outage" in memory.context + memory.body

@@ -85,7 +85,7 @@ def cached(project: Project, module: str) -> str:
             "hooks/prompt",
             "kernel/fastjson",
             "kernel/quick_start",
-            "recall/lookup",
+            "recall/pipeline",
         ],
     ),
 )
@@ -122,17 +122,17 @@ def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
 
 @pytest.mark.parametrize("module", ["__init__", "hooks/__init__", "kernel/__init__", "kernel/bytecode"])
 def test_the_guard_s_own_files_fit_into_a_block_and_may_be_empty(installed: Project, module: str) -> None:
-    damage(installed, "recall/lookup")
+    damage(installed, "recall/pipeline")
     assert TOLD in installed.prompt(ASK, session_id="guarded").context
     assert os.path.getsize(cached(installed, module)) < 4096
     cut(cached(installed, module), 0)
-    damage(installed, "recall/lookup")
+    damage(installed, "recall/pipeline")
     assert TOLD in installed.prompt(ASK, session_id="empty").context
 
 
 def test_only_what_is_damaged_goes(installed: Project) -> None:
     before = {name for _, _, names in os.walk(installed.plugin_root) for name in names}
-    damaged = {damage(installed, "recall/lookup"), damage(installed, "hooks/entry")}
+    damaged = {damage(installed, "recall/pipeline"), damage(installed, "hooks/entry")}
     assert discard_damaged(os.path.join(installed.plugin_root, "scripts", "memory_plugin")) == 2
     assert not any(map(os.path.exists, damaged))
     after = {name for _, _, names in os.walk(installed.plugin_root) for name in names}

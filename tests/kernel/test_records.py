@@ -10,7 +10,7 @@ import pytest
 from memory_plugin.kernel.judge.asking import CALLS
 from memory_plugin.kernel.records import Form, Records, ledger_names
 from memory_plugin.recall.recall_rows import RECALLS
-from memory_plugin.replies.score_history import SCORES
+from memory_plugin.replies.rows import SCORES
 from memory_plugin.sessions.score_rows import SESSIONS
 
 ODD: tuple[object, ...] = (
@@ -127,3 +127,13 @@ def test_a_file_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
     records = write(tmp_path, "recalls", {"number": 1})
     assert ([row["number"] for row in records], records.skipped) == ([1], 1)
     assert list(Records(str(tmp_path / "none"), "recalls")) == []
+
+
+@pytest.mark.parametrize("bug", [TypeError, ValueError, KeyError])
+def test_a_bug_of_a_check_is_no_damaged_line(tmp_path: Path, bug: type[Exception]) -> None:
+    def fail(_: object) -> object:
+        raise bug("a bug")
+
+    (tmp_path / "book.jsonl").write_text('{"time": "2026", "a": 1}\n', encoding="utf-8")
+    with pytest.raises(bug, match="a bug"):
+        list(Records(str(tmp_path), Form("book", {"a": fail})))

@@ -141,5 +141,5 @@ def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
 
 
 def test_a_star_in_the_program_is_refused() -> None:
-    with pytest.raises(InvalidGuard, match="beginning of one command"):
+    with pytest.raises(InvalidGuard, match="start of one command"):
         parse_guard({"commands": ["np* install"]})

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.hygiene import redact
-from memory_plugin.kernel.hygiene.choice import choose
+from memory_plugin.kernel.hygiene import choose, redact
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.memories import InvalidMemory, hygiene
 from memory_plugin.memories.hygiene import Redacted, clean_data, shown, shown_block, shown_items, shown_line

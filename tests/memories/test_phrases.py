@@ -220,7 +220,7 @@ def test_phrases_are_added_to_a_trusted_memory_without_a_review(paths: Paths, st
     assert stored.memory.updated_at == "2026-01-01T00:00:00Z"
     assert stored.memory.data["changes"][-1]["summary"] == "phrases added"
     assert without_phrases(survey(paths).items) == []
-    with pytest.raises(InvalidMemory, match="has phrases already"):
+    with pytest.raises(InvalidMemory, match="has search phrases already"):
         add_phrases(paths, stored, [NEW])
 
 
@@ -229,7 +229,7 @@ def test_only_the_user_adds_phrases_after_a_rejection(paths: Paths, store: Store
     put("mine", asked_as=[NEW])
     load_trust(paths).reject(find(store, "mine"))
     put("mine")
-    with pytest.raises(InvalidMemory, match="you rejected phrases of it"):
+    with pytest.raises(InvalidMemory, match="you rejected search phrases of it"):
         add_phrases(paths, find(store, "mine"), [OWN])
     edit(paths, find(store, "mine"), lambda _: {"asked_as": [NEW]}, "x", approved=True)
     trust, stored = now(paths, store)

@@ -251,7 +251,7 @@ def test_a_table_of_each_kind_is_tried() -> None:
         pytest.param(
             {"title": "Uploads: 100 MB", "tags": ["uploads"], "category": "constraint"},
             {"title": "Uploads: 20 MB", "tags": ["uploads"], "category": "constraint"},
-            "older constraint on the same question",
+            "similar constraint",
             id="the category is named",
         ),
         pytest.param(

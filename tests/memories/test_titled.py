@@ -138,7 +138,7 @@ def test_phrases_that_nobody_accepted_are_shown_apart_and_not_to_claude(project:
     shown = project.cli("show", name).stdout
     assert "trusted" not in shown.partition("stranger's words")[2]
     assert "asked as: which cache\n" in shown
-    assert "which you have not accepted (to do so: memory review):\n  stranger's words\n" in shown
+    assert "pending search phrases (to accept them: memory review):\n  stranger's words\n" in shown
     assert "stranger" not in project.cli("show", name, inside=True).stdout
     record = project.cli("show", name, "--json", inside=True).json
     assert (record["asked_as"], record["new_phrases"]) == (["which cache"], [])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from math import log
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,8 +12,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.recall.confidence import combine, wants_signals
-from memory_plugin.recall.index_tables import model as model_text
-from memory_plugin.recall.model import Model
+from memory_plugin.recall.index_refresh import model as model_text
+from memory_plugin.recall.query import Model
 from tests.recall.test_signals import BILLING, MODEL, signals_of_match
 
 SETTINGS = MODEL.confidence
@@ -31,7 +33,8 @@ def combined(
 ) -> tuple[float, float]:
     """Return confidence and pointer confidence for the outputs of the models, of a match with two words of a title."""
     outputs = {"answers": answers, "wants": wants, "concerns": concerns, "stands_out": stands_out}
-    return combine({**outputs, **TWO_WORDS, **changes}, SETTINGS)
+    model: Any = SimpleNamespace(confidence=SETTINGS)
+    return combine({**outputs, **TWO_WORDS, **changes}, model)
 
 
 @given(answers=ODDS, wants=ODDS, concerns=SHARES)
@@ -234,4 +237,4 @@ def test_the_shipped_models_take_signals_that_exist() -> None:
         "session",
         "words",
     }
-    assert (set(MODEL.answers.signals) | shared) <= known | set(Model(**loads(model_text())).intents)  # type: ignore[arg-type]
+    assert (set(MODEL.answers.signals) | shared) <= known | set(Model(loads(model_text())).intents)

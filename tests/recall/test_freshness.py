@@ -12,7 +12,7 @@ import pytest
 
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_file import changed_paths, meta_set, save_snapshot, snapshot
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 
 
 @pytest.fixture

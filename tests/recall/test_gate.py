@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall import gate
+from memory_plugin.recall import opt_out
 from memory_plugin.recall.gate import effective_length, load_gate, visible_text
 
 with open(data_path("recall", "gate.json"), encoding="utf-8") as _file:
@@ -51,7 +51,7 @@ def test_the_rules_for_opting_out_are_not_read_for_a_prompt_without_a_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     load_gate()
-    monkeypatch.setattr(gate, "load_data", None)
+    monkeypatch.setattr(opt_out, "load_data", None)
     assert load_gate().refusal("which database does billing use? " + "x" * 3000) == ""
     with pytest.raises(TypeError):
         load_gate().refusal("what is in memory?")

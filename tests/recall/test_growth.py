@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.guard_file import guard_file_path
 from memory_plugin.memories.lifecycle import edit, forget, save
@@ -23,7 +23,7 @@ from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_file, index_refresh, store_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh_index
-from memory_plugin.recall.named_files import named_files_path
+from memory_plugin.recall.project_files import named_files_path
 from memory_plugin.recall.store_refresh import ReadBudget
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store

@@ -26,7 +26,7 @@ from memory_plugin.recall.index_documents import (
     total_documents,
 )
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.session_catalog import pending_texts
 from tests.recall.memories import memory
 from tests.recall.store_files import all_documents

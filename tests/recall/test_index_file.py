@@ -22,7 +22,7 @@ from memory_plugin.recall.index_file import (
     open_index,
     transaction,
 )
-from memory_plugin.recall.index_tables import create_index, refresh_model
+from memory_plugin.recall.index_refresh import create_index, refresh_model
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall import named_files
+from memory_plugin.recall import project_files as named_files
 from memory_plugin.recall.documents import named_in_files, named_in_text
-from memory_plugin.recall.index_tables import create_index_in_memory
-from memory_plugin.recall.named_files import (
+from memory_plugin.recall.index_refresh import create_index_in_memory
+from memory_plugin.recall.project_files import (
     FILE,
     FOLDER,
     KIN,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files
 from memory_plugin.memories.survey import Unread, survey
-from memory_plugin.recall.overview import overview
+from memory_plugin.recall.memory_search import overview
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put
 
@@ -77,7 +77,7 @@ def test_phrases_that_await_approval_are_a_reason(project: Project, paths: Paths
     """Until the user accepts or rejects them; neither changes the file."""
     project.cli("accept", "cache")
     put(project, "cache", memory("A cache", "of ten minutes", asked_as=["how long is it cached"]))
-    assert reasons(paths) == ["its phrases changed since you accepted them"]
+    assert reasons(paths) == ["its search phrases changed since you accepted them"]
     assert "4 pending memories" in project.cli("doctor").stdout
     project.cli("reject", "cache")
     assert reasons(paths) == [""]

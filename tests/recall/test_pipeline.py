@@ -11,14 +11,24 @@ import pytest
 
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings import load
-from memory_plugin.recall import lookup
-from memory_plugin.recall.gate import Prompt
-from memory_plugin.recall.history import Answer, RecallHistory
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.recall import Answer
+from memory_plugin.recall import pipeline as lookup
+from memory_plugin.recall.gate import Prompt, admit
+from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.index_file import index_path
 from memory_plugin.recall.pipeline import recall
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
+
+
+def recalled(text: str, context: Context, history: RecallHistory | None = None) -> Answer:
+    """Return the answer to a prompt."""
+    answer, prompt = Answer("prompt"), Prompt(text, "p", "")
+    previous_turn = admit(answer, prompt, context.settings)
+    if previous_turn is not None:
+        recall(answer, prompt, previous_turn, 9500, context, history)
+    return answer
 
 
 @pytest.mark.parametrize(("left", "most"), [(12.0, 3.0), (1.0, 1.0)], ids=["plenty", "little"])
@@ -35,7 +45,7 @@ def test_ranking_leaves_time_for_the_judges(
 
     monkeypatch.setattr(lookup, "Lookup", Watched)
     context = Context(locate(str(tmp_path / "project")), load(None, None), Deadline(left), "s")
-    answer = recall(Answer("prompt"), Prompt("Which database does billing use?", "p", ""), 9500, context)
+    answer = recalled("Which database does billing use?", context)
     assert answer.block == ""
     assert most - 0.5 < given[0] <= most
 
@@ -48,7 +58,7 @@ def test_a_trial_gives_the_result_of_a_prompt_and_writes_nothing(project: Projec
         before = sorted(os.listdir(paths.state()))
         history = RecallHistory(paths, "")
         results = [
-            recall(Answer("prompt"), Prompt(text, "p", ""), 9500, context, history).record
+            recalled(text, context, history).record
             for text in (ASK, "ok", ASK, "A haiku about the sea, please.")
         ]
         assert [result["outcome"] for result in results] == ["injected", "skipped", "silent", "silent"]
@@ -72,7 +82,7 @@ def test_a_bug_is_raised_and_rebuilds_nothing(
         before = os.stat(index_path(paths))
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), "s")
         with pytest.raises(bug, match="a bug"):
-            recall(Answer("prompt"), Prompt(ASK, "p", ""), 9500, context)
+            recalled(ASK, context)
         assert os.stat(index_path(paths)) == before
 
 
@@ -102,7 +112,7 @@ def test_a_prompt_rebuilds_a_damaged_index_once_a_day(project: Project, damage: 
                 connection.execute(damage)
                 connection.commit()
             context = Context(paths, settings, Deadline(60), "")
-            answer = recall(Answer("prompt"), Prompt(ASK, "p", ""), 9500, context, RecallHistory(paths, ""))
+            answer = recalled(ASK, context, RecallHistory(paths, ""))
             outcomes.append((answer.record["outcome"], answer.record["problem"], answer.needs_refresh))
     rebuilt = ("injected", "index_damaged", True)
     assert outcomes == [rebuilt, ("silent", "index_damaged", False), rebuilt]

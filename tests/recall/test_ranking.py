@@ -16,7 +16,7 @@ from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import CATEGORIES, FTS5, KEYWORD, Hit, candidate_backend, rank
 from tests.recall.memories import memory

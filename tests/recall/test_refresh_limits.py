@@ -14,7 +14,7 @@ from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import hygiene
 from memory_plugin.recall.index_file import index_path
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.store_refresh import (
     HOOK_ENTRIES,
     HOOK_FILES,

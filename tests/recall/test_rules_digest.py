@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.recall import index_file
 from memory_plugin.recall.index_file import IndexOutdated, open_index, set_redaction
-from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.index_refresh import create_index
 from tests.config.rules_digest import rules_digest
 
 

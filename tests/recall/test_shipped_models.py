@@ -15,7 +15,7 @@ from benchmarks.recall_stores import sets
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
-from memory_plugin.recall.index_tables import create_index_in_memory
+from memory_plugin.recall.index_refresh import create_index_in_memory
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 from tests.project import PLUGIN_ROOT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.recall.confidence import logistic, sigmoid
-from memory_plugin.recall.model import Trees
+from memory_plugin.recall.query import Trees
 
 STUMPS = Trees(["title", "held"], -1.0, [[0, 5000, -2500, 7500], [1, 20000, [0, 1000, 0, 5000], 10000], 1250])
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.recall.index_documents import put
-from memory_plugin.recall.index_tables import create_index
-from memory_plugin.recall.model import load_model
-from memory_plugin.recall.query import analyze, correct, is_one_edit, weigh_terms
+from memory_plugin.recall.index_refresh import create_index
+from memory_plugin.recall.query import analyze, correct, is_one_edit, load_model, weigh_terms
 from tests.recall.memories import memory
 
 PAIRS = {

@@ -10,9 +10,8 @@ import pytest
 
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
-from memory_plugin.recall.index_tables import create_index
-from memory_plugin.recall.model import load_model
-from memory_plugin.recall.query import Term, analyze, weigh_terms
+from memory_plugin.recall.index_refresh import create_index
+from memory_plugin.recall.query import Term, analyze, load_model, weigh_terms
 from tests.recall.memories import memory
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.recall.working_tree import branch_name, changed_files
+from memory_plugin.recall.project_files import branch_name, changed_files
 from tests.project import Project
 
 

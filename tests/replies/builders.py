@@ -9,10 +9,9 @@ from typing import Any
 from memory_plugin.kernel.context import Context, Deadline, Ledger
 from memory_plugin.kernel.paths import Paths, session_file
 from memory_plugin.kernel.settings import Settings, defaults
-from memory_plugin.replies.phrases import load_filler_rules
-from memory_plugin.replies.reply_signals import ReplySignals, WordLists, measure_reply
+from memory_plugin.replies.signals import ReplySignals, load_filler_rules, measure_reply
 
-RULES, LISTS = load_filler_rules(None), WordLists()
+RULES = load_filler_rules(None)
 PLAIN = (
     "The port is 80 on both hosts, and the proxy sends health checks every ten seconds. "
     "A second listener needs another certificate, because names differ between them."
@@ -35,7 +34,7 @@ def context(paths: Paths, **values: object) -> Context:
 
 def measure(text: str, *, drafting: bool = False) -> ReplySignals:
     """Return the signals of a text by the shipped rules."""
-    return measure_reply(text, RULES, LISTS, drafting)
+    return measure_reply(text, RULES, drafting=drafting)
 
 
 def filler_phrases(text: str, *, drafting: bool = False) -> list[str]:

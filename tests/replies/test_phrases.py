@@ -12,21 +12,19 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.settings import Settings, defaults
-from memory_plugin.replies.phrases import (
-    AMBIGUOUS,
-    QUERY_TYPES,
-    USER_PACK,
+from memory_plugin.replies.gate import AMBIGUOUS, QUERY_TYPES
+from memory_plugin.replies.prose import (
+    POSITIONS,
     PhraseIndex,
-    QueryClassifier,
-    load_filler_rules,
+    Prose,
     match_ends,
     parse_pattern,
     rule_problem,
     word_classes,
 )
-from memory_plugin.replies.prose import POSITIONS, Prose
-from memory_plugin.replies.reply_signals import measure_reply
-from tests.replies.builders import LISTS, RULES, measure
+from memory_plugin.replies.score import QueryClassifier
+from memory_plugin.replies.signals import USER_PACK, load_filler_rules, measure_reply
+from tests.replies.builders import RULES, measure
 
 CLASSES = {"praise": frozenset(["great", "good"])}
 MATCHED = [
@@ -217,7 +215,7 @@ def test_a_pack_adds_and_exempts(tmp_path: Any) -> None:  # noqa: ANN401
         json.dumps({"exempt": {"thanks": "mine"}, "rules": [own]}), encoding="utf-8"
     )
     rules = load_filler_rules(str(tmp_path))
-    matches = measure_reply("Circling back. Thank you for asking.", rules, LISTS).matches
+    matches = measure_reply("Circling back. Thank you for asking.", rules).matches
     assert (rules.error, [match.rule.id for match in matches]) == (None, ["own-x"])
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
-from memory_plugin.sessions.past import Exchange, answer
-from memory_plugin.sessions.past_ask import NO, ask_of
+from memory_plugin.sessions.past import Exchange, Told, answer
+from memory_plugin.sessions.past_ask import ask_of, may_ask
 from memory_plugin.sessions.past_index import forget, refresh
 from tests.kernel.transcript.rows import user
 from tests.project import write_repository
@@ -68,9 +67,14 @@ class World:
 
     def told(self, text: str, session: str = "") -> str:
         """Return the block for a prompt."""
-        context = Context(self.paths, load(self.paths.config_dir, self.root), Deadline(5), session)
-        ask = ask_of(text, NOW)
-        return answer(ask, NOW, RULES, context).block if ask.level > NO else ""
+        return self.answer(text, session).block if may_ask(text) else ""
+
+    def answer(self, text: str, session: str = "") -> Told:
+        """Return what an ask is answered with."""
+        connection = past.open_sessions(past.index_path(self.paths), RULES)
+        assert connection is not None
+        with closing(connection):
+            return answer(connection, ask_of(text, NOW), NOW, session)
 
 
 @pytest.fixture
@@ -318,6 +322,15 @@ def test_a_busy_or_damaged_index_is_an_error_and_not_an_answer(world: World) -> 
         world.told("where did we stop?")
 
 
+def test_a_bug_is_raised_and_the_index_stays(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.index()
+    before = [each.prompt for each in world.exchanges()]
+    monkeypatch.setattr(past_index, "redact", lambda: "of other arguments")
+    with pytest.raises(TypeError, match="argument"):
+        world.index(rules=RULES + 1)
+    assert [each.prompt for each in world.exchanges()] == before
+
+
 def test_a_large_project_is_searched_quickly(world: World) -> None:
     said = [
         Said(
@@ -347,8 +360,7 @@ def test_a_large_project_is_searched_quickly(world: World) -> None:
 def test_a_row_with_an_odd_time_is_found(world: World, when: str) -> None:
     world.say(QUICK, Said(when, "paint the gallery white", "The gallery is white now, with two coats."))
     world.index()
-    context = Context(world.paths, load(world.paths.config_dir, world.root), Deadline(5), "")
-    told = answer(ask_of("what did we do about the gallery?", NOW), NOW, RULES, context)
+    told = world.answer("what did we do about the gallery?")
     assert "two coats" in told.block
     assert told.receipt("all") == "memory: showed Claude 1 past session (Oct 8)"
 

@@ -62,13 +62,18 @@ class Origin(NamedTuple):
     time: str
 
 
-class RuleHit(NamedTuple):
-    """The rule that produced a candidate: its kind and category, the id of the rule, and its strength from 0 to 1."""
+class Finding(NamedTuple):
+    """What was found: the evidence, its kind and category, the id of the rule or cue that decided them, its strength from 0 to 1.
 
+    `title` is empty for one by the first words.
+    """
+
+    text: str
     kind: str
     category: str
     rule: str
     strength: float
+    title: str = ""
 
 
 class Candidate(NamedTuple):
@@ -110,25 +115,21 @@ class Candidate(NamedTuple):
         return {"symptoms": before.strip(), "steps": lines[:-1], "verification": lines[-1]}
 
 
-def new_candidate(
-    finding: RuleHit, quote: str, origin: Origin, title: str = "", body: str = ""
-) -> Candidate | None:
+def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate | None:
     """Return a candidate without secrets; None if a hygiene rule blocks the text, or redaction leaves nothing."""
     try:
-        quote = plain(_clean(quote), _MAX_QUOTE)
+        quote = plain(_clean(found.text), _MAX_QUOTE)
         body = block(_clean(body), _MAX_BODY) or quote
-        title = plain(_clean(title), MAX_TITLE) or _title(quote)
+        title = plain(_clean(found.title), MAX_TITLE) or _title(quote)
     except InvalidMemory:
         return None
-    key = key_words(title if finding.kind in _KEYED_BY_TITLE else quote)
+    key = key_words(title if found.kind in _KEYED_BY_TITLE else quote)
     if not key or not title:
         return None
     identity = "c-" + digest(" ".join(sorted(key)).encode("utf-8", "replace"), 5)
     sessions = (origin.session,) if origin.session else ()
-    kind, category, rule, strength = finding
-    return Candidate(
-        identity, kind, category, title, quote, body, strength, rule, origin, sessions, now_iso()
-    )
+    fields = (found.kind, found.category, title, quote, body, found.strength, found.rule, origin, sessions)
+    return Candidate(identity, *fields, now_iso())
 
 
 def candidate_from_json(value: dict[str, Any]) -> Candidate:
@@ -144,9 +145,8 @@ def is_candidate_id(text: str) -> bool:
 
 def key_words(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the meaning of a statement, to compare it with others."""
-    return frozenset(
-        stem(word) for word in tokenize(_INTRODUCTION.sub("", text)) if word not in _stop_words()
-    )
+    words = tokenize(_INTRODUCTION.sub("", text))
+    return frozenset(stem(word) for word in words if word not in _stop_words())
 
 
 def is_near(candidate: Candidate, other: Candidate) -> bool:
@@ -259,11 +259,8 @@ class CandidateSet:
 
     def to_json(self) -> dict[str, Any]:
         """Return the contents of the file."""
-        return {
-            "schema": 1,
-            "open": [candidate.to_json() for candidate in self.open],
-            "closed": self.closed[-_MAX_CLOSED:],
-        }
+        found = [candidate.to_json() for candidate in self.open]
+        return {"schema": 1, "open": found, "closed": self.closed[-_MAX_CLOSED:]}
 
     def add(self, candidates: Iterable[Candidate]) -> int:
         """Add the wanted candidates, merging those that say the same, and keep the strongest; return how many are new."""
@@ -271,16 +268,10 @@ class CandidateSet:
         wanted = self.wanted(candidates)
         new = {candidate.id for candidate in wanted if candidate.id not in by_id}
         for candidate in wanted:
-            same = by_id.get(candidate.id) or next(
-                (other for other in by_id.values() if is_near(other, candidate)), None
-            )
-            if same is None:
-                by_id[candidate.id] = candidate
-            else:
-                by_id[same.id] = merged(same, candidate)
-        ranked = sorted(
-            by_id.values(), key=lambda candidate: (candidate.strength, candidate.origin.time), reverse=True
-        )
+            near = (other for other in by_id.values() if is_near(other, candidate))
+            same = by_id.get(candidate.id) or next(near, None)
+            by_id[same.id if same else candidate.id] = merged(same, candidate) if same else candidate
+        ranked = sorted(by_id.values(), key=lambda one: (one.strength, one.origin.time), reverse=True)
         self.open = ranked[:MAX_OPEN]
         return sum(candidate.id in new for candidate in self.open)
 
@@ -290,11 +281,8 @@ class CandidateSet:
 
     def settle(self, coverage: dict[str, str | None]) -> int:
         """Remove candidates that a memory covers (None), and mark those that contradict one; return how many are left."""
-        self.open = [
-            candidate._replace(contradicts=coverage.get(candidate.id, candidate.contradicts) or "")
-            for candidate in self.open
-            if coverage.get(candidate.id, "") is not None
-        ]
+        kept = [one for one in self.open if coverage.get(one.id, "") is not None]
+        self.open = [one._replace(contradicts=coverage.get(one.id, one.contradicts) or "") for one in kept]
         return len(self.open)
 
     def close(self, ids: Sequence[str]) -> int:

@@ -9,12 +9,14 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Any, Callable, NamedTuple
+from typing import IO, Any, Callable, NamedTuple, Optional
 
 from ..kernel.context import Context, now
+from ..kernel.fastjson import as_text
 from ..kernel.files import Unreadable
+from ..kernel.judge.question import Question, load_rubric, one_line
+from ..kernel.text import without_private
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn
@@ -25,22 +27,34 @@ from .candidate import (
     CandidateFile,
     CandidateSet,
     Coverage,
+    Finding,
     Origin,
-    RuleHit,
     key_words,
     new_candidate,
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statement_judge import Ask, judge_statements
+from .statement_model import log_odds
+from .statements import MAX_SENTENCE, cues_in, find_statements, own_sentences, possible_rules
 
+Values = dict[str, Any]
+Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none
 Check = Callable[[list[Candidate]], Coverage]  # compares candidates with the stored memories
 MayUse = Callable[[str], bool]  # whether a prompt may be read: a person typed it and did not opt out
 
+RUBRIC = "capture/statements"
+_MIN_LOG_ODDS = -2.5  # below, a sentence is hardly ever lasting; about one prompt in three has one above
+_SURE = 0.85  # strength of a rule from which its statement needs no judge
+_MAX_SENTENCES = 12
+_MAX_TITLE = 100
+# Kind -> category, where no rule knows a better one.
+_CATEGORIES = {
+    "rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint",
+}  # fmt: skip
 _CORRECTIONS = ("correction", "rule", "repeated")
 _MIN_SESSIONS = 3
 _ANSWERS = ("reminded", "asked")
-_MAX_QUOTE = 300
+_MAX_NOTE = 300
 _MAX_PROMPT = 4000
 _MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that needs it
 _MIN_PROMPTS = 5
@@ -133,23 +147,76 @@ def candidates_in(
 def _statements_in(
     turn: Turn, origin: Origin, may_use: MayUse, ask: Ask | None = None
 ) -> Iterable[Candidate]:
-    """Yield the lasting statements that the user typed in a turn; `ask` puts what rules are unsure of to a judge."""
+    """Return the lasting statements that the user typed in a turn; `ask` puts what rules are unsure of to a judge."""
     typed = [text.text for text in turn.user_texts if text.kind == PROMPT and not text.untyped]
-    prompts = list(filter(may_use, typed))
-    for statement in judge_statements(prompts, ask):
-        finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)
-        candidate = new_candidate(finding, statement.text, origin, statement.title)
-        if candidate is not None:
-            yield candidate
+    found = judge_statements(list(filter(may_use, typed)), ask)
+    return filter(None, (new_candidate(statement, origin) for statement in found))
 
 
 def _solved(error: SolvedError, origin: Origin) -> Iterable[Candidate]:
-    """Yield the runbook of a solved error, with the turn of the failure as its origin."""
-    finding = RuleHit("solved_error", "runbook", "solved-error", error.strength)
-    failed_at = origin._replace(turn=error.failed)
-    candidate = new_candidate(finding, " | ".join(error.symptom), failed_at, error.title, error.body)
-    if candidate is not None:
-        yield candidate
+    """Return the runbook of a solved error, with the turn of the failure as its origin."""
+    text = " | ".join(error.symptom)
+    found = Finding(text, "solved_error", "runbook", "solved-error", error.strength, error.title)
+    candidate = new_candidate(found, origin._replace(turn=error.failed), error.body)
+    return [candidate] if candidate else []
+
+
+def unsure_sentences(prompts: Sequence[str]) -> list[str]:
+    """Return the user's sentences that may be lasting and that no strong rule found, at most 12, the likeliest first."""
+    found = (statement for prompt in prompts for statement in find_statements(prompt))
+    sure = [statement.text for statement in found if statement.strength >= _SURE]
+    texts = (text for prompt in prompts for text in own_sentences(prompt))
+    odds = {text: _odds(text) for text in texts if not any(known.endswith(text) for known in sure)}
+    likely = sorted(
+        (text for text in odds if odds[text] >= _MIN_LOG_ODDS), key=odds.__getitem__, reverse=True
+    )
+    return likely[:_MAX_SENTENCES]
+
+
+def _odds(sentence: str) -> float:
+    has_rule = any(rule.matches(sentence) for rule in possible_rules(sentence))
+    return log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=has_rule)
+
+
+def judge_statements(prompts: Sequence[str], ask: Ask | None) -> list[Finding]:
+    """Return the statements of a turn's prompts as the judge sees them, with at most one question; without an answer, as rules do."""
+    found = [statement for prompt in prompts for statement in find_statements(prompt)]
+    sentences = unsure_sentences(prompts) if ask else []
+    values = ask(statements_question(sentences)) if ask and sentences else None
+    if values is None:
+        return found
+    kept = [statement for statement in found if not statement.text.endswith(tuple(sentences))]
+    for at, kind, quote, title in values["keep"]:
+        category = next((by.category for by in found if by.text.endswith(sentences[at])), _CATEGORIES[kind])
+        kept.append(Finding(quote, kind, category, "judge", _SURE, title))
+    return kept
+
+
+def statements_question(sentences: Sequence[str]) -> Question:
+    """Return the question about some sentences; its values: `keep`, a list of [index, kind, quote, title]."""
+    shown = [one_line(sentence, MAX_SENTENCE) for sentence in sentences]
+
+    def read(value: Values) -> Values | None:
+        items = value.get("keep")
+        if not isinstance(items, list):
+            return None
+        return {"keep": list(filter(None, (_picked(item, sentences) for item in items[:_MAX_SENTENCES])))}
+
+    data = {"sentences": [{"index": at, "text": text} for at, text in enumerate(shown)]}
+    return Question(load_rubric(RUBRIC), data, read)
+
+
+def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
+    """Return index, kind, quote and title of an item of the answer; None if it names no sentence or no kind.
+
+    A quote that the sentence does not contain becomes the sentence: the evidence is always the user's own words.
+    """
+    fields = item if isinstance(item, dict) else {}
+    index, kind, quote, title = (fields.get(name) for name in ("index", "kind", "quote", "title"))
+    if type(index) is not int or not 0 <= index < len(sentences) or kind not in _CATEGORIES:
+        return None
+    said, shown = as_text(quote).strip(), one_line(as_text(title), _MAX_TITLE)
+    return [index, kind, said if said and said in sentences[index] else sentences[index], shown]
 
 
 def project_transcripts(context: Context, days: float | None = None) -> list[str]:
@@ -196,8 +263,8 @@ def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:
         return None
     title = "You had to repeat a memory: %s" % name
     body = "Claude was shown %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"
-    finding = RuleHit("mistake", candidate.category, "told-and-corrected", 0.8)
-    return new_candidate(finding, candidate.quote, candidate.origin, title, body % (name, name))
+    found = Finding(candidate.quote, "mistake", candidate.category, "told-and-corrected", 0.8, title)
+    return new_candidate(found, candidate.origin, body % (name, name))
 
 
 def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[Candidate]:
@@ -207,35 +274,31 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
         for key in row.get("guards", ()) if row.get("outcome") in _ANSWERS else ():
             if key in names:
                 sessions.setdefault(key, set()).add(row.get("session", ""))
-    finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
     body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"
-    hints = (
-        new_candidate(
-            finding,
-            "the guard of %s answered in %d sessions" % (names[key], len(seen)),
-            now_origin(""),
-            "A guard keeps answering: %s" % names[key],
-            body % (names[key], names[key]),
-        )
-        for key, seen in sessions.items()
-        if len(seen) >= _MIN_SESSIONS
-    )
+    hints = []
+    for key, seen in sessions.items():
+        text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
+        title = "A guard keeps answering: %s" % names[key]
+        found = Finding(text, "guard", "constraint", "answering-guard", 0.6, title)
+        if len(seen) >= _MIN_SESSIONS:
+            hints.append(new_candidate(found, now_origin(""), body % (names[key], names[key])))
     return list(filter(None, hints))
 
 
 def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
     """Return a candidate for each note that Claude Code wrote by itself; those that a memory covers are dropped later."""
-    finding = RuleHit("note", "preference", "claude-note", 0.5)
-    return _offered(finding, ((note.title, note.body) for note in notes))
+    return _offered(("note", "preference", "claude-note"), ((note.title, note.body) for note in notes))
 
 
-def _offered(finding: RuleHit, texts: Iterable[tuple[str, str]]) -> list[Candidate]:
-    """Return candidates that quote the beginning of texts with titles."""
-    offered = (
-        new_candidate(finding, plain("%s: %s" % (title, text), _MAX_QUOTE), now_origin(""), title, text)
-        for title, text in texts
+def _offered(rule: tuple[str, str, str], texts: Iterable[tuple[str, str]]) -> list[Candidate]:
+    """Return candidates that quote the beginning of texts with titles; `rule` is their kind, category and rule."""
+    found = (
+        new_candidate(
+            Finding(plain("%s: %s" % pair, _MAX_NOTE), *rule, 0.5, pair[0]), now_origin(""), pair[1]
+        )
+        for pair in texts
     )
-    return list(filter(None, offered))
+    return list(filter(None, found))
 
 
 class SectionWatch:
@@ -257,5 +320,5 @@ class SectionWatch:
     def candidates(self) -> list[Candidate]:
         """Return a candidate, an offer to import, for each section that at least five prompts needed."""
         needed = (self._sections[at] for at, number in self._prompts.items() if number >= _MIN_PROMPTS)
-        finding = RuleHit("section", "constraint", "claude-md", 0.5)
-        return _offered(finding, ((part.heading, part.text) for part in needed if part.heading))
+        texts = ((part.heading, part.text) for part in needed if part.heading)
+        return _offered(("section", "constraint", "claude-md"), texts)

@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..kernel.paths import load_data
+from ..kernel.text import cut_before
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import cut_before
 from ..kernel.transcript.turn import Call, Turn
 from ..memories.guarded_commands import base_name, run_commands
 from ..memories.hygiene import shown_line
@@ -36,6 +36,7 @@ _MAX_HEAD = 3  # words
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
 _ONE_SUBCOMMAND = frozenset(["git", "gh", "docker", "kubectl", "mix", "go", "cargo"])
 _FORCING = frozenset(["-f", "--force", "-a", "-A", "-m", "-rf"])
+_KNOWN = ("install", "service", "setup", "config", "script")  # kinds of changes that surely solve something
 _FLAGS = re.IGNORECASE | re.MULTILINE
 
 
@@ -54,20 +55,17 @@ class SolvedError(NamedTuple):
     def title(self) -> str:
         """Return a title with the command's first words and the most telling error line."""
         heads = sorted(command_line(self.command).heads)
-        line = next(
-            (text for text in self.symptom if error_pattern("surroundings").search(text)), self.symptom[0]
-        )
+        telling = filter(error_pattern("surroundings").search, self.symptom)
+        line = next(telling, self.symptom[0])
         return "`%s` fails: %s" % (" ".join(heads[-1]) if heads else "command", line.lstrip("*0123456789.) "))
 
     @property
     def body(self) -> str:
         """Return the text of the runbook: the error, the changes that solved it, and the command that shows it."""
-        lines = [
-            "`%s` fails:" % shown_line(self.command, _MAX_COMMAND),
-            *("  " + line for line in self.symptom),
-        ]
-        lines += [CHANGED, *("- " + change for change in self.changes)]
-        return "\n".join([*lines, "`%s` passes then." % shown_line(self.proof, _MAX_COMMAND)])
+        failed, passed = (shown_line(line, _MAX_COMMAND) for line in (self.command, self.proof))
+        changes = "\n".join("- " + change for change in self.changes)
+        symptom = "\n".join("  " + line for line in self.symptom)
+        return "`%s` fails:\n%s\n%s\n%s\n`%s` passes then." % (failed, symptom, CHANGED, changes, passed)
 
 
 class _Failure:
@@ -136,12 +134,9 @@ class ErrorWatch:
             self._failed(line, output, turn)
         if call.failed or error_pattern("failed_output").search(output):
             return []
-        solved_errors = [
-            self._solved(failure, line, turn) for failure in self._open if runs_same(failure.line, line)
-        ]
-        self._open = deque(
-            (failure for failure in self._open if not runs_same(failure.line, line)), _MAX_OPEN
-        )
+        same = [failure for failure in self._open if runs_same(failure.line, line)]
+        solved_errors = [self._solved(failure, line, turn) for failure in same]
+        self._open = deque((failure for failure in self._open if failure not in same), _MAX_OPEN)
         kind = change_kind(text)
         if kind or (line.heads and not line.is_check and text.split()[0] not in _RECORDING):
             for failure in self._open:
@@ -177,19 +172,15 @@ class ErrorWatch:
             changes.append("ran `%s` instead" % plain(line.text, 160))
         if not kinds or len(changes) > _MAX_CHANGES:
             return None
-        known = bool(kinds & {"install", "service", "setup", "config", "script"})
-        strength = 0.55 + 0.15 * in_environment + 0.1 * known
-        return SolvedError(
-            failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn, turn, strength
-        )
+        strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
+        parts = (failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn, turn)
+        return SolvedError(*parts, strength)
 
 
 def _symptom(output: str) -> tuple[str, ...]:
     """Return the lines of an output that describe the error, at most three, or else the last line."""
-    lines = [
-        plain(line[: cut_before(line, _MAX_LINE)], _MAX_LINE).strip("\u2502\u2503 ")
-        for line in output.replace("\\n", "\n").splitlines()[:400]
-    ]
+    cut = (line[: cut_before(line, _MAX_LINE)] for line in output.replace("\\n", "\n").splitlines()[:400])
+    lines = [plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in cut]
     lines = [line for line in lines if line and not line.startswith("Exit code ")]
     telling = list(dict.fromkeys(line for line in lines if error_pattern("telling").search(line)))
     return tuple(telling[:_MAX_SYMPTOM] or lines[-1:])
@@ -209,10 +200,8 @@ class CommandLine(NamedTuple):
     @property
     def options(self) -> frozenset[str]:
         """Return the options of all commands, and the programs, of which another one may be the solution."""
-        words = (
-            word for words in self.commands for at, word in enumerate(words) if not at or word[:1] == "-"
-        )
-        return frozenset(words)
+        programs = [command[0] for command in self.commands]
+        return frozenset(programs + [word for words in self.commands for word in words if word[:1] == "-"])
 
 
 @lru_cache(maxsize=256)
@@ -301,19 +290,14 @@ def _begins(words: list[str], prefixes: tuple[str, ...]) -> bool:
 
 def explains_itself(output: str) -> bool:
     """Return whether an output contains an error that says how to fix it, which needs no memory."""
-    return any(pattern.search(output) for pattern in _generic())
-
-
-@cache
-def _generic() -> list[re.Pattern[str]]:
-    entries = load_data("capture", "errors")["generic"]["patterns"]
-    return [re.compile(entry["pattern"], _FLAGS) for entry in entries]
+    return error_pattern("generic").search(output) is not None
 
 
 @cache
 def error_pattern(name: str) -> re.Pattern[str]:
     """Return a pattern of `config/capture/errors.json` by its name."""
-    return re.compile(load_data("capture", "errors")[name]["pattern"], _FLAGS)
+    entry = load_data("capture", "errors")[name]
+    return re.compile("|".join(one["pattern"] for one in entry.get("patterns", [entry])), _FLAGS)
 
 
 @cache

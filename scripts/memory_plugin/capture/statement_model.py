@@ -43,14 +43,12 @@ def may_hold_statement(prompt: str) -> bool:
     if len(prompt) > LONG_PROMPT:
         prompt = "%s\n%s" % (prompt[:_END], prompt[-_END:])
     sentences = _rough_sentences(prompt.replace("\u2019", "'"))
-    if not sentences or (
-        len(sentences) == 1 and sentences[0].startswith(_QUESTION_STARTS) and sentences[0].endswith("? ")
-    ):
+    asks = len(sentences) == 1 and sentences[0].startswith(_QUESTION_STARTS) and sentences[0].endswith("? ")
+    if asks or not sentences:
         return False
     text = "".join(sentences)
-    hints = [
-        hint for hints in _model()["hints"]["rules"].values() for hint in hints if contains_hint(text, hint)
-    ]
+    rules = _model()["hints"]["rules"].values()
+    hints = [hint for hints in rules for hint in hints if contains_hint(text, hint)]
     min_log_odds = threshold(len(sentences))
     for sentence in sentences:
         has_rule = any(contains_hint(sentence, hint) for hint in hints)
@@ -88,9 +86,8 @@ def upper_bound(sentence: str, *, has_rule: bool) -> float:
     """Return an upper bound of `log_odds`, found by substrings alone: cues that lower it are left out."""
     piece = " %s " % sentence.lower()
     model = _model()
-    cue_weights: float = sum(
-        weight for weight, hints in model["hinted"] if any(hint in piece for hint in hints)
-    )
+    found = (weight for weight, hints in model["hinted"] if any(hint in piece for hint in hints))
+    cue_weights = float(sum(found))
     rule_weight = max(0.0, float(model["weights"].get(RULE, 0.0))) if has_rule else 0.0
     return _word_log_odds(sentence) + cue_weights + rule_weight
 
@@ -135,9 +132,8 @@ def _word_log_odds(sentence: str) -> float:
     model = _model()
     features = word_features(sentence)
     weights = model["weights"]
-    return float(
-        model["bias"] + word_scale(features) * sum(weights.get(feature, 0.0) for feature in features)
-    )
+    found = sum(weights.get(feature, 0.0) for feature in features)
+    return float(model["bias"] + word_scale(features) * found)
 
 
 def _model() -> dict[str, Any]:

@@ -9,13 +9,13 @@ reason or a contrast. Such a statement ranks below those that a rule found.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.context import Context
 from ..kernel.paths import load_data, read_state, session_file, write_state
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
+from .candidate import Finding
 from .statement_model import (
     LONG_PROMPT,
     MIN_SENTENCE,
@@ -58,20 +58,6 @@ _NOTE = (
 )
 
 
-class Statement(NamedTuple):
-    """A statement with its kind and category, the id of the rule or cue that decided them, and its strength from 0 to 1.
-
-    `title` is the judge's; empty without one.
-    """
-
-    text: str
-    kind: str
-    category: str
-    rule: str
-    strength: float
-    title: str = ""
-
-
 class SentencePattern(NamedTuple):
     """A rule, a cue or a veto: a pattern that a sentence has to match, and optionally one that it must not match.
 
@@ -92,11 +78,11 @@ class SentencePattern(NamedTuple):
         return bool(self.pattern.search(sentence)) and not (self.unless and self.unless.search(sentence))
 
 
-def find_statements(prompt: str) -> list[Statement]:
+def find_statements(prompt: str) -> list[Finding]:
     """Return the lasting statements of a typed prompt in order, at most four."""
     sentences = own_sentences(prompt)
     min_log_odds = threshold(len(sentences))
-    statements: list[Statement] = []
+    statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
         statement = _statement(sentence, min_log_odds)
         if statement and before and _LEANING.search(sentence):
@@ -105,7 +91,7 @@ def find_statements(prompt: str) -> list[Statement]:
     return statements[:_MAX_STATEMENTS]
 
 
-def _statement(sentence: str, min_log_odds: float) -> Statement | None:
+def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     """Return the statement that a sentence makes; None if it is only about the task at hand."""
     candidates = possible_rules(sentence)
     # The bound needs no pattern, and rules out most sentences.
@@ -120,12 +106,12 @@ def _statement(sentence: str, min_log_odds: float) -> Statement | None:
         return None
     if rules:
         best = max(rules, key=lambda rule: rule.strength)
-        return Statement(sentence, best.kind, best.category, best.id, best.strength)
+        return Finding(sentence, best.kind, best.category, best.id, best.strength)
     strength = min(_MAX_STRENGTH, _MIN_STRENGTH + _STRENGTH_STEP * (value - min_log_odds))
     cue = max((cue for cue in cues if cue.strength > 0), key=lambda cue: cue.strength, default=None)
     if cue is None:
-        return Statement(sentence, "fact", "constraint", "words", strength)
-    return Statement(sentence, cue.kind, cue.category, cue.id, strength)
+        return Finding(sentence, "fact", "constraint", "words", strength)
+    return Finding(sentence, cue.kind, cue.category, cue.id, strength)
 
 
 def possible_rules(sentence: str) -> list[SentencePattern]:
@@ -142,34 +128,23 @@ def cues_in(sentence: str) -> list[SentencePattern]:
 
 @cache
 def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
-    """Return the `rules` or `vetoes` of `statements`, or the `cues` of `cues`: tables of `config/capture/`."""
+    """Return the `rules` or `vetoes` of `statements`, or the `cues` of `cues`: tables of `config/capture/`.
+
+    In their patterns `{name}` stands for one of the table's shared parts.
+    """
     table = load_data("capture", table_name)
     hints = load_data("capture", "hints")["rules"]
-    return tuple(
-        _sentence_pattern(entry, table["parts"], hints.get(entry["id"], ())) for entry in table[name]
-    )
-
-
-def _sentence_pattern(
-    entry: Mapping[str, Any], parts: Mapping[str, str], hints: list[str]
-) -> SentencePattern:
-    """Compile an entry in whose patterns `{name}` stands for one of the table's shared parts."""
-
-    def compiled(pattern: str) -> re.Pattern[str]:
-        for name, part in parts.items():
-            pattern = pattern.replace("{%s}" % name, "(?:%s)" % part)
-        return re.compile(pattern, re.IGNORECASE)
-
-    unless = entry.get("unless")
-    return SentencePattern(
-        entry["id"],
-        entry.get("kind", ""),
-        entry.get("category", ""),
-        entry.get("strength", entry.get("weight", 0)),
-        tuple(hints),
-        compiled(entry["pattern"]),
-        compiled(unless) if unless else None,
-    )
+    found = []
+    for entry in table[name]:
+        sources = [entry["pattern"], entry.get("unless", "")]
+        for part, text in table["parts"].items():
+            sources = [source.replace("{%s}" % part, "(?:%s)" % text) for source in sources]
+        pattern, unless = (re.compile(source, re.IGNORECASE) if source else None for source in sources)
+        kind, category = entry.get("kind", ""), entry.get("category", "")
+        weight, own_hints = entry.get("strength", entry.get("weight", 0)), tuple(hints.get(entry["id"], ()))
+        assert pattern is not None
+        found.append(SentencePattern(entry["id"], kind, category, weight, own_hints, pattern, unless))
+    return tuple(found)
 
 
 def own_sentences(prompt: str) -> list[str]:

@@ -6,6 +6,7 @@ user decides about. In the user's own terminal that is the command itself. Insid
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..host.caller import identify
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from ..work.refresh import Refreshed
     from .console import Console
 
-_FAILED, _USAGE = 1, 2
+DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
 
 MAX_NAMED = 5
+_MAX_LINE = 200
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
@@ -33,7 +35,7 @@ _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memor
 class CommandError(WorkError):
     """A command failed. `main` prints the message on one line and exits with `exit_code`."""
 
-    def __init__(self, text: str, exit_code: int = _FAILED) -> None:
+    def __init__(self, text: str, exit_code: int = FAILED) -> None:
         super().__init__(text)
         self.exit_code = exit_code
 
@@ -42,7 +44,7 @@ class UsageError(CommandError):
     """The arguments are invalid, such as a file that does not exist. The exit code is 2."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, _USAGE)
+        super().__init__(text, USAGE)
 
 
 class CommandContext(WorkContext):
@@ -63,6 +65,17 @@ class CommandContext(WorkContext):
         if refreshed.notice:
             self.console.error(refreshed.notice)
         return refreshed.is_done
+
+    def report_unreadable(self) -> None:
+        """Print a line about files in the stores that hold no memory, with the first one and the reason, if there are any."""
+        from ..kernel.text.clean import counted, plain
+        from ..recall.memory_search import unreadable_files
+
+        files = unreadable_files(self.paths)
+        if files:
+            name, number = os.path.basename(files[0][0]), counted(len(files), "file")
+            first = "%s left out: %s: %s; see: memory doctor" % (number, name, files[0][1])
+            self.console.error(plain(first, _MAX_LINE))
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
@@ -85,7 +98,7 @@ class CommandContext(WorkContext):
 
 
 class Approval(NamedTuple):
-    """What the user decides about: a question such as `delete all candidates?`, and the digests of the texts that it accepts or rejects."""
+    """What the user decides about: a question such as `delete all?`, and the digests of the texts that it accepts or rejects."""
 
     question: str
     texts: Collection[str] = ()
@@ -145,6 +158,6 @@ def require_approval(approval: Approval, words: Sequence[str], number: str, cont
     """Leave a wish for this command. Raises CommandError unless the client asked the user about exactly these words."""
     from ..memories.tickets import take_ticket
 
-    covered = take_ticket(context.paths, context.session, number, words) if number else None
+    covered = take_ticket(context.paths, context.session, number, list(words)) if number else None
     if covered is None:
         raise CommandError(_NOT_APPROVED % approval.question)

@@ -30,7 +30,10 @@ _FAILED = 1
 _BEAT = 1.0  # seconds
 _STYLE = re.compile("\033\\[[0-9;]*m")
 _GAP = re.compile(r" {2,}")
-_SPACES = re.compile(r"( +)")
+# Spaces, a word, or a command at the end of a clause, which stays on one line so that it can be copied.
+_PIECE = re.compile(
+    r""" +|(?:(?<=: )|(?<=, ))memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+"""
+)
 _HANG = 2
 _MAX_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
 _UNSAFE = re.compile(
@@ -94,11 +97,8 @@ class Console:
 
         `lead` starts the first line; later lines are indented by `hang` columns. `style` applies to the text only.
         """
-        import textwrap  # for people only
-
         width = min(self.width, _READABLE_WIDTH) if self.wraps else self.width
-        lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
-        for line in lines:
+        for line in _broken(text.replace("\n", " "), width - hang):
             self.line(lead + (self.style(line, style) if style else line))
             lead = " " * hang
 
@@ -203,7 +203,7 @@ def columns(text: str) -> int:
 def wrapped(text: str, width: int) -> str:
     """Wrap a text to lines of at most `width` columns.
 
-    A single word, such as a path or an id, may be wider, so that it can be copied. Lines that fit are not changed.
+    A word, such as a path or an id, or a command may be wider, so that it can be copied. Lines that fit are not changed.
     """
     lines = text.expandtabs().split("\n") if "\t" in text else text.split("\n")
     return "\n".join(line if columns(line) <= width else _wrapped(line, width) for line in lines)
@@ -216,16 +216,21 @@ def _wrapped(line: str, width: int) -> str:
     gap = _GAP.search(line, indent)
     label = columns(line[: gap.end()]) if gap else 0
     hang = label if 0 < label <= width * _MAX_HANG else hang
-    lines, current, space = [], " " * indent, ""
-    for piece in filter(None, _SPACES.split(line[indent:])):
+    return "\n".join(_broken(line[indent:], width, " " * indent, " " * hang))
+
+
+def _broken(text: str, width: int, lead: str = "", hang: str = "") -> list[str]:
+    """Return a text's lines of at most `width` columns; only a word or a command may be wider. `hang` begins the lines after the first."""
+    lines, current, space = [], lead, ""
+    for piece in _PIECE.findall(text):
         if piece.isspace():
             space = piece
         elif columns(current + space + piece) <= width or not current.strip():
             current, space = current + space + piece, ""
         else:
             lines.append(current)
-            current, space = " " * hang + piece, ""
-    return "\n".join([*lines, current])
+            current, space = hang + piece, ""
+    return [*lines, current]
 
 
 def terminal_width() -> int:

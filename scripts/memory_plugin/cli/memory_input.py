@@ -43,7 +43,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--guard-action", choices=ACTIONS, help=_ACTION)
     parser.add_argument("--context", metavar="TEXT|-", help=_CONTEXT)
     parser.add_argument("--content-json", metavar="JSON|-", help=_CONTENT)
-    until = "YYYY-MM-DD: the last day on which it is recalled"
+    until = "YYYY-MM-DD: the last day on which it is shown"
     parser.add_argument("--expires", type=_expiry, metavar="DATE", help=until)
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.text.tags import cut_before, without_private
+from ..kernel.text import cut_before, without_private
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.rows import parse_row
 from ..kernel.transcript.turn import Call, Turn

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
 from ..kernel.paths import load_data
-from ..kernel.text.tags import cut_after
+from ..kernel.text import cut_after
 from ..kernel.text.words import fold
 from .conversations import Conversation, ConversationTurn
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned

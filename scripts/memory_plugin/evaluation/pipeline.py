@@ -20,6 +20,7 @@ from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
 from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions, unanswered_crisis
 from .rule_matching import RulePack
 
+GATES_ONLY = "gates only"
 _SCHEMA = 1
 _CRISIS_LIMIT = "crisis: rules find explicit signs and few others; only a jury or a person finds the rest"
 _MAX_CELL = 240
@@ -140,7 +141,7 @@ def overall_result(
         failed = sorted({result.gate for result in results if result.hard and result.status != PASS})
         return OverallResult("fail", 0.0, 0.0, "failed gates: " + ", ".join(failed))
     if not judged:
-        return OverallResult("pass", None, 0.0, "all gates passed; no judges were asked")
+        return OverallResult("pass", None, 0.0, "all gates passed; no juror was asked")
     parts = [(row["weight"], row["median"] / rubric.highest) for row in rows if row["median"] is not None]
     if not parts:
         return OverallResult("unjudged", None, 0.0, "all gates passed; no dimension has a quorum of judges")
@@ -242,8 +243,8 @@ def text_lines(entry: Mapping[str, Any]) -> list[str]:
         lines.append("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
     if any(gate["gate"] == "crisis" for gate in entry["gates"]):
         lines.append("  " + _CRISIS_LIMIT)
-    if not entry["jury"]["asked"]:
-        lines.append("  jury: not asked (%s)" % entry["jury"]["why"])
+    if not entry["jury"]["asked"] and entry["jury"]["why"] != GATES_ONLY:
+        lines.append("  jury: %s" % entry["jury"]["why"])
     return lines
 
 
@@ -307,7 +308,7 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _jury(jury: Mapping[str, Any]) -> list[str]:
     if not jury["asked"]:
-        return ["Judges were not asked: %s." % _text(jury["why"])]
+        return ["The jury was not asked: %s." % _text(jury["why"])]
     names = [_text(judge["judge"]) for judge in jury["judges"]]
     rows = [["dimension", "weight", *names, "median", "mean", "sd", "abstained"]]
     for row in jury["dimensions"]:

@@ -9,17 +9,13 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
+from ..kernel.text import IN_WORDS, LOOKALIKES, character_class
 from ..kernel.text.clean import block
-from ..kernel.text.tags import IN_WORDS, LOOKALIKES, character_class
 from ..kernel.text.words import fold
 from .frames import Frame, Lexicon, TaggedSentence
 
-READS = (
-    "sentences",
-    "code",
-    "quotes",
-    "whole",
-)  # without quotations and code; with code; with both; the whole turn with both
+# Without quotations and code, with code, with both, and the whole turn with both.
+READS = ("sentences", "code", "quotes", "whole")
 MAX_SENTENCE = 600  # characters; a longer one is read in pieces, which bounds every pattern's work
 
 # Removed without a replacement, joiners included, which `block` would keep for the scripts that need them.

@@ -67,9 +67,9 @@ def _runner(event: str) -> Callable[..., int]:
 
     install_imports()
     if event == STATUS_LINE:
-        from .status_line import run as print_line
+        from .session_events import print_status_line
 
-        return print_line
+        return print_status_line
     from .entry import run
 
     return run

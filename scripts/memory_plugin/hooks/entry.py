@@ -10,10 +10,10 @@ import sys
 
 from ..host.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
 from ..host.environment import clean, launch_folder, restore_launch_values, switched_off
-from ..host.events import PROBLEM, error_location, id_field, log_event, path_field, print_error
+from ..host.events import PROBLEM, id_field, log_event, path_field, print_error
 from ..kernel.context import Deadline
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import os_error_text
+from ..kernel.files import bug_text, os_error_text
 from ..kernel.paths import locate
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ class Event:
         """Return the context, read at the first use; from then on the user's hygiene rules apply to this process."""
         if self._context is None:
             from ..kernel.context import Context
-            from ..kernel.settings import load
+            from ..kernel.settings.load import load
             from ..recall import follow_hygiene
 
             settings = load(self.paths.config_dir, self.paths.project_root)
@@ -232,11 +232,7 @@ def _payload(data: bytes) -> dict[str, object]:
 def _report(event: str, paths: Paths | None, session: str, error: Exception) -> None:
     """Report an error in one line by its type and location only, because its text may quote the user."""
     kind = "bad_input" if isinstance(error, BadInput) else "error"
-    text = (
-        str(error)
-        if isinstance(error, BadInput)
-        else "%s at %s" % (type(error).__name__, error_location(error))
-    )
+    text = str(error) if isinstance(error, BadInput) else bug_text(error)
     if paths is not None:
         log_event(paths, session, event, kind, text)
     print_error("%s: %s" % (event, text))
@@ -244,6 +240,6 @@ def _report(event: str, paths: Paths | None, session: str, error: Exception) -> 
         is_damaged = isinstance(error, (ImportError, SyntaxError))
         do = "the plugin is damaged; install it again" if is_damaged else text + "; see: memory doctor"
         try:
-            _answer({"systemMessage": "memory: nothing is recalled: " + do})
+            _answer({"systemMessage": "memory: Claude is shown nothing: " + do})
         except OSError:
             return  # the output is what failed

@@ -8,16 +8,14 @@ exception is a bug, which ends the hook without output.
 from __future__ import annotations
 
 import os
-from time import time
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
-from ..recall.gate import Prompt, load_gate
-from ..recall.history import Answer
-from ..recall.pipeline import EXPECTED_PROBLEMS, recall
+from ..recall import Answer
+from ..recall.gate import Prompt, admit, load_gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from .entry import Event
 
 _STYLE = "memory: showed Claude a note on style about its last reply"
+# A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
+_EXPECTED = ("refreshing", "refreshed_elsewhere", "index_outdated")
 _MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
@@ -50,17 +50,29 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     correction = _correction(prompt, context, problems)
     if correction:
         answer.record["style"] = True
-    reminder = _reminder(prompt, context, problems)
-    question = _question(prompt, context, problems)
-    saved = _update_grant(prompt, context, problems)
+    texts = []
+    for make, failure in _FEATURES:
+        try:
+            texts.append(make(prompt, context))
+        except OSError as error:
+            texts.append("")
+            problems.append("%s: %s" % (failure, os_error_text(error)))
+    reminder, question, saved = texts
     past = _past(prompt, context, problems)
     parts = [correction, reminder, question, past.block if past else ""]
     room = MAX_CHARACTERS - sum(len(part) + 2 for part in parts if part)
     try:
-        recall(answer, prompt, room, context)
+        previous_turn = admit(answer, prompt, context.settings)
+        if previous_turn is not None:
+            from ..recall.pipeline import recall  # loads SQLite, which a skipped prompt does without
+
+            recall(answer, prompt, previous_turn, room, context)
     finally:  # if recall itself fails, its record is still saved
-        problems.append(_unexpected_problem(answer))
-        _append_record(answer, prompt, event)
+        problem = str(answer.record.get("problem") or "")
+        problems.append("" if problem in _EXPECTED else problem)
+        if "prompts" in context.settings.texts("ledger.keep_text"):
+            answer.record["prompt"] = _allowed_text(prompt)
+        event.record(answer.record)
         if past:
             event.record(past.record())
         for problem in filter(None, problems):
@@ -91,18 +103,15 @@ def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
     Only an `lstat` is needed, so most prompts do not import the feature. A notice from the client does not count, because its reply is not
     for the user.
     """
-    return (
-        prompt.is_from_user
-        and bool(context.session)
-        and os.path.lexists(session_file(context.paths, context.session, part))
-    )
+    is_asked = prompt.is_from_user and bool(context.session)
+    return is_asked and os.path.lexists(session_file(context.paths, context.session, part))
 
 
 def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the correction of the last reply, once; usually empty."""
     if not _has_state(prompt, context, "drift"):
         return ""
-    from ..replies.reply_state import ReplyState
+    from ..replies import ReplyState
 
     drift_id, text = ReplyState(context.paths, context.session).take_correction()
     settings = context.settings
@@ -115,20 +124,16 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
     return text
 
 
-def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
+def _reminder(prompt: Prompt, context: Context) -> str:
     """Return the line about the session's open interview, unless Claude has it already; usually empty."""
     if not _has_state(prompt, context, "interview"):
         return ""
     from ..interview import Reminder
 
-    try:
-        return Reminder(context.paths, context.session).take_line()
-    except OSError as error:
-        problems.append("the reminder of the interview was not recorded: %s" % os_error_text(error))
-        return ""
+    return Reminder(context.paths, context.session).take_line()
 
 
-def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
+def _question(prompt: Prompt, context: Context) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
     if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
@@ -138,63 +143,49 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
         return ""
     from ..capture.statements import ask_about  # imports `re`, which most prompts do not need
 
-    try:
-        return ask_about(prompt.visible_text, context)
-    except OSError as error:
-        problems.append("the question about keeping a correction was not recorded: %s" % os_error_text(error))
-        return ""
+    return ask_about(prompt.visible_text, context)
 
 
 def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
     """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None
-    from ..sessions.past_ask import NO, ask_of
+    from ..sessions.past_ask import may_ask
 
-    ask = ask_of(prompt.visible_text, time())
-    if ask.level == NO or load_gate().opts_out(prompt.text):
+    if not may_ask(prompt.visible_text) or load_gate().opts_out(prompt.text):
         return None
     from ..work.past_sessions import answer_ask
 
-    told = answer_ask(ask, context, problems)
+    told = answer_ask(prompt.visible_text, context, problems)
     return told if told.block else None
 
 
-def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
+def _update_grant(prompt: Prompt, context: Context) -> str:
     """End the grant and the tickets of the previous prompt, and issue a grant if the user asks for something to be saved.
 
     Returns the lines about what Claude saved under the old grant, if no Stop hook has shown them yet.
     """
-    asks = prompt.is_from_user and asks_to_save(prompt.text)
     paths, session = context.paths, context.session
-    if not asks and not any(
-        map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))
+    asks = prompt.is_from_user and asks_to_save(prompt.text)
+    if not (
+        asks or any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets"))))
     ):
         return ""
-    from ..work.wishes import settle_wishes  # most sessions have none
+    from ..work.background import settle_wishes  # most sessions have none
 
-    try:
-        unshown = [*take_unshown_saves(paths, session), *settle_wishes(context, is_last=True)]
-        revoke(paths, session)
-        if asks:
-            grant(paths, session, prompt.id, prompt.transcript)
-    except OSError as error:
-        problems.append("the grant could not be changed: %s" % os_error_text(error))
-        return ""
+    unshown = [*take_unshown_saves(paths, session), *settle_wishes(context, is_last=True)]
+    revoke(paths, session)
+    if asks:
+        grant(paths, session, prompt.id, prompt.transcript)
     return "\n".join(unshown)
 
 
-def _unexpected_problem(answer: Answer) -> str:
-    """Return the problem that impaired recall; empty for an expected one, such as an index refresh in progress."""
-    problem = str(answer.record.get("problem") or "")
-    return "" if problem in EXPECTED_PROBLEMS else problem
-
-
-def _append_record(answer: Answer, prompt: Prompt, event: Event) -> None:
-    """Append the decision to the ledger."""
-    if "prompts" in event.context.settings.texts("ledger.keep_text"):
-        answer.record["prompt"] = _allowed_text(prompt)
-    event.record(answer.record)
+# The features that return a text, and what an OSError in one means.
+_FEATURES = (
+    (_reminder, "the reminder of the interview was not recorded"),
+    (_question, "the question about keeping a correction was not recorded"),
+    (_update_grant, "the grant could not be changed"),
+)
 
 
 def _allowed_text(prompt: Prompt) -> str:

@@ -1,11 +1,14 @@
-"""SessionStart, SubagentStart, PreCompact and SessionEnd."""
+"""SessionStart, SubagentStart, PreCompact, SessionEnd, and the line for the client's status line."""
 
 from __future__ import annotations
 
 import os
+import sys
 
+from ..kernel.fastjson import loads
 from ..kernel.files import make_folder, os_error_text
-from ..work.status_line import FOLDER
+from ..kernel.paths import locate
+from ..work.status_line import FOLDER, refresh_script, status_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ _LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
 _RESUMES = "resume"
 _STARTS_SESSION = ("startup", _RESUMES)
+_MAX_INPUT = 1 << 20
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -28,13 +32,15 @@ def handle_start(event: Event) -> dict[str, object] | None:
 
     After a compaction or clear, the session's history is deleted first, so that everything may be injected again.
     """
-    from ..replies.reply_state import tuning_reminder
+    from ..replies import tuning_reminder
     from ..work.background import start_refresh
 
     source = event.field("source")
     why = _why_unusable(event.paths)
     if why:
-        return event.output("", "memory: nothing is recalled: " + why) if source in _STARTS_SESSION else None
+        return (
+            event.output("", "memory: Claude is shown nothing: " + why) if source in _STARTS_SESSION else None
+        )
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)
@@ -151,28 +157,26 @@ def _settings_notice(settings: Settings, source: str) -> str:
     if source not in _STARTS_SESSION:
         return ""
     if not settings.flag("retrieval.enabled"):
-        return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
+        return "memory: recall is off; to turn it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe
 
         return (
-            "memory: %s cannot be read, so its settings have no effect; see: memory config check"
+            "memory: %s cannot be read, so its settings are ignored; see: memory config check"
             % terminal_safe(unread[0])
         )
     own = [problem for problem in settings.problems if problem.kind != "refused"]
     if not own:
         return ""
-    subject = "1 setting has" if len(own) == 1 else "%d settings have" % len(own)
-    return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % subject
+    subject = "1 setting is" if len(own) == 1 else "%d settings are" % len(own)
+    return "memory: %s ignored (wrong name or value); see: memory config check" % subject
 
 
 def _refresh_status_script(event: Event) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(event.paths.state(FOLDER)):
         return
-    from ..work.status_line import refresh_script
-
     try:
         refresh_script(event.paths)
     except OSError as error:
@@ -192,37 +196,69 @@ def _forget_history(event: Event) -> None:
 
 
 def handle_end(event: Event) -> None:
-    """Start background processes that search the session for memory candidates and, if switched on, grade it.
+    """Start the process that searches the session for memory candidates, indexes it and, if switched on, grades it.
 
     The host gives all its hooks together 1.5 seconds.
     """
-    paths = event.paths
-    if paths.state_dir is None or not event.transcript:
+    if event.paths.state_dir is None or not event.transcript:
         return
-    handle_compaction(event)
     settings = event.context.settings
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
+        handle_compaction(event)
         return
-    from ..host.background import judge_variables, start
+    from ..host.spawn import judge_variables
     from ..sessions.session_files import leave_note
 
     try:
-        leave_note(paths, event.session, event.transcript)
+        leave_note(event.paths, event.session, event.transcript)
     except OSError as error:
         event.log("the session is not graded: %s" % os_error_text(error))
-        return
-    arguments = ["session", "ended", "--root", paths.project_root]
-    if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):
-        event.log("no process could be started to grade the session")
+    _start_steps(event, (*judge_variables(settings), *_LANGFUSE))
 
 
 def handle_compaction(event: Event) -> None:
     """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
     if event.paths.state_dir is None or not os.path.isfile(event.transcript):
         return
-    if event.context.settings.text("capture.mode") == "off":
-        return
+    if event.context.settings.text("capture.mode") != "off":
+        _start_steps(event, ())
+
+
+def _start_steps(event: Event, variables: tuple[str, ...]) -> None:
     from ..work.background import start_steps
 
-    if not start_steps(event.name, event.transcript, event.context):
-        event.log("no process could be started to look for memory candidates")
+    if not start_steps(event.name, event.transcript, event.context, variables):
+        event.log("no process could be started to look for suggestions")
+
+
+def print_status_line() -> int:
+    """Print the line for the session that the client describes on standard input, and return 0; nothing on any error."""
+    try:
+        payload = _status_input()
+        paths = locate(_folder(payload))
+        session = payload.get("session_id")
+        line = status_text(paths, session if isinstance(session, str) else "")
+        os.write(1, (line + "\n").encode("utf-8"))
+    except Exception:
+        return 0
+    return 0
+
+
+def _status_input() -> dict[str, object]:
+    if sys.stdin is None or sys.stdin.isatty():
+        return {}
+    try:
+        value = loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _folder(payload: dict[str, object]) -> str:
+    """Return the project's folder as the client names it, or the current folder outside the client."""
+    workspace = payload.get("workspace")
+    places = workspace if isinstance(workspace, dict) else {}
+    for name in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
+        if isinstance(name, str) and "\0" not in name and os.path.isabs(name):
+            return name
+    return os.getcwd()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ..host.background import judge_variables
+from ..host.spawn import judge_variables
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
-from ..replies.reply_state import ReplyState
-from ..work.background import start_steps
+from ..replies import ReplyState
+from ..work.background import settle_wishes, start_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def _unseen_saves(context: Context, problems: list[str]) -> str:
     if not any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))):
         return ""
     from ..memories.grants import take_unshown_saves
-    from ..work.wishes import settle_wishes
 
     try:
         lines = settle_wishes(context, wait=_WAIT)

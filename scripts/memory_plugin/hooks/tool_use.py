@@ -1,23 +1,38 @@
-"""PreToolUse: let a trusted guard answer a tool call, and give Claude the memories about the call's file; on a fault the call goes through.
+"""PreToolUse: ask about a command of ours that needs approval, let a guard answer a call, or give Claude the memories about its file.
+
+On a fault the call goes through.
 
 PostToolUseFailure: give Claude the memories about the error of a failed command.
 """
 
 from __future__ import annotations
 
-from ..host.events import count_silent
+import os
+import sys
+
+from ..host.environment import HANDED_OVER
+from ..host.events import count_silent, path_field
+from ..kernel.fastjson import loads
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..recall.history import Answer
+    from typing import Any
+
+    from ..recall import Answer
     from .entry import Event
 
+# Words without expansions: bare, in single quotes, or in double quotes.
+_WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
+_QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
+_SECONDS = 4.0  # hooks.json ends the hook after 5
+# In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
+_ASKS = "memory: %s (No dialog, as in `claude -p`: run this in a terminal.)"
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
 def handle(event: Event) -> dict[str, object] | None:
-    """Return the output of a guard for a tool call, else the memories about its file; None if there is neither."""
+    """Return the question about a command of ours, or the output of a guard, or the memories about a file; None if there is none."""
     if event.paths.state_dir is None:
         return None
     answer = _asked(event) or _guarded(event) or _about_file(event)
@@ -48,14 +63,85 @@ def handle_failure(event: Event) -> dict[str, object] | None:
 
 
 def _asked(event: Event) -> dict[str, object] | None:
-    """Return the output that makes the client ask the user about a command of ours; None for any other call."""
-    call = event.payload.get("tool_input")
-    command = call.get("command") if isinstance(call, dict) else None
-    if not isinstance(command, str) or "memory" not in command or event.payload.get("can_ask") is False:
-        return None
-    from .approval import ask
+    """Return the output that makes the client ask the user about a command of ours; None for any other call.
 
-    return ask(event.payload, event.paths)
+    Only a line that is nothing but such a command of our own program is asked about. The hook appends the number of a one-time ticket to
+    it, so the command runs as the dialog shows it or refuses to run. Where nobody can be asked, the client does not run it.
+    """
+    call = event.payload.get("tool_input")
+    line = call.get("command") if isinstance(call, dict) else None
+    if not isinstance(line, str) or "memory" not in line or event.payload.get("can_ask") is False:
+        return None
+    from ..host.commands import TABLE
+    from ..memories.tickets import OPTION, issue_ticket
+
+    folder = path_field(event.payload.get("cwd"))
+    words = command_words(line, folder)
+    may_ask = any(command.asks for command in TABLE if command.noun in words[:1])  # its arguments decide
+    needed = _describe(words, folder) if may_ask and event.session else {}
+    if not needed:
+        return None
+
+    source = {"call": event.field("tool_use_id"), "transcript": event.transcript}
+    number = issue_ticket(event.paths, event.session, words, needed["project"], needed["texts"], **source)
+    assert isinstance(call, dict)
+    changed = {**call, "command": "%s %s %s" % (line.strip(), OPTION, number)}
+    return _decided(event, "ask", _ASKS % needed["question"], updatedInput=changed)
+
+
+def _decided(event: Event, decision: str, reason: str, **more: object) -> dict[str, object]:
+    """Return the output that decides about a tool call."""
+    output = {"permissionDecision": decision, "permissionDecisionReason": reason, **more}
+    return {"hookSpecificOutput": {"hookEventName": event.name, **output}}
+
+
+def command_words(line: str, folder: str = "") -> list[str]:
+    """Return the arguments of a line that is one plain call of our own `memory`; empty for any other line or program.
+
+    A relative path starts at `folder`.
+    """
+    import re  # most tool calls run no command of ours
+
+    from ..memories.tickets import OPTION
+
+    line = line.strip()
+    if not re.fullmatch(r"%s(?: +%s)*" % (_WORD, _WORD), line):
+        return []
+    words = ["".join(map("".join, re.findall(_QUOTED, word))) for word in re.findall(_WORD, line)]
+    script = _script()
+    program, own = words[0], os.path.join(os.path.dirname(os.path.dirname(script)), "bin", "memory")
+    if program in ("python3", "python") and words[1:]:
+        words, own = words[1:], script
+        program = os.path.join(folder, words[0])
+    elif program == "memory":
+        found = (os.path.join(folder, place, program) for place in os.get_exec_path())
+        program = next(filter(os.path.isfile, found), own)  # only commands have our folder on their PATH
+    is_own = os.path.realpath(os.path.join(folder, program)) in (own, script)
+    return words[1:] if is_own and OPTION not in words else []
+
+
+def _script() -> str:
+    """Return the path of our program."""
+    scripts = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    return os.path.join(scripts, "memory.py")
+
+
+def _describe(words: list[str], folder: str) -> dict[str, Any]:
+    """Return what the command needs approval for, by its own account; empty for none, or if it cannot tell."""
+    from subprocess import DEVNULL, SubprocessError, check_output
+
+    absent = ("CLAUDE_PROJECT_DIR", HANDED_OVER)  # a command that Claude runs has neither
+    environment = {name: value for name, value in os.environ.items() if name not in absent}
+    command = [sys.executable, "-I", "-S", _script(), "describe", *words]
+    place = folder or None
+    try:
+        output = check_output(
+            command, env=environment, cwd=place, stdin=DEVNULL, stderr=DEVNULL, timeout=_SECONDS
+        )
+        needed = loads(output.decode("utf-8"))
+    except (OSError, SubprocessError, ValueError):
+        return {}
+    return needed if isinstance(needed, dict) else {}
 
 
 def _guarded(event: Event) -> dict[str, object] | None:
@@ -75,22 +161,14 @@ def _guarded(event: Event) -> dict[str, object] | None:
         decision = decide(answer, call, context)
     finally:  # a failed decision is recorded too
         event.record(answer.record)
-    if not decision:
-        return None
-    return {
-        "hookSpecificOutput": {
-            "hookEventName": event.name,
-            "permissionDecision": decision,
-            "permissionDecisionReason": answer.block,
-        }
-    }
+    return _decided(event, decision, answer.block) if decision else None
 
 
 def _about_file(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
     if event.payload.get("tool_name") not in _FILE_TOOLS:
         return None
-    from ..recall.named_files import NamedFiles
+    from ..recall.project_files import NamedFiles
 
     files = NamedFiles(event.paths).of_call(event.payload, event.paths.project_root)
     if not files:
@@ -103,7 +181,7 @@ def _about_file(event: Event) -> dict[str, object] | None:
 
 
 def _answer(place: str, event: Event) -> Answer:
-    from ..recall.history import Answer
+    from ..recall import Answer
 
     return Answer(place, tool=event.field("tool_name"), tool_use_id=event.field("tool_use_id"))
 

@@ -17,16 +17,8 @@ Payload = dict[str, object]
 _MAX_FILES = 8  # of one patch, for which memories are recalled
 # Words in the last lines of a failed command; Codex passes its output, but not its exit code.
 _ERRORS = (
-    "error",
-    "fail",
-    "fatal",
-    "traceback",
-    "exception",
-    "not found",
-    "denied",
-    "no such",
-    "cannot",
-    "*** ",
+    *("error", "fail", "fatal", "traceback", "exception"),
+    *("not found", "denied", "no such", "cannot", "*** "),
 )
 _LAST_LINES = 25
 # Other agents have none of the plugin's slash commands.

@@ -76,14 +76,13 @@ TABLE = (
     Command("demo", MORE, about="a sample"),
     Command("report", MORE, prompts=True, about="the last weeks", shared="report"),
     Command("report replay", shared="report"),
-    Command("replies", MORE, about="filler"),
-    Command("replies score", prompts=True),
-    Command("replies history"),
+    Command("replies", MORE, about="filler", shared="replies"),
+    Command("replies score", prompts=True, shared="replies"),
+    Command("replies history", shared="replies"),
     Command("replies tune", asks=True),
     Command("session", MORE, asks=True, prompts=True, about="past work, grades"),
-    Command("session calibrate", asks=True, prompts=True),
-    Command("session label", asks=True, prompts=True),
-    Command("session langfuse", asks=True),
+    Command("session calibrate", asks=True, prompts=True, shared="session_scores"),
+    Command("session langfuse", asks=True, shared="session_scores"),
     Command("interview", MORE, prompts=True, about="questions"),
     Command("evaluate", MORE, prompts=True, about="gates, jury"),
     Command("evaluate rules", prompts=True),
@@ -91,7 +90,6 @@ TABLE = (
     Command("config", MORE, asks=True, prompts=True, about="settings", shared="config"),
     Command("config statusline", asks=True, prompts=True, shared="config"),
     Command("config completions", prompts=True, shared="config"),
-    Command("session ended", prompts=True, background=True, shared="plugin"),
     Command("refresh", background=True, shared="plugin"),
     Command("background", prompts=True, background=True, shared="plugin"),
     Command("settle", prompts=True, background=True, shared="plugin"),
@@ -106,5 +104,5 @@ def command_of(words: Sequence[str]) -> Command | None:
 
 
 def second_words(noun: str) -> list[str]:
-    """Return the second words of the commands that begin with a noun, without those that only hooks start."""
-    return [row.second for row in TABLE if row.noun == noun and row.second and not row.background]
+    """Return the second words of the commands that begin with a noun."""
+    return [row.second for row in TABLE if row.noun == noun and row.second]

@@ -26,19 +26,8 @@ _ANY_CASE = os.name == "nt"
 _MAX_BYTES = 4 << 20
 _FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = (
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "URL",
-    "PROXY",
-    "CERT",
-    "CA_",
-    "_CA",
-    "SSL",
-    "AUTH",
-    "PASSWORD",
-    "ENDPOINT",
-    "HEADERS",
+    *("KEY", "TOKEN", "SECRET", "URL", "PROXY", "CERT", "CA_"),
+    *("_CA", "SSL", "AUTH", "PASSWORD", "ENDPOINT", "HEADERS"),
 )
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
 _LOCATION_NAMES = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
@@ -51,17 +40,8 @@ _SET_BY_PROJECT = (
     "the project's settings set %s, so judges and uploads are off: such variables can redirect keys and text"
 )
 _SENSITIVE_STARTS = (
-    "ANTHROPIC",
-    "OPENAI",
-    "GEMINI",
-    "GOOGLE",
-    "MEMORY_",
-    "LANGFUSE",
-    "XDG_",
-    "PYTHON",
-    "LD_",
-    "DYLD_",
-    "CLAUDE",
+    *("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "MEMORY_", "LANGFUSE"),
+    *("XDG_", "PYTHON", "LD_", "DYLD_", "CLAUDE"),
 )
 
 

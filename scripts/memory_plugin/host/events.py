@@ -9,10 +9,7 @@ import os
 import sys
 
 from ..kernel.files import make_folder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 MAX_IDENTITY = 200
 # The kind of a line about a failure that was handled.
@@ -63,16 +60,6 @@ def print_error(text: str) -> None:
         )
     except OSError:
         return
-
-
-def error_location(error: BaseException) -> str:
-    """Return the file and line in which an error was raised."""
-    trace = error.__traceback__
-    if trace is None:
-        return "unknown"
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
 
 
 def count_silent_calls(paths: Paths) -> int:

@@ -1,4 +1,4 @@
-"""Read the input that Claude passes with an answer, as plain lines or JSON, and keep its valid parts.
+"""Read the input that Claude passes with an answer, as plain lines or JSON, and keep its valid parts; ask a judge for its signals.
 
 Lines have the form `name: value`. They avoid the client's permission prompt, which it shows for commands that contain JSON. A line without
 a known name continues the value above it.
@@ -18,18 +18,24 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Callable, TypeVar
 
+from ..kernel.context import Context
 from ..kernel.fastjson import loads
+from ..kernel.text import without_private
 from ..kernel.text.clean import plain
-from ..kernel.text.tags import without_private
-from .interview_store import InterviewError
+from .interview_store import Given, Interview, InterviewError, Setup, Signals
+
+Part = TypeVar("Part")
 
 _MAX_INPUT = 1 << 20
 _MAX_PARTS = (
     100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
 )
 _MAX_ANSWER, _MAX_TEXT, _MAX_LABEL = 20_000, 500, 120
+_JUDGE_SECONDS = 3.0
+_MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
 _ANSWER_LINES = ("question", "answer", "concept", "relation", "signal", "covered", "wish")
@@ -58,7 +64,7 @@ def clean_text(text: object, limit: int = _MAX_TEXT) -> str:
     return plain(redact(plain(line, 4 * len(text) + 1), "memory").text, limit)
 
 
-def decode_answer(text: str) -> dict[str, Any]:
+def decode_answer(text: str) -> dict[str, object]:
     """Return the fields of an answer in lines, a JSON object, or as the bare text. Raises InvalidAnswer."""
     if re.match(_ANY_LINE, text):
         return _answer_from_lines(text)
@@ -104,7 +110,7 @@ def _named_values(text: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
     return list(zip(map(str.lower, parts[::2]), values))
 
 
-def _answer_from_lines(text: str) -> dict[str, Any]:
+def _answer_from_lines(text: str) -> dict[str, object]:
     """Convert an answer in lines to its JSON object."""
     data: dict[str, Any] = {}
     for name, value in _named_values(text, _ANSWER_LINES):
@@ -136,7 +142,7 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-def parse_answer(data: dict[str, Any], setup: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def parse_answer(data: Mapping[str, object], setup: Setup) -> tuple[Given, list[str]]:
     """Return the valid parts of an answer, cleaned for storage, and descriptions of the dropped ones.
 
     Raises InvalidAnswer without an answer or a wish.
@@ -148,30 +154,43 @@ def parse_answer(data: dict[str, Any], setup: dict[str, Any]) -> tuple[dict[str,
         got = "nothing" if answer == "" else repr(answer)[:40]
         raise InvalidAnswer("answer: expected a text, got %s" % got)
     signals, invalid = check_signals(data.get("signals"), setup["signals"])
-    fields = {
+    dropped = ["signals.%s: not of the expected form" % name for name in invalid]
+    given: Given = {
         "answer": clean_text(answer, _MAX_ANSWER),
         "question": clean_text(data.get("question", "")),
-        "wish": wish,
+        "wish": str(wish),
         "signals": signals,
+        "concepts": _valid(data, "concepts", _concept, setup, dropped),
+        "relations": _valid(data, "relations", _relation, setup, dropped),
+        "covered": _valid(data, "covered", _covered, setup, dropped),
     }
-    dropped = ["signals.%s: not of the expected form" % name for name in invalid]
-    for name, read in (("concepts", _concept), ("relations", _relation), ("covered", _covered)):
-        entries = data.get(name) or []
-        if not isinstance(entries, list):
-            entries = []
-            dropped.append("%s: expected a list" % name)
-        elif len(entries) > _MAX_PARTS:
-            dropped.append("%s: only the first %d of %d are used" % (name, _MAX_PARTS, len(entries)))
-        fields[name] = []
-        for number, entry in enumerate(entries[:_MAX_PARTS]):
-            try:
-                fields[name].append(read(entry, setup))
-            except InvalidAnswer as error:
-                dropped.append("%s.%d: %s" % (name, number, error))
-    return fields, dropped
+    return given, dropped
 
 
-def _concept(entry: object, setup: dict[str, Any]) -> dict[str, Any]:
+def _valid(
+    data: Mapping[str, object],
+    name: str,
+    read: Callable[[Any, Setup], Part],
+    setup: Setup,
+    dropped: list[str],
+) -> list[Part]:
+    """Return the valid entries of a list in an answer; append descriptions of the others to `dropped`."""
+    entries = data.get(name) or []
+    if not isinstance(entries, list):
+        entries = []
+        dropped.append("%s: expected a list" % name)
+    elif len(entries) > _MAX_PARTS:
+        dropped.append("%s: only the first %d of %d are used" % (name, _MAX_PARTS, len(entries)))
+    valid = []
+    for number, entry in enumerate(entries[:_MAX_PARTS]):
+        try:
+            valid.append(read(entry, setup))
+        except InvalidAnswer as error:
+            dropped.append("%s.%d: %s" % (name, number, error))
+    return valid
+
+
+def _concept(entry: object, setup: Setup) -> dict[str, Any]:
     given = entry if isinstance(entry, dict) else {}
     types = [known["id"] for known in setup["pack"]["types"]]
     kind, stance, confidence = given.get("type"), given.get("stance", 0), given.get("confidence", 0.8)
@@ -188,7 +207,7 @@ def _concept(entry: object, setup: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, "type": kind, "stance": int(stance), "confidence": confidence, "quote": quote}
 
 
-def _relation(entry: object, _: dict[str, Any]) -> list[str]:
+def _relation(entry: object, _: Setup) -> list[str]:
     given = entry if isinstance(entry, dict) else {}
     ends = [clean_text(given.get(end), _MAX_LABEL) for end in ("source", "target")]
     if not all(ends):
@@ -196,31 +215,28 @@ def _relation(entry: object, _: dict[str, Any]) -> list[str]:
     return ends
 
 
-def _covered(name: object, setup: dict[str, Any]) -> str:
+def _covered(name: object, setup: Setup) -> str:
     if not any(name == element["id"] for element in setup["elements"]):
         raise InvalidAnswer("unknown element %r" % str(name)[:60])
     return str(name)
 
 
-def check_signals(data: object, table: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def check_signals(data: object, table: Mapping[str, Any]) -> tuple[Signals, list[str]]:
     """Return the valid signals and the names of the invalid ones; each is validated separately.
 
     A null is no signal: a judge sends it where its schema requires the key.
     """
     if not isinstance(data, dict):
         return {}, [] if data is None else ["signals"]
-    valid: dict[str, dict[str, Any]] = {}
+    valid: Signals = {}
     for name, rule in table["signals"].items():
         forms, value = rule["fields"], data.get(name)
-        fields = (
-            {key: value[key] for key in forms if value.get(key) is not None}
-            if isinstance(value, dict)
-            else {}
-        )
+        given = value if isinstance(value, dict) else {}
+        fields: Any = {key: given[key] for key in forms if given.get(key) is not None}
         is_complete = all(key in fields for key in rule["required"])
         if is_complete and all(_has_form(fields[key], forms[key]) for key in fields):
-            texts = {key: clean_text(fields[key]) for key in fields if forms[key] == "text"}
-            valid[name] = {**fields, **texts}
+            fields.update({key: clean_text(fields[key]) for key in fields if forms[key] == "text"})
+            valid[name] = fields
     return valid, [str(name)[:40] for name, value in data.items() if value is not None and name not in valid]
 
 
@@ -231,3 +247,36 @@ def _has_form(value: object, form: str | list[str]) -> bool:
     if form == "share":
         return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
     return isinstance(value, bool if form == "flag" else str)
+
+
+def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[Signals | None, str]:
+    """Ask a judge for the signals of an answer; return them, or None and the name of the failure.
+
+    The caller has checked that a judge is configured and that the project may use one.
+    """
+    # They import the network, and most answers need no judge.
+    from ..kernel.judge.asking import Judge
+    from ..kernel.judge.question import Question, excerpt, load_rubric
+
+    pending, turns = interview.state["next"], interview.state["turns"]
+    asked = interview.question or (pending["probe"] if pending else "")
+    pairs = [(asked, answer), *((turn["question"], turn["answer"]) for turn in turns[-_MAX_TURNS:])]
+    last, *before = (
+        {"question": excerpt(one, _MAX_CHARACTERS), "answer": excerpt(other, _MAX_CHARACTERS)}
+        for one, other in pairs
+    )
+    data = {"before": before, **last}
+    table = interview.setup["signals"]
+    question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))
+    verdict = Judge("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
+    return None if verdict.values is None else verdict.values["signals"], verdict.failure
+
+
+def read_signals(reply: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the valid signals of a judge's reply, possibly an empty object; None for a reply that is not about signals.
+
+    If the reply names signals and all are null, the answer has none.
+    """
+    valid, invalid = check_signals(reply, table)
+    has_none = not invalid and any(name in table["signals"] for name in reply)
+    return {"signals": valid} if valid or has_none else None

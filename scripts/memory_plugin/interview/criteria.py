@@ -8,18 +8,18 @@ The reasons are stored with each decision, and `memory interview replay` compare
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from collections.abc import Mapping
+from typing import Callable, NamedTuple
 
-from .situation import Focus, Situation
+from .situation import Focus, Params, Situation
 
-Params = dict[str, Any]
-Scored = tuple[float, str, dict[str, Any]]
+Scored = tuple[float, str, Mapping[str, object]]
 
 
 class QuestionCandidate(NamedTuple):
     """A strategy applied to a focus. `probe` is a plain wording of the question, compared with earlier questions."""
 
-    entry: dict[str, Any]
+    entry: Params
     strategy: str
     category: str
     focus: Focus
@@ -106,7 +106,7 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: Params) -> float
 
 def _ambiguity(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     if candidate.strategy not in params["strategies"] or not now.turns:
-        return 1.0, "not for clarifying", {}
+        return 1.0, "does not apply", {}
     signals = now.signals(params)
     if "uncertainty" in signals:
         kind = signals["uncertainty"]["type"]
@@ -162,20 +162,20 @@ def _engagement(candidate: QuestionCandidate, now: Situation, params: Params) ->
     if low >= params["low_answers"]:
         return params["depth" if is_deep else "other"], "the last answers are short", signals
     raw = params["eager_depth"] if mean > params["high"] and is_deep else 1.0
-    return raw, "momentum %d" % mean, signals
+    return raw, "energy %d of 100" % mean, signals
 
 
 def _strategy_diversity(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     uses = sum(turn["strategy"] == candidate.strategy for turn in now.turns[-params["lookback"] :])
     raw = params["values"][min(uses, len(params["values"]) - 1)]
-    return raw, "used %d times of late" % uses, {"recent_uses": uses}
+    return raw, "recently used: %d" % uses, {"recent_uses": uses}
 
 
 def _novelty(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     mentions = now.mentions(candidate.focus.label, params["lookback"])
     signals = {"recent_mentions": mentions}
     if mentions <= params["few"]:
-        return params["fresh"], "hardly named yet", signals
+        return params["fresh"], "rarely mentioned", signals
     raw = params["stale" if mentions >= params["many"] else "known"]
     return raw, "named in %d of the last turns" % mentions, signals
 
@@ -224,7 +224,7 @@ def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: 
     if applies and count >= params["count"]:
         is_strong = count >= params["many"] and density > params["density"]
         raw = params["strong" if is_strong else "moderate"]
-    return raw, "%d concepts at the edge" % count, signals
+    return raw, "%d loosely linked concepts" % count, signals
 
 
 SCORERS: dict[str, Callable[[QuestionCandidate, Situation, Params], Scored]] = {

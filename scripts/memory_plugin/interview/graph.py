@@ -1,4 +1,4 @@
-"""Maintain the concept graph: nodes with stance and source, edges along the pack's ladder, and measures of both.
+"""Maintain the concept graph: nodes with stance and source, edges along the pack's ladder, and measures of both; apply answers to it.
 
 Different wordings of one concept share a node. Every mention is counted, because the number of concepts that were mentioned only once
 tells how many remain to be found.
@@ -10,9 +10,13 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from .interview_store import Given, Pack, Setup, Signals, State, Turn
+from .wording import contains_run, content_stems, count_phrases, is_terminal, normalize, signals_by_rule
+
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
 _MAX_MENTIONS = 12  # stored turns and quotes per node
+_EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "beyond")
 _MAX_STEPS = 50_000  # bounds the time of the search for chains on a hostile graph
 
 
@@ -22,11 +26,11 @@ class Graph:
     `nodes` and `edges` (source, target, kind, turn) are the state's own lists.
     """
 
-    def __init__(self, state: dict[str, Any], pack: dict[str, Any]) -> None:
-        self.nodes: list[dict[str, Any]] = state["nodes"]
-        self.edges: list[list[Any]] = state["edges"]
-        self.ladder: list[str] = pack["ladder"]
-        self.terminal: list[str] = pack["terminal"]
+    def __init__(self, state: State, pack: Pack) -> None:
+        self.nodes = state["nodes"]
+        self.edges = state["edges"]
+        self.ladder = pack["ladder"]
+        self.terminal = pack["terminal"]
 
     def find(self, stems: list[str], stance: int) -> int:
         """Return the node whose name has these stems, or -1. A node of the opposite stance is a different concept."""
@@ -214,3 +218,179 @@ def diameter(graph: Graph, nodes: Iterable[int]) -> int:
             seen |= level
         longest = max(longest, length)
     return longest
+
+
+def new_state(covered: dict[str, str]) -> State:
+    """Return the state of an interview before its first question; `covered` maps elements that are known already to their source."""
+    return {
+        "nodes": [],
+        "edges": [],
+        "turns": [],
+        "covered": {name: {"turn": 0, "by": source} for name, source in covered.items()},
+        "skipped": [],
+        "rate": 1.0,
+        "more": 0,
+        "next": None,
+    }
+
+
+def apply_answer(state: State, setup: Setup, fields: Given) -> list[str]:
+    """Apply an answer to the question in `state["next"]`, changing the state; return descriptions of dropped parts.
+
+    `fields` are the parts of the answer from `parse_answer`.
+    """
+    answer = _Answer(state, setup, fields)
+    # Relations come last, because they may name concepts of this same answer, and repeat a link of the question.
+    answer.add_concepts()
+    answer.link_to_question()
+    dropped = answer.add_relations()
+    turn = answer.turn()
+    if turn["wish"] == "skip":
+        state["skipped"].append(answer.question["focus"]["key"])
+    answer.cover_elements(turn)
+    weight = setup["scoring"]["stop"]["rate_weight"]
+    state["rate"] = round((1 - weight) * state["rate"] + weight * answer.new, 6)
+    state["turns"].append(turn)
+    return dropped
+
+
+class _Answer:
+    """An answer that is being applied.
+
+    `fields` are its parts, and `question` is the stored question. `nodes` are the indexes of the mentioned concepts, and `new` is the
+    number of new ones.
+    """
+
+    def __init__(self, state: State, setup: Setup, fields: Given) -> None:
+        self.question = state["next"] or {}  # there is one, as long as the interview is open
+        self.state, self.setup, self.fields = state, setup, fields
+        has_concepts = bool(fields["concepts"])
+        self.by_rule = signals_by_rule(fields["answer"], setup["patterns"], has_concepts=has_concepts)
+        self.signals: Signals = {**self.by_rule, **(fields["signals"] or {})}
+        self.number = len(state["turns"]) + 1
+        self.graph = Graph(state, setup["pack"])
+        self.function_words = frozenset(setup["redundancy"]["function_words"])
+        self.nodes: list[int] = []
+        self.new = 0
+
+    def add_concepts(self) -> None:
+        """Add the new concepts to the graph, and count one more mention of the others."""
+        for concept in self.fields["concepts"]:
+            stems = content_stems(concept["text"], self.function_words)
+            index = self.graph.find(stems, concept["stance"])
+            if index < 0:
+                index = self._add_concept(concept, stems)
+            elif not self.graph.nodes[index]["stance"]:
+                self.graph.nodes[index]["stance"] = concept["stance"]
+            if index not in self.nodes:
+                self.graph.mention(index, self.number, concept["quote"], concept["confidence"])
+                self.nodes.append(index)
+
+    def _add_concept(self, concept: dict[str, Any], stems: list[str]) -> int:
+        """Add a node. Link it to the one of the opposite stance, which is superseded if the user took it back."""
+        graph, stance = self.graph, concept["stance"]
+        opposite = graph.find(stems, -stance) if stance else -1
+        index = graph.add(concept["text"], concept["type"], stems, stance)
+        self.new += 1
+        if opposite >= 0:
+            graph.link(index, opposite, REVISES, self.number)
+            contradiction = self.signals.get("contradiction", {})
+            if contradiction.get("present") and contradiction.get("kind") == "stance_reversal":
+                graph.nodes[opposite]["superseded_by"] = graph.nodes[index]["id"]
+        return index
+
+    def link_to_question(self) -> None:
+        """Link the question's concept to the answer: "why does X matter?" answered with Y means that X leads to Y."""
+        if self.question["strategy"] == "deepen":
+            source = node_index(self.question["focus"]["key"])
+            for target in self.nodes:
+                if self.graph.climbs(source, target, len(self.graph.ladder)):
+                    self.graph.link(source, target, LEADS_TO, self.number)
+
+    def add_relations(self) -> list[str]:
+        """Add the relations that climb one step of the ladder; return descriptions of the dropped ones."""
+        dropped = []
+        for number, ends in enumerate(self.fields["relations"]):
+            source, target = (self.graph.find(content_stems(end, self.function_words), 0) for end in ends)
+            if source < 0 or target < 0:
+                dropped.append("relations.%d: no such concept" % number)
+            elif not self.graph.climbs(source, target):
+                dropped.append("relations.%d: not one step up the ladder" % number)
+            else:
+                self.graph.link(source, target, LEADS_TO, self.number)
+        return dropped
+
+    def turn(self) -> Turn:
+        """Return the turn as it is stored, without its elements."""
+        fields, question, patterns = self.fields, self.question, self.setup["patterns"]
+        text = normalize(fields["answer"])
+        words, terminal = len(text.split()), is_terminal(self.signals)
+        misunderstood = self.signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
+        unanswered = not self.nodes and misunderstood
+        is_short = words <= self.setup["scoring"]["stop"]["low_words"]
+        low = not self.new and is_short and not terminal and not unanswered and fields["wish"] != "skip"
+        intensity = self.signals.get("emotional", {}).get("intensity", "neutral")
+        return {
+            "number": self.number,
+            "strategy": question["strategy"],
+            "focus": question["focus"],
+            "question": fields["question"] or question["probe"],
+            "answer": fields["answer"],
+            "words": words,
+            "elaborations": count_phrases(text, patterns["elaboration"]),
+            "enthusiasm": count_phrases(text, patterns["enthusiasm"]),
+            "hedges": count_phrases(text, patterns["hedge"]),
+            "wish": fields["wish"],
+            "signals": self.signals,
+            "by_rule": self.by_rule,
+            "terminal": terminal,
+            "sentiment": self.setup["signals"]["sentiment"][intensity],
+            "concepts": [self.graph.nodes[index]["id"] for index in self.nodes],
+            "new": self.new,
+            "unanswered": unanswered,
+            "low": low,
+            "elements": [],
+        }
+
+    def cover_elements(self, turn: Turn) -> None:
+        """Mark elements as covered, and set those of the turn and of its nodes.
+
+        An element is covered if a question about it was answered, if Claude says that it is settled, or if the answer mentions it.
+        """
+        covered, focus = self.state["covered"], turn["focus"]
+        mentioned = self._elements_in(self.fields["answer"])
+        settled = list(self.fields["covered"])
+        if self.nodes and not turn["terminal"] and not turn["wish"]:
+            settled += [element["id"] for element in self.setup["elements"] if element["id"] == focus["key"]]
+            settled += self._elements_in_question()
+        for element in settled:
+            covered.setdefault(element, {"turn": self.number, "by": "answered"})
+        if not turn["terminal"] and not turn["unanswered"]:
+            for element in mentioned:
+                covered.setdefault(element, {"turn": self.number, "by": "named"})
+        turn["elements"] = sorted({*mentioned, *self.fields["covered"]})
+        about = turn["elements"] + ([focus["key"]] if focus["kind"] == "uncovered" else [])
+        for index in self.nodes:
+            node = self.graph.nodes[index]
+            # A node without an element in its name belongs to the element that the turn was about.
+            elements = self._elements_named(node["names"]) or about[:1]
+            node["elements"] = sorted({*node["elements"], *elements})
+
+    def _elements_in_question(self) -> list[str]:
+        """Return the elements that Claude's own question mentions, without those that the topic mentions or the question excludes."""
+        question = self.fields["question"]
+        if question in ("", self.question["probe"]) or count_phrases(normalize(question), _EXCLUDING):
+            return []
+        in_topic = self._elements_in(self.setup["topic"])
+        return [element for element in self._elements_in(question) if element not in in_topic]
+
+    def _elements_in(self, text: str) -> list[str]:
+        return self._elements_named([content_stems(text, self.function_words)])
+
+    def _elements_named(self, texts: list[list[str]]) -> list[str]:
+        """Return the elements with a label or alias in one of some texts, which are lists of stems."""
+        return [
+            element["id"]
+            for element in self.setup["elements"]
+            if any(contains_run(name, stems) for name in element["stems"] for stems in texts)
+        ]

@@ -1,4 +1,4 @@
-"""Store interviews in SQLite: one row per interview and one per event.
+"""Store interviews in SQLite: one row per interview and one per event; and the form of what is stored, which is JSON.
 
 A turn is one transaction, so a crash never stores half of it.
 """
@@ -6,16 +6,19 @@ A turn is one transaction, so a crash never stores half of it.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypedDict
 
-from ..kernel.context import now_iso
+from ..kernel.context import Ledger, now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import make_folder
+from ..kernel.files import make_folder, os_error_text
+from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection, SqliteError, connect
+from . import Reminder
 
 Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
 NEW = -1  # the last event's number in an interview that is not stored yet
+_LEDGER = ("turn", "phase", "strategy", "stop", "reason")
 _COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
 _SETUP = (
     "PRAGMA synchronous = NORMAL",
@@ -38,6 +41,154 @@ _SETUP = (
 )
 
 
+class Signal(TypedDict, total=False):
+    """One of the signals of an answer, each of which has some of these fields; see `config/interview/signals.json`."""
+
+    type: str
+    severity: float
+    quality: str
+    intensity: str
+    present: bool
+    kind: str
+    terminal: bool
+    response: str
+    suggestion: str
+
+
+Signals = dict[str, Signal]
+
+
+class Element(TypedDict):
+    """A part of the subject that should be covered; `stems` are those of its label and aliases."""
+
+    id: str
+    label: str
+    aliases: list[str]
+    ask: str
+    group: str
+    stems: list[list[str]]
+
+
+class Pack(TypedDict, total=False):
+    """A pack of an interview. A setup keeps neither its elements nor its changes to the scoring."""
+
+    id: str
+    name: str
+    types: list[dict[str, str]]
+    ladder: list[str]
+    terminal: list[str]
+    elements: list[Element]
+    strategies: dict[str, bool]
+    multipliers: dict[str, dict[str, float]]
+
+
+class Setup(TypedDict):
+    """The configuration of an interview; `scoring`, `redundancy` and `signals` are files of `config/interview`."""
+
+    topic: str
+    pack: Pack
+    elements: list[Element]
+    scoring: dict[str, Any]
+    redundancy: dict[str, Any]
+    patterns: dict[str, list[str]]
+    signals: dict[str, Any]
+    max_turns: int
+
+
+class Given(TypedDict):
+    """The valid parts of an answer; a concept has text, type, stance, confidence and quote, a relation source and target."""
+
+    answer: str
+    question: str
+    wish: str
+    signals: Signals
+    concepts: list[dict[str, Any]]
+    relations: list[list[str]]
+    covered: list[str]
+
+
+class Turn(TypedDict):
+    """An answered question: what was asked, what was said, and measures of it; `by_rule` are the signals without a model's."""
+
+    number: int
+    strategy: str
+    focus: dict[str, str]
+    question: str
+    answer: str
+    words: int
+    elaborations: int
+    enthusiasm: int
+    hedges: int
+    wish: str
+    signals: Signals
+    by_rule: Signals
+    terminal: bool
+    sentiment: float
+    concepts: list[str]
+    new: int
+    unanswered: bool
+    low: bool
+    elements: list[str]
+
+
+class Node(TypedDict):
+    """A concept of the graph; `names` are the stems of its wordings, `quotes` [turn, quote], and `elements` what it is about."""
+
+    id: str
+    label: str
+    type: str
+    names: list[list[str]]
+    stance: int
+    confidence: float
+    mentions: int
+    turns: list[int]
+    quotes: list[list[Any]]
+    superseded_by: str
+    elements: list[str]
+
+
+class State(TypedDict):
+    """Everything said so far. An edge is [source, target, kind, turn], and `next` the pending question: strategy, focus, probe.
+
+    `rate` is a moving average of new concepts per answer, and `more` is the number of questions added by resuming.
+    """
+
+    nodes: list[Node]
+    edges: list[list[Any]]
+    turns: list[Turn]
+    covered: dict[str, dict[str, Any]]
+    skipped: list[str]
+    rate: float
+    more: int
+    next: dict[str, Any] | None
+
+
+class Decision(TypedDict, total=False):
+    """What follows an event: the next question with its runners-up, or the reason to stop and the elements left open.
+
+    A candidate has strategy, focus, and either the veto against it, or its scorers, their sum, the phase's multiplier and the score.
+    """
+
+    turn: int
+    phase: str
+    progress: dict[str, Any]
+    stop: bool
+    reason: str
+    why: str
+    deferred: list[str]
+    strategy: str
+    focus: dict[str, str]
+    intent: str
+    probe: str
+    avoid: list[str]
+    chosen: dict[str, Any]
+    runners_up: list[dict[str, Any]]
+    vetoed: list[dict[str, Any]]
+    measures: dict[str, float]
+    dropped: list[str]
+    judge: str
+
+
 class InterviewError(RuntimeError):
     """An interview cannot be used, because it is unknown, ended, damaged or ambiguous. The text is one line for the user."""
 
@@ -48,15 +199,12 @@ class Interview:
     `question` is the pending question in Claude's own words, or empty.
     """
 
-    __slots__ = (
-        "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic",
-    )  # fmt: skip
-
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
         setup, state, self.question, self.events = more
-        self.setup: Any = loads(setup)
-        self.state: Any = loads(state)
+        contents: list[Any] = [loads(setup), loads(state)]
+        self.setup: Setup = contents[0]
+        self.state: State = contents[1]
 
 
 class InterviewStore:
@@ -64,8 +212,6 @@ class InterviewStore:
 
     `last_read` is the id of the interview that was read last; an error in its data may follow.
     """
-
-    __slots__ = ("_connection", "last_read", "path")
 
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, "interviews.sqlite")
@@ -115,22 +261,20 @@ class InterviewStore:
             raise InterviewError("several interviews are not finished; name one with --session: " + ids)
         return self.find(str(candidates[0]["id"]))
 
-    def overview(self, project: str) -> list[dict[str, Any]]:
+    def overview(self, project: str) -> list[dict[str, object]]:
         """Return the interviews of a project without setup and state; the latest first."""
         names = ("id", "topic", "status", "session", "created", "updated", "events")
         sql = "SELECT %s FROM interviews WHERE project = ? ORDER BY updated DESC, id" % ", ".join(names)
         return [dict(zip(names, row)) for row in self._rows(sql, (project,))]
 
-    def events(self, identity: str) -> list[tuple[Any, Any]]:
+    def events(self, identity: str) -> list[tuple[dict[str, Any], Decision]]:
         """Return each event of an interview with its decision, oldest first."""
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
-        return [(loads(event), loads(decision)) for event, decision in self._rows(sql, (identity,))]
+        rows: list[Any] = [tuple(map(loads, row)) for row in self._rows(sql, (identity,))]
+        return rows
 
     def save(
-        self,
-        interview: Interview,
-        event: dict[str, Any] | None = None,
-        decision: dict[str, Any] | None = None,
+        self, interview: Interview, event: dict[str, Any] | None = None, decision: Decision | None = None
     ) -> None:
         """Store a new or changed interview, with the event that changed it.
 
@@ -199,3 +343,26 @@ def _saved(interview: Interview) -> Statement:
     )  # fmt: skip
     marks = ", ".join("?" * len(values))
     return "INSERT OR REPLACE INTO interviews (%s) VALUES (%s)" % (_COLUMNS, marks), values
+
+
+def record_decision(interview: Interview, decision: Decision, paths: Paths, *, begins: bool) -> list[str]:
+    """Update the reminder of the session, and write the decision, without any text of the user, to the ledger; return problems.
+
+    `begins` says that the interview was just started or resumed.
+    """
+    problems = []
+    reminder = Reminder(paths, interview.session)
+    try:
+        if interview.session and begins:
+            reminder.create(interview.id, interview.topic)
+        elif interview.session and interview.status != OPEN:  # no question is pending, only the summary
+            reminder.set_active(active=False)
+    except OSError as error:
+        problems.append("the next prompt will not mention the interview: %s" % os_error_text(error))
+    # Under the session and project of the interview, which may not be those of this run.
+    ledger = Ledger(paths.state(), "interviews")
+    named = {name: value for name, value in decision.items() if name in _LEDGER}
+    score = decision["chosen"]["score"] if "chosen" in decision else None
+    row = {"interview": interview.id, **named, "score": score, "gaps": decision["progress"]["gaps"]}
+    problem = ledger.append(interview.session, interview.project, row)
+    return problems + (["the decision was not written to the ledger: " + problem] if problem else [])

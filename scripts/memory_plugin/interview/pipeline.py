@@ -8,22 +8,39 @@ always give the same decisions. Every function that advances an interview stores
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import dumps
-from .answer_input import parse_answer
-from .answers import apply_answer, judge_signals, new_state, wants_to_stop
+from .answer_input import judge_signals, parse_answer
 from .criteria import SCORERS, VETOES, QuestionCandidate
-from .interview_store import ENDED, FINISHED, NEW, OPEN, Interview, InterviewError, InterviewStore
-from .situation import FOCUSES, Focus, Situation
-from .wording import QuestionSimilarity
-
-Decision = dict[str, Any]
+from .graph import apply_answer, new_state
+from .interview_store import (
+    ENDED,
+    FINISHED,
+    NEW,
+    OPEN,
+    Decision,
+    Interview,
+    InterviewError,
+    InterviewStore,
+    Setup,
+    State,
+)
+from .situation import FOCUSES, Focus, Params, Situation
+from .wording import QuestionSimilarity, wants_to_stop
 
 START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
+_EXPLAINED = (
+    "probe",
+    "chosen",
+    "runners_up",
+    "vetoed",
+    "measures",
+)  # parts of a decision that Claude does not need
+_PENDING = ("strategy", "focus", "probe")
 _DIGITS = 6
 _DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
 # Stored with each decision and compared by `memory interview replay`, so the texts stay as they are.
@@ -39,7 +56,7 @@ STOP_REASONS = {
 
 
 def start(
-    store: InterviewStore, setup: dict[str, Any], project: str, session: str, covered: dict[str, str]
+    store: InterviewStore, setup: Setup, project: str, session: str, covered: dict[str, str]
 ) -> tuple[Interview, Decision]:
     """Store a new interview; return it and its first decision. `covered` maps elements that are known already to their source."""
     state, decision = begin(setup, covered)
@@ -53,7 +70,7 @@ def start(
 
 
 def answer(
-    store: InterviewStore, interview: Interview, data: dict[str, Any], judge: Context | None = None
+    store: InterviewStore, interview: Interview, data: Mapping[str, object], judge: Context | None = None
 ) -> Decision:
     """Apply an answer and return the next decision; its `dropped` lists the unused parts of the input.
 
@@ -64,12 +81,12 @@ def answer(
     text = data.get("answer")
     if judge and "signals" not in data and isinstance(text, str) and text.strip():
         signals, failure = judge_signals(interview, text, judge)
-        data = dict(data, signals=signals)
-    fields, dropped = parse_answer(data, interview.setup)
-    fields["question"] = fields["question"] or interview.question
-    decision = advance(store, interview, {"kind": ANSWER, "given": fields})
-    decision = dict(decision, dropped=dropped + decision.get("dropped", []))
-    return dict(decision, judge=failure) if failure else decision
+        data = {**data, "signals": signals}
+    given, dropped = parse_answer(data, interview.setup)
+    given["question"] = given["question"] or interview.question
+    decision = advance(store, interview, {"kind": ANSWER, "given": given})
+    decision = {**decision, "dropped": dropped + decision.get("dropped", [])}
+    return {**decision, "judge": failure} if failure else decision
 
 
 def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) -> Decision:
@@ -88,13 +105,12 @@ def resume(store: InterviewStore, interview: Interview, session: str, more: int)
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.status == OPEN:
         store.save(interview)
-        decision: Decision = store.events(interview.id)[-1][1]
-        return decision
+        return store.events(interview.id)[-1][1]
     return advance(store, interview, {"kind": RESUME, "more": more})
 
 
-def check_question(store: InterviewStore, interview: Interview, question: str) -> dict[str, Any]:
-    """Check whether a question repeats a recent one; if it does not, store it as the question that Claude asks."""
+def check_question(store: InterviewStore, interview: Interview, question: str) -> tuple[str, float]:
+    """Return the recent question that a question repeats, and how similar they are; if none, store it as the one that Claude asks."""
     vetoes = {entry["id"]: entry["params"] for entry in interview.setup["scoring"]["vetoes"]}
     turns = interview.state["turns"][-vetoes["recent_redundancy"]["lookback"] :]
     similarity = QuestionSimilarity(interview.setup["redundancy"])
@@ -102,30 +118,39 @@ def check_question(store: InterviewStore, interview: Interview, question: str) -
     if not earlier:
         interview.question = question
         store.save(interview)
-    return {"ok": not earlier, "repeats": earlier, "likeness": round(score, 3)}
+    return earlier, score
 
 
-def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
-    """Recompute an interview's decisions from its events; return their number, and which of them differ from the stored ones."""
+class Replay(NamedTuple):
+    """The number of decisions made again from the events of an interview, and what differs from the stored ones."""
+
+    interview: str
+    decisions: int
+    differ: list[int]
+    same_state: bool
+
+
+def replay(store: InterviewStore, interview: Interview) -> Replay:
+    """Make an interview's decisions again from its events."""
     events = store.events(interview.id)
     replayed = list(_replayed(events, interview.setup))
     differ = [at for at, (_, decision) in enumerate(replayed) if decision != events[at][1]]
     same_state = bool(replayed) and replayed[-1][0] == interview.state
-    return {"interview": interview.id, "decisions": len(events), "differ": differ, "same_state": same_state}
+    return Replay(interview.id, len(events), differ, same_state)
 
 
 def all_decisions(store: InterviewStore, interview: Interview) -> list[Decision]:
     """Return an interview's decisions with every candidate, of which only the best ones are stored."""
     unlimited = {"alternatives": {"count": None, "least": 0.0}}
-    setup = {**interview.setup, "scoring": {**interview.setup["scoring"], **unlimited}}
+    setup: Setup = {**interview.setup, "scoring": {**interview.setup["scoring"], **unlimited}}
     return [decision for _, decision in _replayed(store.events(interview.id), setup)]
 
 
 def _replayed(
-    events: list[tuple[Any, Any]], setup: dict[str, Any]
-) -> Iterator[tuple[dict[str, Any], Decision]]:
+    events: list[tuple[dict[str, Any], Decision]], setup: Setup
+) -> Iterator[tuple[State, Decision]]:
     """Yield the state and the decision after each event."""
-    state: dict[str, Any] = {}
+    state = new_state({})
     for event, _ in events:
         if event["kind"] == START:
             state, decision = begin(setup, event["covered"])
@@ -136,30 +161,16 @@ def _replayed(
 
 def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     """Return the part of a decision that Claude needs; `explain` shows all of it."""
-    names = ("turn", "stop", "phase", "reason", "strategy", "focus", "why", "intent", "avoid", "deferred")
-    brief: dict[str, Any] = {"interview": interview.id}
-    brief.update({name: decision[name] for name in names if name in decision})
+    hidden = _EXPLAINED if decision.get("dropped") else (*_EXPLAINED, "dropped")
+    brief = {name: value for name, value in decision.items() if name not in hidden}
     if decision["turn"] == 1 and not decision["stop"]:
         elements = [element["id"] for element in interview.setup["elements"]]
         brief["elements"] = [element for element in elements if element not in interview.state["covered"]]
-    brief["progress"] = decision["progress"]
-    brief["runners_up"] = [
+    runners_up = [
         {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
         for other in decision.get("runners_up", ())
     ]
-    brief.update({name: decision[name] for name in ("dropped", "judge") if decision.get(name)})
-    return brief
-
-
-def ledger_fields(interview: Interview, decision: Decision) -> dict[str, object]:
-    """Return a decision's fields for the ledger, without any text of the user."""
-    names = ("turn", "phase", "strategy", "stop", "reason")
-    return {
-        "interview": interview.id,
-        **{name: decision[name] for name in names if name in decision},
-        "score": decision.get("chosen", {}).get("score"),
-        "gaps": decision["progress"]["gaps"],
-    }
+    return {"interview": interview.id, **brief, "runners_up": runners_up}
 
 
 class QuestionChoice(NamedTuple):
@@ -171,13 +182,13 @@ class QuestionChoice(NamedTuple):
     vetoed: list[dict[str, Any]]
 
 
-def begin(setup: dict[str, Any], covered: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def begin(setup: Setup, covered: dict[str, str]) -> tuple[State, Decision]:
     """Return the state of a new interview and its first decision; `covered` maps already known elements to their source."""
     state = new_state(covered)
     return state, _decide(state, setup, "", [])
 
 
-def apply_event(state: dict[str, Any], setup: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+def apply_event(state: State, setup: Setup, event: dict[str, Any]) -> Decision:
     """Apply an event to the state in place and return the decision. Raises InterviewError if the interview has ended."""
     if event["kind"] == RESUME:
         state["more"] += event["more"]
@@ -190,27 +201,28 @@ def apply_event(state: dict[str, Any], setup: dict[str, Any], event: dict[str, A
     return _decide(state, setup, "stop" if event["kind"] == WRAP_UP else event["kind"], [])
 
 
-def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, dropped: list[str]) -> dict[str, Any]:
+def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decision:
     now = Situation(state, setup, wish)
     reason = ""
     if wish == "stop":
         reason = "asked"
     elif wish not in (DEEPER, RESUME):
         reason = stop_reason(now)
-    decision: dict[str, Any] = {"turn": len(now.turns) + 1, "phase": now.phase, "progress": progress(now)}
+    decision: Decision = {"turn": len(now.turns) + 1, "phase": now.phase, "progress": progress(now)}
     if reason:
         state["next"] = None
         deferred = [element["label"] for element in now.uncovered]
-        decision.update(stop=True, reason=reason, why=STOP_REASONS[reason], deferred=deferred)
+        decision.update({"stop": True, "reason": reason, "why": STOP_REASONS[reason], "deferred": deferred})
     else:
-        decision.update(stop=False, **_question(now, select_question(now)))
-        state["next"] = {key: decision[key] for key in ("strategy", "focus", "probe")}
+        question = _question(now, select_question(now))
+        decision.update(question)
+        state["next"] = {name: value for name, value in question.items() if name in _PENDING}
     if dropped:
         decision["dropped"] = dropped
     return decision
 
 
-def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
+def _question(now: Situation, choice: QuestionChoice) -> Decision:
     """Return the fields of a decision that asks a question."""
     chosen, limits = choice.chosen, now.scoring["alternatives"]
     texts = _texts_for(chosen.entry, chosen.focus)
@@ -219,6 +231,7 @@ def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
     )
     runners_up = [record for record in choice.runners_up if record["score"] >= limits["least"]]
     return {
+        "stop": False,
         "strategy": chosen.strategy,
         "focus": chosen.focus.record(),
         "why": why,
@@ -265,7 +278,7 @@ def select_question(now: Situation) -> QuestionChoice:
     return QuestionChoice(chosen, record, [other for _, other in others], vetoed)
 
 
-def _candidate(entry: dict[str, Any], focus: Focus, now: Situation) -> QuestionCandidate:
+def _candidate(entry: Params, focus: Focus, now: Situation) -> QuestionCandidate:
     probe = _filled(_texts_for(entry, focus)["probe"], focus, now)
     return QuestionCandidate(entry, entry["id"], entry["category"], focus, probe)
 
@@ -278,7 +291,7 @@ def _rated(candidate: QuestionCandidate, now: Situation) -> dict[str, Any]:
             if why:
                 focus = candidate.focus.record()
                 return {"strategy": candidate.strategy, "focus": focus, "veto": "%s: %s" % (entry["id"], why)}
-    scorers = []
+    scorers: list[dict[str, Any]] = []
     for entry in now.scoring["scorers"]:
         if entry["enabled"]:
             raw, why, signals = SCORERS[entry["id"]](candidate, now, entry["params"])
@@ -310,7 +323,7 @@ def combine_scores(raw_and_weight: Sequence[tuple[float, float]], multiplier: fl
     return round(total, _DIGITS), round(total * multiplier, _DIGITS)
 
 
-def _texts_for(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:
+def _texts_for(entry: Params, focus: Focus) -> Params:
     """Return a strategy's texts for a focus (intent, why, probe), changed by the focus's variant or the pack."""
     if focus.variant:
         return {**entry, **entry.get("variants", {}).get(focus.variant, {})}
@@ -347,9 +360,9 @@ def stop_reason(now: Situation) -> str:
     return _early_stop_reason(now, rules) if len(turns) >= rules["least_turns"] else ""
 
 
-def _early_stop_reason(now: Situation, rules: dict[str, Any]) -> str:
+def _early_stop_reason(now: Situation, rules: Params) -> str:
     """Return why the interview ends before its budget is used up, or ""."""
-    is_covered = now.setup["elements"] and now.breadth >= now.setup["target_coverage"]
+    is_covered = now.setup["elements"] and now.breadth >= rules["coverage"]
     if is_covered and now.state["rate"] < rules["information_rate"]:
         return "covered"
     has_new = any(turn["new"] for turn in now.turns[-rules["rate_answers"] :])
@@ -364,7 +377,7 @@ def _early_stop_reason(now: Situation, rules: dict[str, Any]) -> str:
 def progress(now: Situation) -> dict[str, Any]:
     """Return the numbers of asked questions, gaps and questions still needed (an estimate), and a line for the user."""
     asked, gaps = len(now.turns), len(now.uncovered)
-    allowed_gaps = int(len(now.setup["elements"]) * (1 - now.setup["target_coverage"]) + 1e-9)
+    allowed_gaps = int(len(now.setup["elements"]) * (1 - now.scoring["stop"]["coverage"]) + 1e-9)
     covered = sum(1 for entry in now.state["covered"].values() if entry["turn"])
     per_question = max(1.0, covered / asked) if asked else 1.0
     # At least 1 while the budget lasts, because there is a next question until the interview stops.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..kernel.paths import Paths
-from ..memories.lifecycle import save
-from ..memories.memory_files import PROJECT, named_store
 from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
-from ..memories.writing import Written
 from .answer_input import InvalidAnswer, decode_memories
 from .graph import LEADS_TO, Graph
-from .interview_store import Interview
+from .interview_store import Interview, Node
 
 MAX_MEMORIES = 20
 _MIN_CONFIDENCE = 0.5
@@ -20,11 +16,42 @@ _MAX_TAGS = 8
 _TEXTS, _LISTS = ("concept", "category", "title", "body", "context"), ("tags", "asked_as")
 
 
-def propose_memories(interview: Interview) -> list[dict[str, Any]]:
+class Proposal(NamedTuple):
+    """A memory about a concept. The context is the question and the user's own answer; phrases are for Claude to write."""
+
+    concept: str
+    category: str
+    title: str
+    body: str
+    context: str
+    turn: int
+    quote: str
+    asked_as: list[str]
+    tags: list[str]
+
+    def record(self) -> dict[str, object]:
+        """Return the proposal as JSON data, without what the user may add."""
+        return {name: value for name, value in self._asdict().items() if name != "tags"}
+
+    def memory(self, interview: Interview) -> dict[str, Any]:
+        """Return the memory as the data of its file. Raises InvalidMemory for an unknown category."""
+        category = categories()[category_named(self.category).name]
+        content = body_content(category, self.body)
+        if self.context:
+            content[CONTEXT] = self.context
+        extra: dict[str, object] = {
+            "tags": self.tags[:_MAX_TAGS],
+            "source": {"interview": interview.id, "turn": self.turn, "quote": self.quote},
+        }
+        if self.asked_as:
+            extra["asked_as"] = self.asked_as[:_MAX_TAGS]
+        return new_memory(category, "", self.title, content, extra)
+
+
+def propose_memories(interview: Interview) -> list[Proposal]:
     """Return the memories to propose, the most mentioned concepts first.
 
-    Each has concept, category, title, body, context, asked_as, turn and quote. The context is the question and the user's own answer.
-    `asked_as` is empty: its phrases are Claude's. Superseded concepts, those of low confidence, and those without an answer are left out.
+    Superseded concepts, those of low confidence, and those without an answer are left out.
     """
     nodes = interview.state["nodes"]
     graph = Graph(interview.state, interview.setup["pack"])
@@ -43,16 +70,13 @@ def propose_memories(interview: Interview) -> list[dict[str, Any]]:
     return proposals
 
 
-def _proposal(
-    interview: Interview, node: dict[str, Any], targets: list[dict[str, Any]], opposed: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _proposal(interview: Interview, node: Node, targets: list[Node], opposed: list[Node]) -> Proposal:
     """Return the memory for a node; `targets` has the node that it leads to, `opposed` the one that contradicts it, if any."""
     concept_type = next(entry for entry in interview.setup["pack"]["types"] if entry["id"] == node["type"])
     number, quote = _last_quote(node)
     asked = next(turn for turn in interview.state["turns"] if turn["number"] == number)
-    question, answer = (" ".join(asked[name].split()) for name in ("question", "answer"))
-    question = question[:_MAX_PHRASE]
-    context = ['Asked in an interview: "%s"' % question] if question else []
+    question, answer = (" ".join(text.split()) for text in (asked["question"], asked["answer"]))
+    context = ['Asked in an interview: "%s"' % question[:_MAX_PHRASE]] if question else []
     if answer and answer.strip(".! ") != quote.strip(".! "):
         context.append('The user answered: "%s"' % answer[:_MAX_ANSWER])
     sentences = ["%s of %s: %s." % (concept_type["name"], interview.topic, node["label"].rstrip("."))]
@@ -65,48 +89,47 @@ def _proposal(
         turn, words = _last_quote(other)
         stance = "for" if other["stance"] > 0 else "against"
         sentences.append('In answer %d the user spoke %s it: "%s".' % (turn, stance, words or other["label"]))
-    return {
-        "concept": node["id"],
-        "category": concept_type["memory"],
-        "title": _title(node),
-        "body": " ".join(sentences),
-        "context": " ".join(context),
-        "asked_as": [],
-        "turn": number,
-        "quote": quote,
-    }
+    body, category = " ".join(sentences), concept_type["memory"]
+    title, tags = _title(node), ["interview"]
+    return Proposal(node["id"], category, title, body, " ".join(context), number, quote, [], tags)
 
 
-def _last_quote(node: dict[str, Any]) -> tuple[int, str]:
+def _last_quote(node: Node) -> tuple[int, str]:
     """Return the last quoted turn of a node and its quote; without a quote, its last turn and an empty text."""
     turn, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], "")
     return turn, quote
 
 
-def _title(node: dict[str, Any]) -> str:
+def _title(node: Node) -> str:
     """Return a concept's label, with a mark if the user is against it, because the label alone would say the opposite."""
-    return str(("Against: %s" if node["stance"] < 0 else "%s") % node["label"])
+    return ("Against: %s" if node["stance"] < 0 else "%s") % node["label"]
 
 
-def summary(interview: Interview) -> dict[str, Any]:
-    """Return the learned concepts by type and the covered and open elements, for the user to confirm."""
+class Summary(NamedTuple):
+    """The learned concepts by type and the covered and open elements, for the user to confirm."""
+
+    interview: str
+    topic: str
+    asked: int
+    learnt: dict[str, list[str]]
+    covered: list[str]
+    open: list[str]
+
+
+def summary(interview: Interview) -> Summary:
+    """Return what an interview has shown so far."""
     state, elements = interview.state, interview.setup["elements"]
     type_names = {entry["id"]: entry["name"] for entry in interview.setup["pack"]["types"]}
     learned: dict[str, list[str]] = {}
     for node in state["nodes"]:
         if not node["superseded_by"]:
             learned.setdefault(type_names[node["type"]], []).append(_title(node))
-    return {
-        "interview": interview.id,
-        "topic": interview.topic,
-        "asked": len(state["turns"]),
-        "learnt": learned,
-        "covered": [element["label"] for element in elements if element["id"] in state["covered"]],
-        "open": [element["label"] for element in elements if element["id"] not in state["covered"]],
-    }
+    covered = [element["label"] for element in elements if element["id"] in state["covered"]]
+    left = [element["label"] for element in elements if element["id"] not in state["covered"]]
+    return Summary(interview.id, interview.topic, len(state["turns"]), learned, covered, left)
 
 
-def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def choose_memories(text: str, proposed: list[Proposal]) -> list[Proposal]:
     """Return the proposed memories that `text` (standard input) selects, with its changes; all of them for an empty text.
 
     Raises InvalidAnswer.
@@ -116,7 +139,7 @@ def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str,
     entries = decode_memories(text)
     if len(entries) > MAX_MEMORIES:
         raise InvalidAnswer("memories: expected at most %d, got %d" % (MAX_MEMORIES, len(entries)))
-    by_concept = {memory["concept"]: memory for memory in proposed}
+    by_concept = {memory.concept: memory for memory in proposed}
     chosen = []
     for entry in entries:
         if not isinstance(entry, dict) or not all(_is_valid(*item) for item in entry.items()):
@@ -124,7 +147,7 @@ def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str,
             raise InvalidAnswer("memories: expected objects with only " + expected)
         if entry.get("concept") not in by_concept:
             raise InvalidAnswer("memories: concept: expected one of %s" % ", ".join(by_concept))
-        chosen.append({**by_concept[entry["concept"]], **entry})
+        chosen.append(by_concept[entry["concept"]]._replace(**entry))
     return chosen
 
 
@@ -133,37 +156,7 @@ def _is_valid(name: str, value: object) -> bool:
     return all(isinstance(item, str) and item.strip() for item in items)
 
 
-def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return a chosen memory as the data of its file. Raises InvalidMemory for an unknown category."""
-    category = categories()[category_named(chosen["category"]).name]
-    content = body_content(category, chosen["body"])
-    if chosen["context"]:
-        content[CONTEXT] = chosen["context"]
-    extra = {
-        "tags": chosen.get("tags", ["interview"])[:_MAX_TAGS],
-        "source": {"interview": interview.id, "turn": chosen["turn"], "quote": chosen["quote"]},
-    }
-    if chosen["asked_as"]:
-        extra["asked_as"] = chosen["asked_as"][:_MAX_TAGS]
-    return new_memory(category, "", chosen["title"], content, extra)
-
-
-def save_memory(
-    interview: Interview, chosen: dict[str, Any], paths: Paths, *, approved: bool, only_new: bool
-) -> tuple[Written, dict[str, Any]]:
-    """Write a chosen memory to the project's store; return what was written, and a record of it for JSON output."""
-    data = memory_data(interview, chosen)
-    written = save(paths, named_store(paths, PROJECT), data, approved, "interview", only_new=only_new)
-    return written, {
-        "id": written.stored.memory.id,
-        "category": data["category"],
-        "created": written.created,
-        "trusted": approved,
-        "redacted": [redaction._asdict() for redaction in written.redacted],
-    }
-
-
-def as_record(interview: Interview) -> dict[str, Any]:
+def as_record(interview: Interview) -> dict[str, object]:
     """Return an interview as one JSON object: concepts with stance and sources, edges by node id, coverage and turns."""
     state = interview.state
     edges = [
@@ -171,7 +164,7 @@ def as_record(interview: Interview) -> dict[str, Any]:
         for source, target, kind, turn in state["edges"]
     ]
     return {
-        **summary(interview),
+        **summary(interview)._asdict(),
         "pack": interview.setup["pack"]["id"],
         "status": interview.status,
         "covered": state["covered"],
@@ -199,7 +192,7 @@ def _mermaid(interview: Interview) -> list[str]:
             group = "".join(char if char.isalnum() else "_" for char in "t_" + entry["id"])
             lines.append('  subgraph %s["%s"]' % (group, _escaped(entry["name"])))
             for node in members:
-                style = "old" if node["superseded_by"] else {-1: "against", 1: "pro"}.get(node["stance"], "")
+                style = "old" if node["superseded_by"] else ("", "pro", "against")[node["stance"]]
                 mark = ":::" + style if style else ""
                 lines.append('    %s["%s"]%s' % (node["id"], _escaped(node["label"]), mark))
             lines.append("  end")

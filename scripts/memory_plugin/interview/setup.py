@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..kernel.fastjson import as_number, loads
@@ -16,7 +17,7 @@ from ..kernel.settings import merged
 from ..kernel.text.clean import plain
 from ..memories.record import categories
 from .answer_input import InvalidAnswer, clean_text
-from .interview_store import InterviewError
+from .interview_store import Element, InterviewError, Pack, Setup
 from .wording import content_stems, normalize, stem_table
 
 SHIPPED = ("requirements", "means_end_chain")
@@ -46,7 +47,7 @@ def find_pack(name: str, folder: str) -> str:
     raise ConfigError("--pack", name, "one of %s, or a file" % ", ".join(SHIPPED), name)
 
 
-def read_pack(path: str) -> dict[str, Any]:
+def read_pack(path: str) -> Pack:
     """Return the validated pack in a file. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
@@ -55,16 +56,17 @@ def read_pack(path: str) -> dict[str, Any]:
     return check_pack(data, path)
 
 
-def check_pack(data: object, source: str) -> dict[str, Any]:
+def check_pack(data: object, source: str) -> Pack:
     """Return a pack with its texts cleaned for display. Raises ConfigError for the first problem."""
-    pack: dict[str, Any] = _checked(data, _pack_form(), source, "")
+    pack: Pack = _checked(data, _pack_form(), source, "")
     type_ids = [entry["id"] for entry in pack["types"]]
-    for key, allowed in (("ladder", type_ids), ("terminal", pack["ladder"])):
-        unknown = [name for name in pack[key] if name not in allowed]
-        if unknown or not pack[key]:
+    steps = (("ladder", pack["ladder"], type_ids), ("terminal", pack["terminal"], pack["ladder"]))
+    for key, names, allowed in steps:
+        unknown = [name for name in names if name not in allowed]
+        if unknown or not names:
             raise ConfigError(source, key, "one or more of " + ", ".join(allowed), unknown)
-    for key in ("types", "elements"):
-        ids = [entry["id"] for entry in pack[key]]
+    element_ids = [element["id"] for element in pack["elements"]]
+    for key, ids in (("types", type_ids), ("elements", element_ids)):
         duplicates = [name for name in ids if ids.count(name) > 1]
         if duplicates:
             raise ConfigError(source, key, "no duplicate ids", duplicates[0])
@@ -137,35 +139,31 @@ def _number(value: object) -> float | None:
     return number if number is not None and 0 <= number <= 5 else None
 
 
-def new_setup(
-    topic: str,
-    pack: dict[str, Any],
-    max_turns: int,
-    target_coverage: float | None = None,
-    changes: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+def new_setup(topic: str, pack: Pack, max_turns: int, changes: Mapping[str, Any]) -> Setup:
     """Return the frozen setup of an interview as plain JSON values.
 
-    `max_turns` (1 to 200) is the number of questions, `target_coverage` (0 to 1) the share of elements, and `changes` the setting
-    `interview.scoring`.
+    `max_turns` (1 to 200) is the number of questions, and `changes` the setting `interview.scoring`.
     """
     if not 1 <= max_turns <= 200:
         raise ConfigError("--max-turns", "start", "1 to 200", max_turns)
     redundancy = stem_table(load_data("interview", "redundancy"))
     function_words = frozenset(redundancy["function_words"])
-    elements = []
+    elements: list[Element] = []
     for element in pack["elements"]:
         stems = [content_stems(text, function_words) for text in (element["label"], *element["aliases"])]
-        elements.append({"ask": "", "group": "", **element, "stems": [name for name in stems if name]})
-    scoring = merged(load_data("interview", "scoring"), changes or {})
+        blank: Any = {"ask": "", "group": ""}
+        elements.append({**blank, **element, "stems": [name for name in stems if name]})
+    scoring = merged(load_data("interview", "scoring"), dict(changes))
     for entry in scoring["strategies"]:
         entry["enabled"] = pack.get("strategies", {}).get(entry["id"], entry["enabled"])
     for phase, row in pack.get("multipliers", {}).items():
         scoring["multipliers"][phase].update(row)
     groups = load_data("interview", "patterns")["groups"]
+    parts = ("id", "name", "types", "ladder", "terminal")
+    frozen: Any = {key: value for key, value in pack.items() if key in parts}
     return {
         "topic": plain(topic, MAX_TOPIC),
-        "pack": {key: pack[key] for key in ("id", "name", "types", "ladder", "terminal")},
+        "pack": frozen,
         "elements": elements,
         "scoring": scoring,
         "redundancy": redundancy,
@@ -174,11 +172,10 @@ def new_setup(
         },
         "signals": load_data("interview", "signals"),
         "max_turns": max_turns,
-        "target_coverage": scoring["stop"]["coverage"] if target_coverage is None else target_coverage,
     }
 
 
-def covered_elements(options: str, setup: dict[str, Any]) -> dict[str, str]:
+def covered_elements(options: str, setup: Setup) -> dict[str, str]:
     """Return the elements of `a=SOURCE,b` that are known beforehand, with their source. Raises InvalidAnswer for an unknown one."""
     covered = {}
     known = sorted(element["id"] for element in setup["elements"])

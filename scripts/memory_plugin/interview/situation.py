@@ -5,12 +5,14 @@ To add a kind of focus, write a generator and add it to FOCUSES.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Callable, NamedTuple
 
-from .answers import is_terminal
 from .graph import Graph, chao1, diameter, measure_chains, node_index
-from .wording import QuestionSimilarity, contains_run, content_stems
+from .interview_store import Node, Setup, Signals, State, Turn
+from .wording import QuestionSimilarity, contains_run, content_stems, is_terminal
+
+Params = Mapping[str, Any]  # of a criterion, from `config/interview/scoring.json`
 
 _MAX_NODES = 50  # examined for the depth of one element
 
@@ -22,11 +24,11 @@ class Situation:
     answering (`deeper`, `resume`, `stop`), or empty. `has_ladder` is false for a pack with a flat list of facts.
     """
 
-    def __init__(self, state: dict[str, Any], setup: dict[str, Any], wish: str = "") -> None:
+    def __init__(self, state: State, setup: Setup, wish: str = "") -> None:
         self.state, self.setup, self.wish = state, setup, wish
         self.similarity = QuestionSimilarity(setup["redundancy"])
-        self.scoring: dict[str, Any] = setup["scoring"]
-        self.turns: list[dict[str, Any]] = state["turns"]
+        self.scoring = setup["scoring"]
+        self.turns = state["turns"]
         self.graph = Graph(state, setup["pack"])
         self.has_ladder = len(self.graph.ladder) > 1
         self.chains = measure_chains(self.graph)
@@ -39,7 +41,7 @@ class Situation:
         self.breadth = (
             1 - len(self.uncovered) / len(elements) if elements else len(types) / len(setup["pack"]["types"])
         )
-        self.budget: int = setup["max_turns"] + state["more"]
+        self.budget = setup["max_turns"] + state["more"]
         self.phase = _phase(self.scoring["phases"], self.budget, len(self.turns))
         self._function_words = frozenset(setup["redundancy"]["function_words"])
         self._turn_stems: list[list[list[str]]] = []  # per turn: the stems of question and answer
@@ -48,11 +50,11 @@ class Situation:
         """Return the stems of a text, without function words."""
         return content_stems(text, self._function_words)
 
-    def signals(self, params: dict[str, Any]) -> dict[str, Any]:
+    def signals(self, params: Params) -> Signals:
         """Return the last answer's signals: all of them, or only the rules' if the params turn `use_llm_signals` off."""
         return _signals(self.turns[-1], params) if self.turns else {}
 
-    def did_not_know(self, turn: dict[str, Any], params: dict[str, Any]) -> bool:
+    def did_not_know(self, turn: Turn, params: Params) -> bool:
         """Return whether the user answered in this turn that they do not know."""
         return is_terminal(_signals(turn, params))
 
@@ -71,12 +73,12 @@ class Situation:
         stems = self.stems(label)
         if not self._turn_stems:
             self._turn_stems = [
-                [self.stems(turn[name]) for name in ("question", "answer")] for turn in self.turns
+                [self.stems(text) for text in (turn["question"], turn["answer"])] for turn in self.turns
             ]
         recent = self._turn_stems[-lookback:]
         return sum(any(contains_run(stems, text_stems) for text_stems in texts) for texts in recent)
 
-    def momenta(self, params: dict[str, Any]) -> list[float]:
+    def momenta(self, params: Params) -> list[float]:
         """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and interest; skips do not count."""
         answered = [turn for turn in self.turns if turn["wish"] != "skip"]
         return [_momentum(turn, params) for turn in answered[-params["answers"] :]]
@@ -99,7 +101,7 @@ def _phase(phases: list[dict[str, Any]], budget: int, turn: int) -> str:
     return str(phases[-1]["id"])
 
 
-def _momentum(turn: dict[str, Any], params: dict[str, Any]) -> float:
+def _momentum(turn: Turn, params: Params) -> float:
     points: float = (
         params["word"] * turn["words"]
         + params["elaboration"] * turn["elaborations"]
@@ -111,9 +113,8 @@ def _momentum(turn: dict[str, Any], params: dict[str, Any]) -> float:
     return points + float(params["signal"] * (is_positive + has_reasons))
 
 
-def _signals(turn: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    signals: dict[str, Any] = turn["signals" if params["use_llm_signals"] else "by_rule"]
-    return signals
+def _signals(turn: Turn, params: Params) -> Signals:
+    return turn["signals"] if params["use_llm_signals"] else turn["by_rule"]
 
 
 class Focus(NamedTuple):
@@ -165,7 +166,7 @@ def _open(now: Situation, strategy: str) -> Iterator[Focus]:
         yield Focus("open", "open", now.setup["topic"], variant="" if now.turns else "first")
 
 
-def _brought_something_new(turn: dict[str, Any], now: Situation) -> bool:
+def _brought_something_new(turn: Turn, now: Situation) -> bool:
     """Return whether an answer mentioned an element for the first time, or a new concept outside all elements."""
     number = turn["number"]
     nodes = [now.graph.nodes[node_index(node_id)] for node_id in turn["concepts"]]
@@ -176,9 +177,8 @@ def _brought_something_new(turn: dict[str, Any], now: Situation) -> bool:
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield the uncovered elements; if there are none, those that were only mentioned in passing."""
     covered, skipped = now.state["covered"], now.state["skipped"]
-    in_passing = [
-        element for element in now.setup["elements"] if covered.get(element["id"], {}).get("by") == "named"
-    ]
+    named = {name for name, entry in covered.items() if entry["by"] == "named"}
+    in_passing = [element for element in now.setup["elements"] if element["id"] in named]
     for element in (now.uncovered or in_passing)[: now.scoring["focus"]["most_elements"]]:
         if element["id"] not in skipped and not now.uses(strategy, element["id"]):
             words = ("" if now.uncovered else "named", element["group"], element["ask"])
@@ -206,7 +206,7 @@ def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
             return
 
 
-def _label_with_stance(node: dict[str, Any]) -> str:
+def _label_with_stance(node: Node) -> str:
     """Return a label with stance and first question, because two opposed concepts may have the same label."""
     stance = "for" if node["stance"] > 0 else "against"
     return '"%s" (%s, question %d)' % (node["label"], stance, node["turns"][0])

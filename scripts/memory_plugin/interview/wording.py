@@ -1,4 +1,4 @@
-"""Analyze the words of answers and questions: phrases, stems, and the similarity of two questions.
+"""Analyze the words of answers and questions: phrases, stems, signals by rule, and the similarity of two questions.
 
 The similarity was tuned on one half of `tests/interview/question_pairs.jsonl`. Character n-grams were tried too, and found only copies.
 """
@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from ..kernel.text.words import fold, is_compound_name, stem, tokenize
+from .interview_store import Signals
 
 _cached_stem = cache(stem)
 
@@ -38,6 +39,54 @@ def contains_run(run: list[str], stems: list[str]) -> bool:
     return size > 0 and any(stems[start : start + size] == run for start in range(len(stems) - size + 1))
 
 
+def signals_by_rule(answer: str, patterns: dict[str, list[str]], *, has_concepts: bool = True) -> Signals:
+    """Return the signals found by phrases in an answer.
+
+    An answer without concepts that ends in a question mark is a question in return.
+    """
+    text = normalize(answer)
+    found = {name: count_phrases(text, phrases) for name, phrases in patterns.items()}
+    signals: Signals = {}
+    is_exploratory = bool(found["exploratory"])
+    if found["terminal"]:
+        response = "exploratory" if is_exploratory else "terminal"
+        signals["knowledge_ceiling"] = {"terminal": not is_exploratory, "response": response}
+    is_plain = not has_concepts and not is_exploratory and not found["terminal"]
+    if found["confused"] or (is_plain and answer.rstrip().endswith("?")):
+        signals["uncertainty"] = {"type": "conceptual_clarity", "severity": 0.6}
+    elif found["terminal"]:
+        signals["uncertainty"] = {"type": "knowledge_gap", "severity": 0.4 if is_exploratory else 0.9}
+    elif found["hedge"] >= 2:
+        severity = min(1.0, found["hedge"] / 4)
+        signals["uncertainty"] = {"type": "confidence_qualification", "severity": severity}
+    if found["causal"]:
+        signals["reasoning"] = {"quality": "causal"}
+    if found["reversal"]:
+        signals["contradiction"] = {"present": True, "kind": "stance_reversal"}
+    if found["positive"] != found["negative"]:
+        is_strong = max(found["positive"], found["negative"]) >= 2 or found["intensifier"]
+        direction = "positive" if found["positive"] > found["negative"] else "negative"
+        signals["emotional"] = {"intensity": ("high_" if is_strong else "moderate_") + direction}
+    return signals
+
+
+def wants_to_stop(answer: str, patterns: dict[str, list[str]]) -> bool:
+    """Return whether an answer only asks to stop, unlike "stop the build when a test fails"."""
+    text = normalize(answer)
+    has_phrase = False
+    # The longest phrase first, because removing "stop" alone would leave the rest of "let's stop here".
+    for phrase in sorted(patterns["stop"], key=len, reverse=True):
+        if " %s " % phrase in text:
+            text, has_phrase = text.replace(" %s " % phrase, "  "), True
+    return has_phrase and all(word in patterns["filler"] for word in text.split())
+
+
+def is_terminal(signals: Signals) -> bool:
+    """Return whether the user does not know and has no more to say, unlike "not sure yet, maybe ..."."""
+    ceiling = signals.get("knowledge_ceiling", {})
+    return bool(ceiling.get("terminal")) and ceiling.get("response", "terminal") == "terminal"
+
+
 def stem_table(table: dict[str, Any]) -> dict[str, Any]:
     """Return the table of `config/interview/redundancy.json` with its words stemmed, as plain JSON values."""
     groups = [(word, name) for name, members in table["groups"].items() for word in members.split()]
@@ -54,8 +103,6 @@ def stem_table(table: dict[str, Any]) -> dict[str, Any]:
 
 class QuestionSimilarity:
     """Compares questions by a table that `stem_table` prepared."""
-
-    __slots__ = ("_function_words", "_light_words", "_parsed", "_table", "threshold")
 
     def __init__(self, table: dict[str, Any]) -> None:
         self.threshold: float = table["threshold"]

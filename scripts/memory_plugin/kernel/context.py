@@ -116,7 +116,7 @@ class Ledger:
         return os.path.join(self.folder, self.name + (".%d" % part if part else "") + ".jsonl")
 
     def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
-        """Append one record; return None, or why it was not written. Never raises for a disk error."""
+        """Append one record; return None, or which error of the disk kept it from being written."""
         record: dict[str, object] = {
             "schema": SCHEMA,
             "time": now_iso(),
@@ -125,10 +125,7 @@ class Ledger:
             "version": VERSION,
         }
         record.update(fields)
-        try:
-            line = dumps(record).encode("ascii") + b"\n"
-        except (TypeError, ValueError) as error:
-            return "%s: a record could not be written as JSON: %s" % (self.name, error)
+        line = dumps(record).encode("ascii") + b"\n"
         try:
             make_folder(self.folder)
             self._append_line(line)

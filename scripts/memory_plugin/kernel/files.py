@@ -13,10 +13,6 @@ import os
 import stat as modes
 from time import monotonic, sleep, time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-
 # Without it Windows writes CR before each LF, and reads no further than 0x1A.
 BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -63,6 +59,15 @@ def error_text(error: Exception) -> str:
 def os_error_text(error: Exception) -> str:
     """Return the OS error text without its path, for ledgers; for any other error the name of its class."""
     return getattr(error, "strerror", None) or type(error).__name__
+
+
+def bug_text(error: BaseException) -> str:
+    """Return the class of an error, and the file and line that raised it, without its text, which may quote the user."""
+    trace, place = error.__traceback__, "unknown"
+    while trace is not None:
+        place = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
+        trace = trace.tb_next
+    return "%s at %s" % (type(error).__name__, place)
 
 
 def stamp(status: os.stat_result) -> str:
@@ -318,9 +323,7 @@ class FileLock:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._handle)
         if self._created:
             self._created = False

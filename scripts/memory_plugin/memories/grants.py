@@ -23,7 +23,6 @@ from ..kernel.paths import load_data, read_state, session_file, write_state
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Pattern
-    from typing import Any
 
     from ..kernel.paths import Paths
 
@@ -49,14 +48,16 @@ def asks_to_save(prompt: str) -> bool:
     if text.lstrip().split(None, 1)[:1] == [COMMAND]:
         return True
     line = text.partition("\n")[0][:_MAX_LINE].lower().replace("\u2019", "'").rstrip()
-    table = load_data("memories", "save_requests")
-    if not any(hint in line for hint in table["hints"]) or line.startswith(_NOT_OWN):
+    hints = load_data("memories", "save_hints")[
+        "hints"
+    ]  # every prompt reads them, so they are a file of their own
+    if not any(hint in line for hint in hints) or line.startswith(_NOT_OWN):
         return False
     first, *later = _sentences(line)
-    if _is_request(first, table):
+    if _is_request(first):
         return True
     is_short = "\n" not in text and len(line) <= _MAX_SHORT and len(first.split()) <= _MAX_FIRST_WORDS
-    return is_short and not _speaks_of_text(first, table) and any(_is_request(text, table) for text in later)
+    return is_short and not _speaks_of_text(first) and any(_is_request(text) for text in later)
 
 
 def _sentences(line: str) -> list[str]:
@@ -70,18 +71,19 @@ def _sentences(line: str) -> list[str]:
     return [*sentences, line[start:].strip()] if line[start:].strip() or not sentences else sentences
 
 
-def _is_request(sentence: str, table: dict[str, Any]) -> bool:
+def _is_request(sentence: str) -> bool:
     if not _loaded:
-        _loaded.append(_patterns(table))
+        _loaded.append(_patterns())
     found = (pattern.match(sentence) for pattern in _loaded[0])
     asked = next((match for match in found if match), None)
     # A question is a request only in a form such as "can you remember that ...?"
     return asked is not None and (sentence[-1] not in "?\uff1f" or " you " in asked.group(1) + " ")
 
 
-def _patterns(table: dict[str, Any]) -> list[Pattern[str]]:
+def _patterns() -> list[Pattern[str]]:
     import re
 
+    table = load_data("memories", "save_requests")
     return [
         re.compile(
             "((?:(?:%s)%s){0,4})(?:%s)" % (table["leads"][language], _GAPS[language in _UNSPACED], form)
@@ -91,9 +93,9 @@ def _patterns(table: dict[str, Any]) -> list[Pattern[str]]:
     ]
 
 
-def _speaks_of_text(sentence: str, table: dict[str, Any]) -> bool:
+def _speaks_of_text(sentence: str) -> bool:
     """Return whether a sentence is a question or speaks of somebody's text, which may follow it."""
-    words = table["about_text"]["words"].split()
+    words = load_data("memories", "save_requests")["about_text"]["words"].split()
     spoken = set("".join(c if c.isalnum() or c in "-'" else " " for c in sentence).split())
     is_unspaced = (word in sentence for word in words if word[0] > "\u2fff")
     return sentence[-1:] in ("?", "\uff1f", ":") or not spoken.isdisjoint(words) or any(is_unspaced)
@@ -147,12 +149,12 @@ def take_unshown_saves(paths: Paths, session: str) -> list[str]:
     return lines
 
 
-def _read(paths: Paths, session: str) -> dict[str, Any]:
+def _read(paths: Paths, session: str) -> dict[str, object]:
     state = read_state(session_file(paths, session, PART))
     return state if state.get("project") == paths.project_key else {}
 
 
-def _remaining(state: dict[str, Any]) -> int:
+def _remaining(state: dict[str, object]) -> int:
     """Return how many saves a grant still covers; 0 if it is damaged or expired."""
     until, left = state.get("until"), state.get("left")
     is_valid = isinstance(until, float) and now() <= until <= now() + SECONDS

@@ -30,6 +30,7 @@ SCHEMA = 1
 MAX_GUARDS = 500
 _MAX_BYTES = 8 << 20
 _FIELDS = ("key", "action", "until", "commands", "files")
+_TEXTS = ("title", "block", "body", "mark", "path", "current")
 # Characters that a shell removes from a word: quotes, escapes, and the line ends after them.
 _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
 
@@ -41,7 +42,7 @@ _MAX_ALTERNATIVES = 64
 _NOT_UNDERSTOOD = (
     (r"[?*+@!]\(", "groups in parentheses are not understood; write alternatives in braces, as in {a,b}"),
     (r"\[\[:", "classes such as [:alpha:] are not understood; write the letters, as in [a-z]"),
-    (r"\A[A-Z]\w+\(.*\)\Z", "of the client's rules, only Edit(...) and Write(...) can be held back"),
+    (r"\A[A-Z]\w+\(.*\)\Z", "of Claude Code's rules, only Edit(...) and Write(...) can be guarded"),
     (r"\A~", "only files of this project can be named"),
     (r"\\\w", "write / between folders"),
 )
@@ -113,17 +114,13 @@ def _fixed_parts(words: list[str]) -> Iterator[str]:
             yield from "*".join(parts).split("*")
 
 
-def saved_rows(paths: Paths) -> dict[str, dict[str, Any]]:
+def saved_rows(paths: Paths) -> dict[str, dict[str, object]]:
     """Return the rows of the file by key, as `write_guard_file` takes them."""
-    prepared = GuardFile(paths)
-    names = ("title", "block", "body", "mark", "path", "current")
-    return {
-        guard.key: {
-            **{name: getattr(guard, name) for name in _FIELDS},
-            "texts": {name: prepared.text(guard.key, name) for name in names},
-        }
-        for guard in prepared.guards
-    }
+    prepared, rows = GuardFile(paths), dict[str, dict[str, object]]()
+    for guard in prepared.guards:
+        texts = {name: prepared.text(guard.key, name) for name in _TEXTS}
+        rows[guard.key] = {**{name: getattr(guard, name) for name in _FIELDS}, "texts": texts}
+    return rows
 
 
 def guard_file_path(paths: Paths) -> str:
@@ -131,7 +128,7 @@ def guard_file_path(paths: Paths) -> str:
     return paths.state("guards", paths.project_key + ".json")
 
 
-def write_guard_file(paths: Paths, rows: list[dict[str, Any]]) -> bool:
+def write_guard_file(paths: Paths, rows: list[dict[str, object]]) -> bool:
     """Write the file if its guards changed, delete it if there are none, and return whether it changed. Raises OSError.
 
     A row holds what `GuardInForce` reads, and `texts`.
@@ -140,7 +137,7 @@ def write_guard_file(paths: Paths, rows: list[dict[str, Any]]) -> bool:
     return replace_if_changed(guard_file_path(paths), content, _MAX_BYTES)
 
 
-def _content(paths: Paths, rows: list[dict[str, Any]]) -> bytes:
+def _content(paths: Paths, rows: list[dict[str, object]]) -> bytes:
     head = {
         "schema": SCHEMA,
         "root": paths.project_root,
@@ -160,9 +157,8 @@ def paths_below(root: str, path: str, folder: str) -> list[str]:
     through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
     start = root.rstrip(os.sep) + os.sep
     candidates = dict.fromkeys([full, through_links, os.path.realpath(full)])
-    return [
-        _composed(path[len(start) :].replace(os.sep, "/")) for path in candidates if path.startswith(start)
-    ]
+    below = (path[len(start) :] for path in candidates if path.startswith(start))
+    return [_composed(path.replace(os.sep, "/")) for path in below]
 
 
 def _composed(path: str) -> str:
@@ -259,9 +255,8 @@ def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
             is_last = at == len(segments) - 1
             reached = set(range(min(reached) + is_last, len(parts) + 1))
         else:
-            reached = {
-                length + 1 for length in reached if length < len(parts) and _matches(segment, parts[length])
-            }
+            lengths = (length for length in reached if length < len(parts))
+            reached = {length + 1 for length in lengths if _matches(segment, parts[length])}
         if not reached:
             break
     return reached - {0}

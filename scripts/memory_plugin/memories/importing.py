@@ -12,29 +12,36 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import as_text, loads
-from ..kernel.files import Unreadable, read_regular
-from ..kernel.paths import load_data
+from ..kernel.files import read_regular
 from . import InvalidMemory, import_records, markdown, record
 from .guard_file import files_problem
 from .import_files import INDEX, files_below, is_named, own_folder, stored_files
-from .markdown import Fields, Section, Statement, form, texts_in, title_for, without_markdown
+from .markdown import Fields, Section, Statement, form, table, texts_in, title_for, without_markdown
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_POINTER = "only a link to another text"
+_LONG = "a long text rather than notes; to import it, name it"
 _UNKNOWN = "unknown format: no title or text under a common name"
 _ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12
+_NEAR = 3  # folders above a file whose names say what it is
+_LINKS = ("](", "[[", "http")
+_FEW = 4  # words
+_MAX_OF_FILE = 40  # memories of one document that nobody named
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
+_PLAIN_TITLE = re.compile(r"^title:", re.MULTILINE)
+_PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
 
@@ -52,11 +59,17 @@ class Draft(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The memories that were found; problems, and what was left out, as (source, reason)."""
+    """The memories that were found; problems, and what was left out, as (source, reason).
+
+    `category` is that of entries that name none, `root` the project's folder, and `is_folder` says that nobody named the files themselves.
+    """
 
     drafts: list[Draft]
     problems: list[tuple[str, str]]
     left_out: list[tuple[str, str]]
+    category: str = ""
+    root: str = ""
+    is_folder: bool = False
 
 
 class _Entry(NamedTuple):
@@ -81,71 +94,74 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
     path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
-    reading = Reading([], [], [])
-    if not os.path.isdir(path):
-        _read_file(path, category, root, reading, is_named=True)
+    reading = Reading([], [], [], category, root, os.path.isdir(path))
+    if not reading.is_folder:
+        _read_file(path, reading)
         return reading
     files = [] if os.path.realpath(path) == root else stored_files(path)
     for file, kind in files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]:
-        _read_file(file, kind or category, root, reading, is_named=False)
+        _read_file(file, reading._replace(category=kind or category))
     return reading
 
 
 def read_lines(text: str, category: str = "") -> Reading:
-    """Read the JSON objects of a text, one a line; their source is `-` with the line."""
-    reading = Reading([], [], [])
-    try:
-        _keep(STDIN, _lines(STDIN, text), category, reading)
-    except _LeftOut as why:
-        reading.problems.append((STDIN, str(why)))
+    """Read JSON objects, one a line, or entries in plain lines, whose source is `-` with the line.
+
+    Plain lines, because the client asks about each command with braces and quotes: `title: ...` begins an entry, other fields follow.
+    """
+    reading = Reading([], [], [], category)
+    _keep(STDIN, (_lines if text.lstrip()[:1] in "{[" else _plain_lines)(STDIN, text), reading)
     return reading
 
 
-def _read_file(path: str, category: str, root: str, reading: Reading, *, is_named: bool) -> None:
+def _plain_lines(path: str, text: str) -> Iterator[_Entry]:
+    """Yield the entries of plain lines: a line without the name of a field goes on with the field above."""
+    starts = [match.start() for match in _PLAIN_TITLE.finditer(text)]
+    for start, end in zip(starts, [*starts[1:], len(text)]):
+        _, *parts = _PLAIN_FIELD.split(text[start:end])
+        item: dict[str, object] = {name: value.strip() for name, value in zip(parts[::2], parts[1::2])}
+        item["asked_as"] = str(item.get("asked_as", "")).split(";")
+        yield _Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
+
+
+def _read_file(path: str, reading: Reading) -> None:
+    """Read a file by its kind."""
+    ending = os.path.splitext(path)[1].lower()
+    is_markdown = ending in _MARKDOWN or is_named(path, "rules")
+    reader = _markdown if is_markdown else _lines if ending in _JSON[1:] else _json
+    if not (is_markdown or ending in _JSON):
+        reading.problems.append((path, "expected one of %s" % ", ".join(_MARKDOWN + _JSON)))
+        return
     try:
-        text = read_regular(path, _MAX_BYTES, is_named)[0].decode("utf-8-sig").replace("\r\n", "\n")
-        _keep(path, _entries(path, text, category, root, reading, is_named), category, reading)
+        text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig")
+        _keep(path, reader(path, text.replace("\r\n", "\n"), reading), reading)
     except _LeftOut as why:
-        is_problem = is_named and str(why) == _UNKNOWN
-        (reading.problems if is_problem else reading.left_out).append((path, str(why)))
-    except FileNotFoundError:
-        reading.problems.append((path, "not there"))
+        reading.left_out.append((path, str(why)))
     except UnicodeDecodeError as error:
         reading.problems.append((path, "not UTF-8 (byte %d)" % error.start))
-    except (Unreadable, InvalidMemory) as error:
-        reading.problems.append((path, str(error)))
+    except (OSError, InvalidMemory) as error:
+        reading.problems.append((path, getattr(error, "strerror", None) or str(error)))
 
 
-def _entries(
-    path: str, text: str, category: str, root: str, reading: Reading, chosen: bool
-) -> Iterator[_Entry]:
-    """Return what a file holds, by its kind. Raises InvalidMemory and _LeftOut."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending in _MARKDOWN or is_named(path, "rules"):
-        return _markdown(path, text, category, root, reading)
-    if ending not in _JSON:
-        raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
-    return _json(path, text, chosen) if ending == ".json" else _lines(path, text)
-
-
-def _keep(path: str, entries: Iterator[_Entry], category: str, reading: Reading) -> None:
+def _keep(path: str, entries: Iterator[_Entry], reading: Reading) -> None:
     """Make memories of the entries of a file. If none of several is one, the format is unknown, which is said once."""
     drafts, problems = [], []
     for entry in entries:
         try:
-            data = item_data(entry.item, entry.category or category)
+            data = item_data(entry.item, entry.category or reading.category)
             data["content"] = {**(entry.more or {}), **data["content"]}
             archive(data, entry.over)
             drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
         except InvalidMemory as error:
             problems.append((entry.source, str(error)))
-    if problems[1:] and not drafts:
-        raise _LeftOut(_UNKNOWN)
     reading.drafts.extend(drafts)
-    reading.problems.extend(problems)
+    if problems[1:] and not drafts:
+        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
+    else:
+        reading.problems.extend(problems)
 
 
-def _markdown(path: str, text: str, category: str, root: str, reading: Reading) -> Iterator[_Entry]:
+def _markdown(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
     """Yield the entries of a Markdown file: its records and runbooks and the rules beside them; or the note that it is."""
     fields, rest, skipped = markdown.front_matter(text)
     rest = _CONTENTS.sub("", rest)
@@ -162,33 +178,34 @@ def _markdown(path: str, text: str, category: str, root: str, reading: Reading) 
         over = import_records.no_longer_holds(more.get("status", ""), fields)
         replaces = tuple(import_records.replaced_names(found.fields, fields))
         names = import_records.record_names(path, title)
-        yield _Entry(
-            "%s:%d" % (path, found.line + skipped), item, found.category, more, over, names, replaces
-        )
-    runbook = without_markdown(title) if form("runbook").search(_near(path, title)) else ""
-    is_diary = any(map(form("diary").fullmatch, [_near(path), stem, *texts_in(fields.get("tags"))]))
+        source = "%s:%d" % (path, found.line + skipped)
+        yield _Entry(source, item, found.category, more, over, names, replaces)
+    folders = path.split(os.sep)[-1 - _NEAR : -1]
+    runbook = without_markdown(title) if form("runbook").search("\n".join([title, *folders])) else ""
+    is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
     is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    if is_note and not records and markdown.content(rest) < _FEW and any(mark in rest for mark in _LINKS):
+        raise _LeftOut(_POINTER)
     if not records and (is_one or is_note):
         item = import_records.note_item(fields, rest, stem)
-        kind = "" if "type" in item or "kind" in item else category or ("runbook" if runbook else "")
+        kind = "" if "type" in item or "kind" in item else reading.category or ("runbook" if runbook else "")
         over = import_records.no_longer_holds(str(fields.get("status", "")), fields)
         yield _Entry(path, item, kind, over=over)
         return
-    bound = _bound_to(path, fields, root, reading)
+    bound = _bound_to(path, fields, reading)
     lead = "" if runbook or is_diary or form("document").search(title) else title
     others = _decided(others) if is_diary else others
     if is_diary and not records and not others:
         raise _LeftOut(_DIARY)
-    for section in others:
-        for rule in markdown.statements_in(section, runbook):
-            kind = category or (
-                "runbook" if runbook and rule.text[0].isdigit() else statement_category(rule.text)
-            )
-            yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
-
-
-def _near(path: str, title: str = "") -> str:
-    return ("%s\n%s" % (title, os.path.basename(os.path.dirname(path)))).strip()
+    rules = [(section, rule) for section in others for rule in markdown.statements_in(section, runbook)]
+    is_of_rules = form("rules").search("\n".join([title, stem, *folders[-1:]]))
+    is_short = bool(records) or len(rules) <= _MAX_OF_FILE or is_of_rules
+    if reading.is_folder and not (is_short or is_named(path, "instructions") or path.endswith(".mdc")):
+        raise _LeftOut(_LONG)
+    for section, rule in rules:
+        is_step = runbook and rule.text[0].isdigit()
+        kind = reading.category or ("runbook" if is_step else statement_category(rule.text))
+        yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
 
 
 def _refuse(path: str, title: str, fields: Fields, text: str, has_records: bool) -> None:
@@ -213,13 +230,13 @@ def _decided(parts: list[Section]) -> list[Section]:
     return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
 
 
-def _bound_to(path: str, fields: Fields, root: str, reading: Reading) -> list[str]:
+def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
     """Return the patterns of the files to which a rule file applies; empty for all of them. What no pattern can say is named."""
     bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
     problems = {name: files_problem(name) for name in bound}
     reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    return kept[:_MAX_FILES] or own_folder(path, root)
+    return kept[:_MAX_FILES] or own_folder(path, reading.root)
 
 
 def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
@@ -240,7 +257,7 @@ def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -
     }
 
 
-def _json(path: str, text: str, chosen: bool) -> Iterator[_Entry]:
+def _json(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
     """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and _LeftOut."""
     try:
         value = loads(text)
@@ -253,17 +270,16 @@ def _json(path: str, text: str, chosen: bool) -> Iterator[_Entry]:
     if items is not None:
         yield from (_Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
         return
-    table = load_data("memories", "importing")
-    names = table["aliases"]["body"] if chosen else table["own_text"]
+    names = table()["own_text"] if reading.is_folder else table()["aliases"]["body"]
     if isinstance(value, dict):
         if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
-            raise _LeftOut(_UNKNOWN)
+            raise _LeftOut(_UNKNOWN) if reading.is_folder else InvalidMemory(_UNKNOWN)
         if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
             value["id"] = os.path.splitext(os.path.basename(path))[0]
     yield _Entry(path, value)
 
 
-def _lines(path: str, text: str) -> Iterator[_Entry]:
+def _lines(path: str, text: str, _reading: Reading | None = None) -> Iterator[_Entry]:
     """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
     for at, line in enumerate(text.split("\n"), 1):
         try:
@@ -280,7 +296,7 @@ def _items_in(value: object) -> list[object] | None:
     if isinstance(value, list):
         return [{"text": entry} if isinstance(entry, str) else entry for entry in value]
     if isinstance(value, dict) and not isinstance(value.get("title"), str):
-        names = load_data("memories", "importing")["lists"]
+        names = table()["lists"]
         return next((_items_in(value[name]) for name in names if isinstance(value.get(name), list)), None)
     return None
 
@@ -298,7 +314,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         return _whole_memory(item, category)
     metadata = item.get("metadata")
     source = {**metadata, **item} if isinstance(metadata, dict) else item
-    aliases = load_data("memories", "importing")["aliases"]
+    aliases = table()["aliases"]
     found = {name: _first(source, others) for name, others in aliases.items()}
     body, title = found.pop("body"), found.pop("title")
     body = "\n".join(texts_in(body)) if isinstance(body, list) else body
@@ -317,15 +333,14 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
     identity = str(item["id"]) if record.is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
-    return record.new_memory(
-        kind, identity, title if isinstance(title, str) else title_for(body), content, extra
-    )
+    title = title if isinstance(title, str) else title_for(body)
+    return record.new_memory(kind, identity, title, content, extra)
 
 
 def statement_category(text: str) -> str:
     """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
     sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
-    forms = load_data("memories", "importing")["forms"]
+    forms = table()["forms"]
     hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
     return next(hits, record.DEFAULT_CATEGORY)
 
@@ -338,7 +353,7 @@ def _first(source: dict[str, object], names: list[str]) -> object:
 
 def _category(item: dict[str, object], name: object) -> str:
     """Return the category that an entry names; "" for an unknown `type` or `kind`. Raises InvalidMemory for an unknown `category`."""
-    kinds: dict[str, str] = load_data("memories", "importing")["kinds"]
+    kinds: dict[str, str] = table()["kinds"]
     try:
         return kinds.get(name.lower()) or record.category_named(name).name if isinstance(name, str) else ""
     except InvalidMemory:
@@ -347,7 +362,7 @@ def _category(item: dict[str, object], name: object) -> str:
         return ""
 
 
-def _whole_memory(item: dict[str, object], category: str) -> dict[str, Any]:
+def _whole_memory(item: dict[str, object], category: str) -> dict[str, object]:
     """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
     kind = record.categories()[_category(item, item.get("category")) or category or record.DEFAULT_CATEGORY]
     own_id = item.get("id") if record.is_id(item.get("id")) else ""
@@ -356,7 +371,7 @@ def _whole_memory(item: dict[str, object], category: str) -> dict[str, Any]:
     return data
 
 
-def archive(data: dict[str, Any], reason: str) -> None:
+def archive(data: dict[str, object], reason: str) -> None:
     """Archive a memory to be stored, unless the reason is empty."""
     data.update({"record_status": record.ARCHIVED, "archived_reason": reason} if reason else {})
 

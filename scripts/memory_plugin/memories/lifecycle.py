@@ -6,10 +6,10 @@ user asked for it, or the user was shown the text and accepted it now. An edit o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import as_texts
@@ -33,7 +33,7 @@ from .trust import REJECTED, TRUSTED, Trust, load_trust, with_phrases
 from .writing import Written
 
 _REJECTED_PHRASES = (
-    "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
+    "%s: you rejected search phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
 _STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 _BATCH = 100  # memories of an import, whose approval is recorded together
@@ -72,7 +72,7 @@ class Change(NamedTuple):
 def save(
     paths: Paths,
     store: Store,
-    data: dict[str, Any],
+    data: dict[str, object],
     approved: bool,
     how: str = "save",
     *,
@@ -88,7 +88,7 @@ def save(
 
 
 def save_all(
-    paths: Paths, store: Store, batch: Iterable[dict[str, Any]], approved: bool
+    paths: Paths, store: Store, batch: Iterable[dict[str, object]], approved: bool
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
@@ -110,7 +110,7 @@ def save_all(
     return results
 
 
-def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | InvalidMemory:
+def _added(paths: Paths, store: Store, data: dict[str, object]) -> Written | InvalidMemory:
     try:
         return writing.add(paths, store, data, listed=False)
     except InvalidMemory as error:
@@ -120,7 +120,7 @@ def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | Invali
 def edit(
     paths: Paths,
     stored: StoredMemory,
-    fields: Callable[[dict[str, Any]], dict[str, Any]],
+    fields: Callable[[dict[str, object]], Mapping[str, object]],
     summary: str,
     approved: bool,
     how: str = "edit",
@@ -134,7 +134,7 @@ def edit(
     """
     unchanged = True
 
-    def changed(present: dict[str, Any]) -> dict[str, Any]:
+    def changed(present: dict[str, object]) -> dict[str, object]:
         nonlocal unchanged
         unchanged = present == stored.memory.data
         return with_change(present, summary, fields(present))
@@ -153,9 +153,9 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
     if load_trust(paths).has_rejected_phrases(stored):
         raise InvalidMemory(_REJECTED_PHRASES % (stored.memory.id, stored.memory.id))
 
-    def added(present: dict[str, Any]) -> dict[str, Any]:
+    def added(present: dict[str, object]) -> dict[str, object]:
         if present.get("asked_as"):
-            raise InvalidMemory("%s: it has phrases already" % stored.memory.id)
+            raise InvalidMemory("%s: it has search phrases already" % stored.memory.id)
         if present != stored.memory.data:
             raise InvalidMemory("%s: someone else changed it in the meantime" % stored.memory.id)
         return {"asked_as": phrases}
@@ -181,7 +181,7 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
     return edit(paths, old.stored, lambda _: mark, summary, approved=True).stored
 
 
-def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
+def _with_older(names: list[str], data: dict[str, object]) -> dict[str, object]:
     present = as_texts(data.get("supersedes"))
     return {"supersedes": list(dict.fromkeys([*present, *names]))[:MAX_SUPERSEDES]}
 
@@ -201,25 +201,24 @@ def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved
     return edit(paths, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored
 
 
-def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
+def _without(old: StoredMemory, data: dict[str, object]) -> dict[str, object]:
     listed = data.get("supersedes")
     names = (old.memory.id, "%s/%s" % (old.memory.category, old.memory.id), old.key)
     return {"supersedes": [name for name in listed if name not in names] if isinstance(listed, list) else []}
 
 
 def rewrite(
-    paths: Paths, stored: StoredMemory, data: dict[str, Any], summary: str, *, seen: bool = False
+    paths: Paths, stored: StoredMemory, data: dict[str, object], summary: str, *, seen: bool = False
 ) -> Written:
     """Replace all fields of a memory with the user's version; `seen` if they were shown all of its text and accept it with this.
 
     Raises InvalidMemory if someone else changed the memory meanwhile.
     """
 
-    def replaced(present: dict[str, Any]) -> dict[str, Any]:
+    def replaced(present: dict[str, object]) -> dict[str, object]:
         if present != stored.memory.data:
-            raise InvalidMemory(
-                "%s: someone else changed it in the meantime; your version was not saved" % stored.memory.id
-            )
+            text = "%s: someone else changed it in the meantime; your version was not saved"
+            raise InvalidMemory(text % stored.memory.id)
         return with_change(data, summary, {})
 
     before = before_write(paths, stored)
@@ -240,9 +239,8 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
     """
     memory = stored.memory
     if memory.supersedes or memory.superseded_by:
-        raise InvalidMemory(
-            "%s replaces a memory or is replaced; save a new one with --supersedes" % memory.id
-        )
+        text = "%s replaces a memory or is replaced; save a new one with --supersedes"
+        raise InvalidMemory(text % memory.id)
     content = dict(memory.data["content"])
     main = content.pop(categories()[memory.category].primary, "")
     content.update(body_content(category, "\n".join(as_texts(main)) if isinstance(main, list) else str(main)))
@@ -265,12 +263,8 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
     (trust.erase if at_once else trust.withdraw)(stored)
     if at_once:
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
-    reason_text = clean_text(reason, "retired_reason", [])
-    fields = {
-        "record_status": RETIRED,
-        "retired_at": now_iso(),
-        "retired_reason": reason_text or "forgotten by the user",
-    }
+    why = clean_text(reason, "retired_reason", []) or "forgotten by the user"
+    fields = {"record_status": RETIRED, "retired_at": now_iso(), "retired_reason": why}
     writing.change(paths, stored, lambda data: with_change(data, "retired", fields), cleaned=False)
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import lru_cache
 from math import isfinite
@@ -101,9 +102,8 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
     Raises InvalidMemory without a valid id, title or content. Other fields of a wrong type are read as empty.
     """
     if not is_id(identity):
-        raise InvalidMemory(
-            "id: expected lower-case letters, digits and inner hyphens (at most 80), got %r" % identity
-        )
+        text = "id: expected lower-case letters, digits and inner hyphens (at most 80), got %r"
+        raise InvalidMemory(text % identity)
     if not isinstance(data, dict):
         raise InvalidMemory("expected an object, got %s" % type(data).__name__)
     title = data.get("title")
@@ -187,7 +187,7 @@ def unreadable_expiry(memory: Memory) -> str:
     return "" if memory.expires_at else _expiry_text(memory.data)
 
 
-def _guard(data: dict[str, Any]) -> Guard | None:
+def _guard(data: dict[str, object]) -> Guard | None:
     """Return the guard; None also for an invalid one, because a damaged guard makes its memory pending, not invalid."""
     try:
         return parse_guard(data.get("guard"))
@@ -238,11 +238,11 @@ def slug(title: str) -> str:
 
 
 def new_memory(
-    category: Category, identity: str, title: str, content: dict[str, Any], extra: dict[str, Any]
+    category: Category, identity: str, title: str, content: Mapping[str, object], extra: Mapping[str, object]
 ) -> dict[str, Any]:
     """Return the JSON object of a new memory; `extra` holds additional common fields."""
     moment = now_iso()
-    data: dict[str, Any] = {
+    data = {
         "schema_version": SCHEMA_VERSION,
         "category": category.name,
         "id": identity,
@@ -260,7 +260,7 @@ def new_memory(
     return data
 
 
-def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> dict[str, Any]:
+def with_change(data: dict[str, object], summary: str, fields: Mapping[str, object]) -> dict[str, object]:
     """Return a copy with some fields replaced, the change added to `changes` (the last 50 are kept) and `updated_at` set.
 
     Phrases are not part of what a memory says, so a change of them alone leaves `updated_at`.
@@ -271,12 +271,12 @@ def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> d
     changed["changes"] = [*earlier, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
     if set(fields) != {"asked_as"}:
         changed["updated_at"] = now_iso()
-    if isinstance(data.get("times_updated"), int):
-        changed["times_updated"] = data["times_updated"] + 1
+    if isinstance(times := data.get("times_updated"), int):
+        changed["times_updated"] = times + 1
     return changed
 
 
-def body_content(category: Category, body: str) -> dict[str, Any]:
+def body_content(category: Category, body: str) -> dict[str, object]:
     """Return the content with a plain body in the category's main field; for a runbook, its lines without list marks are the steps."""
     if category.primary not in _LISTED:
         return {category.primary: body.strip()}

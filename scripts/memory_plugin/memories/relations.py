@@ -20,7 +20,7 @@ from .record import MAX_ASKED_AS, Memory, body_text, categories
 # A repository may hold chains of any length and with any number of branches; no person's history needs more steps than this.
 _MAX_STEPS = 64
 SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
-_SAME_QUESTION = "older %s on the same question"
+_SAME_QUESTION = "similar %s"
 _QUESTIONS = frozenset(["decision", "constraint", "preference", "runbook"])
 _MAX_WORDS = 400
 _stem = lru_cache(maxsize=20_000)(stem)  # memories of one store share most of their words
@@ -116,10 +116,9 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
             newer[older].remove(key)
         else:
             superseded.setdefault(older, key)
-    circular = {key for _, key in circular_claims} | {
-        key for key in superseded if key in _replacements(key, newer)
-    }
-    return Resolution(superseded, _inherited(superseded, newer, find), sorted(circular))
+    own = {key for key in superseded if key in _replacements(key, newer)}
+    circular = sorted(own.union(key for _, key in circular_claims))
+    return Resolution(superseded, _inherited(superseded, newer, find), circular)
 
 
 def _target(name: str, key: str, find: Callable[[str], Link | None]) -> str:
@@ -179,7 +178,7 @@ class Similarity:
         self._frequency = Counter(term for terms in documents for term in terms.text | terms.tags)
 
     def why(self, new: Memory, old: Memory) -> str:
-        """Return how the older memory relates to the newer: "same title", "near duplicate", "older decision on the same question", or "".
+        """Return how the older memory relates to the newer: "same title", "near duplicate", "similar decision", or "".
 
         A decision is compared with decisions, a runbook with runbooks; technical debt and session summaries answer no question.
         """

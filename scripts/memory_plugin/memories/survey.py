@@ -17,9 +17,10 @@ from .trust import PENDING, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
+_MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
-PHRASES = "its phrases changed since you accepted them"
+PHRASES = "its search phrases changed since you accepted them"
 
 
 class Item(NamedTuple):
@@ -79,23 +80,16 @@ def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> 
     `accept_from` is the user's setting of that name. Raises TrustUnreadable.
     """
     result = Survey([], [], [])
-    trust = None
-    if paths.state_dir is not None:
-        trust = load_trust(paths, accept_from)
+    trust = None if paths.state_dir is None else load_trust(paths, accept_from)
+    found: list[Item] = []  # in all stores, because one memory may supersede another in the other store
     for store in stores(paths):
-        problems = result.problems if scope in ("", store.scope) else []
-        reason = why_not_read(store)
-        if reason and scope in ("", store.scope):
-            result.left_alone.append(reason)
-        result.items.extend(
-            item_of(stored, trust, paths.why_no_state) for stored in all_memories(store, problems)
-        )
-    superseded = supersession(result.items).superseded
-    result.items[:] = [
-        item._replace(superseded_by=superseded.get(item.stored.key, ""))
-        for item in result.items
-        if scope in ("", item.stored.store.scope)
-    ]
+        is_asked = scope in ("", store.scope)
+        result.left_alone.extend(filter(None, [why_not_read(store)] if is_asked else []))
+        memories = all_memories(store, result.problems if is_asked else [])
+        found += [item_of(stored, trust, paths.why_no_state) for stored in memories]
+    superseded = supersession(found).superseded
+    asked = (item for item in found if scope in ("", item.stored.store.scope))
+    result.items.extend(one._replace(superseded_by=superseded.get(one.stored.key, "")) for one in asked)
     return result
 
 
@@ -115,12 +109,9 @@ def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Ite
 def supersession(items: list[Item]) -> Resolution:
     """Return which of these memories are superseded, and what the newer ones inherit."""
     active = {item.stored.key: item for item in items if item.stored.memory.status == ACTIVE}
-    links = {
-        key: _link(item)
-        for key, item in active.items()
-        if item.stored.memory.superseded_by or item.stored.memory.supersedes
-    }
-    return resolve(links, lambda key: _link(active[key]) if key in active else None)
+    links = {key: _link(item) for key, item in active.items()}
+    naming = {key: link for key, link in links.items() if link.superseded_by or link.supersedes}
+    return resolve(naming, links.get)
 
 
 def superseding(items: list[Item], old: Item) -> list[Item]:
@@ -128,12 +119,12 @@ def superseding(items: list[Item], old: Item) -> list[Item]:
     active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
 
     def names_old(item: Item) -> bool:
-        own_key = item.stored.key
-        for name in item.stored.memory.supersedes:
-            meant = (key for key in named_keys(name, own_key) if key in active and key != own_key)
-            if next(meant, "") == old.stored.key:
-                return True
-        return False
+        others = active - {item.stored.key}
+        meant = (
+            filter(others.__contains__, named_keys(name, item.stored.key))
+            for name in item.stored.memory.supersedes
+        )
+        return old.stored.key in (next(keys, "") for keys in meant)
 
     return [read_item(item) for item in items if item.stored.key in active and names_old(item)]
 
@@ -150,10 +141,8 @@ def successors(items: list[Item], item: Item) -> list[str]:
 
 
 def _link(item: Item) -> Link:
-    memory = item.stored.memory
-    return Link(
-        item.stored.key, item.trust == TRUSTED, memory.superseded_by, memory.supersedes, memory.asked_as
-    )
+    key, one = item.stored.key, item.stored.memory
+    return Link(key, item.trust == TRUSTED, one.superseded_by, one.supersedes, one.asked_as)
 
 
 def life_cycle_state(item: Item) -> str:
@@ -168,11 +157,8 @@ def life_cycle_state(item: Item) -> str:
 
 def without_phrases(items: list[Item]) -> list[Item]:
     """Return the memories that may be recalled but have no phrases, by which prompts in other words find a memory."""
-    return [
-        item
-        for item in items
-        if item.trust == TRUSTED and not item.stored.memory.asked_as and life_cycle_state(item) == ACTIVE
-    ]
+    bare = (item for item in items if item.trust == TRUSTED and not item.stored.memory.asked_as)
+    return [item for item in bare if life_cycle_state(item) == ACTIVE]
 
 
 def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
@@ -192,7 +178,7 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
         trusted = [(item, _comparable(item.stored.memory.title)) for item in hits if item.trust == TRUSTED]
         hits = [item for item, title in trusted if title == _comparable(name)] or hits
     if not hits:
-        raise InvalidMemory("%s: no memory has this id or title; to find it: memory search WORDS" % name)
+        raise InvalidMemory(_unknown(items, name))
     if len(hits) > 1:
         names = shortest_names(items)
         files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
@@ -201,12 +187,36 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
     return read_item(hits[0])
 
 
+def _unknown(items: list[Item], name: str) -> str:
+    short = shortest_names(items)
+    names = {item.stored.memory.id: short[item.stored.key] for item in items}
+    near = nearest(name, [(item.stored.memory.id, item.stored.memory.title) for item in items])
+    hint = "Did you mean %s? " % ", ".join(names[identity] for identity in near) if near else ""
+    return "%s: no memory has this id or title. %sTo find it: memory search WORDS" % (name, hint)
+
+
+def nearest(name: str, memories: Collection[tuple[str, str]]) -> list[str]:
+    """Return the ids, at most three, of the memories whose id and title have all words of a name, else those with a similar id."""
+    from difflib import get_close_matches  # only for a mistake
+
+    words = set(_words(name))
+    near = [
+        identity for identity, title in memories if words and words <= {*_words(identity), *_words(title)}
+    ]
+    return near[:_MAX_NEAREST] or get_close_matches(
+        name, [identity for identity, _ in memories], _MAX_NEAREST
+    )
+
+
+def _words(name: str) -> list[str]:
+    return _comparable(name.replace("-", " ")).split()
+
+
 def may_mean(name: str, key: str, title: str) -> bool:
     """Return whether a name begins a memory's id, also after its category or scope, or its title as the catalog shows it (escaped, cut)."""
     begun, at = _comparable(name), key.rfind("/") + 1
-    is_id = any(
-        key.startswith(name, start) and start + len(name) > at for start in (at, key.find(":") + 1, 0)
-    )
+    starts = (start for start in (at, key.find(":") + 1, 0) if key.startswith(name, start))
+    is_id = any(start + len(name) > at for start in starts)
     return bool(begun) and (is_id or _comparable(title).startswith(begun))
 
 
@@ -217,10 +227,8 @@ def _comparable(title: str) -> str:
 def shortest_names(items: list[Item]) -> dict[str, str]:
     """Return the shortest unambiguous name of each memory by key, for use in a suggested command."""
     counts = Counter(name for item in items for name in _names(item))
-    return {
-        item.stored.key: next((name for name in _names(item) if counts[name] == 1), item.stored.key)
-        for item in items
-    }
+    unique = ((item.stored.key, [name for name in _names(item) if counts[name] == 1]) for item in items)
+    return {key: names[0] if names else key for key, names in unique}
 
 
 def _names(item: Item) -> tuple[str, str, str]:

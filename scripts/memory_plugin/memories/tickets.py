@@ -16,14 +16,7 @@ from time import sleep
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_text, as_texts, digest
-from ..kernel.paths import read_state, write_state
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Any
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths, read_state, write_state
 
 SECONDS = 600.0  # for which a ticket is valid
 FOLDER = "tickets"
@@ -40,9 +33,9 @@ _WHY = {
 def issue_ticket(
     paths: Paths,
     session: str,
-    words: Sequence[str],
+    words: list[str],
     project: str,
-    texts: Collection[str],
+    texts: frozenset[str] | list[str],
     *,
     call: str = "",
     transcript: str = "",
@@ -58,7 +51,7 @@ def issue_ticket(
     return number
 
 
-def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -> frozenset[str] | None:
+def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> frozenset[str] | None:
     """Turn a ticket into a wish; return the digests of the texts that it covers, or None if it is not valid for this command.
 
     The process that removes the file has used the ticket, so it works once even if two try. Raises OSError.
@@ -70,12 +63,8 @@ def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -
     except OSError:
         return None
     until = ticket.get("until")
-    expected = {"words": list(words), "project": paths.project_key}
-    if (
-        not isinstance(until, float)
-        or not 0 <= until - now() <= SECONDS
-        or not expected.items() <= ticket.items()
-    ):
+    is_valid = isinstance(until, float) and 0 <= until - now() <= SECONDS
+    if not is_valid or (ticket.get("words"), ticket.get("project")) != (list(words), paths.project_key):
         return None
     name = _stem(session) + _WISH + os.path.basename(path).removeprefix(_stem(session))
     write_state(paths.state(FOLDER, name), {**ticket, "folder": os.getcwd()})
@@ -84,14 +73,14 @@ def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -
 
 def settle(
     paths: Paths, session: str, *, wait: float = 0.0, is_last: bool = False
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[list[dict[str, object]], list[str]]:
     """Return the wishes of a session that the user allowed, to be carried out now, and lines that say why others never will be.
 
     Waits up to `wait` seconds for the transcript. A wish whose answer is not to be seen is kept, unless this `is_last`. Raises OSError.
     """
     from ..kernel.transcript.rows import PERSON, who_allowed
 
-    allowed: list[dict[str, Any]] = []
+    allowed: list[dict[str, object]] = []
     lines: list[str] = []
     end = now() + wait
     for path in _files(paths, _stem(session) + _WISH):
@@ -113,7 +102,7 @@ def settle(
     return allowed, lines
 
 
-def shown(wish: dict[str, Any]) -> str:
+def shown(wish: dict[str, object]) -> str:
     """Return the command of a wish on one line, to be shown."""
     from shlex import join
 

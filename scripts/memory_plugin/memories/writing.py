@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 from ..kernel.fastjson import as_texts
 from ..kernel.files import FileLock, is_draft, make_folder, read_regular, replace_file
@@ -59,7 +59,7 @@ def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
 
 
-def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
+def add(paths: Paths, store: Store, data: dict[str, object], listed: bool = True) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
     `listed` False leaves the readable index to a later `rebuild_index_md`.
@@ -67,9 +67,9 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     """
     _require_readable(store)
     data, redacted = clean_data(data)
-    category = categories()[data["category"]]
+    category = categories()[str(data["category"])]
     requested_id = data.get("id")
-    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
+    base = str(requested_id) if is_id(requested_id) else slug(str(data["title"]))
     with store_lock(paths, store):
         _prepare_store(store)
         numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
@@ -88,18 +88,17 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     raise InvalidMemory("title: %d memories have this title already" % _MAX_SAME_TITLE)
 
 
-def _same_memory(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory | None:
+def _same_memory(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory | None:
     """Return the memory in a file if its title, content and status are those of `data`."""
     try:
         existing = read_memory(store, categories()[category], path)
     except (InvalidMemory, OSError):
         return None
-    fields = ("title", "content", "record_status")
-    is_same = all(existing.memory.data.get(name) == data.get(name) for name in fields)
-    return existing if is_same else None
+    names = ("title", "content", "record_status")
+    return existing if all(existing.memory.data.get(name) == data.get(name) for name in names) else None
 
 
-def _is_exact(existing: StoredMemory, data: dict[str, Any]) -> bool:
+def _is_exact(existing: StoredMemory, data: dict[str, object]) -> bool:
     """Return whether a stored memory has exactly the text of `data`, including tags, phrases, files and guard."""
     memory = parse_memory(data, existing.memory.id, categories()[existing.memory.category])
     return text_digests(memory) == text_digests(existing.memory)
@@ -108,7 +107,7 @@ def _is_exact(existing: StoredMemory, data: dict[str, Any]) -> bool:
 def change(
     paths: Paths,
     stored: StoredMemory,
-    edit: Callable[[dict[str, Any]], dict[str, Any]],
+    edit: Callable[[dict[str, object]], dict[str, object]],
     cleaned: bool = True,
 ) -> Written:
     """Rewrite a memory's file with the result of `edit`, whose input is read under the lock, so no other change is lost.
@@ -144,13 +143,8 @@ def sweep(paths: Paths, store: Store) -> list[str]:
     """Delete the temporary files of killed writers; return their paths. The lock excludes writers that are still at work."""
     with store_lock(paths, store):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
-        drafts = [
-            entry.path
-            for folder in folders
-            if os.path.isdir(folder)
-            for entry in os.scandir(folder)
-            if is_draft(entry.name)
-        ]
+        entries = chain.from_iterable(os.scandir(folder) for folder in folders if os.path.isdir(folder))
+        drafts = [entry.path for entry in entries if is_draft(entry.name)]
         for path in drafts:
             os.unlink(path)
     return drafts
@@ -225,7 +219,7 @@ def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
         _save_lines(store, lines)
 
 
-def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:
+def _write(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory:
     private = store.scope == USER
     folder = os.path.dirname(path)
     if os.path.islink(folder):
@@ -235,23 +229,20 @@ def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> Stor
     return read_memory(store, categories()[category], path)
 
 
-def _encode(data: dict[str, Any]) -> bytes:
+def _encode(data: dict[str, object]) -> bytes:
     # A lone surrogate is written as its JSON escape: a file that contains one can be retired without a loss.
     text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     if len(text) > MAX_BYTES:
-        raise InvalidMemory(
-            "%d bytes, a memory holds at most %d; keep the long text in a file and name it"
-            % (len(text), MAX_BYTES)
-        )
+        advice = "%d bytes, a memory holds at most %d; keep the long text in a file and name it"
+        raise InvalidMemory(advice % (len(text), MAX_BYTES))
     refuse_many_values(text)
     return text
 
 
 def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> int:
     """Rebuild `index.md`, the list for people, from all memories of a store; return how many it lists."""
-    lines = {
-        _shown_path(store, stored.path): _line(store, stored) for stored in memories if _is_listed(stored)
-    }
+    listed = filter(_is_listed, memories)
+    lines = {_shown_path(store, stored.path): _line(store, stored) for stored in listed}
     _save_lines(store, lines)
     return len(lines)
 

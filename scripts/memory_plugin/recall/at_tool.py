@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from math import log
 
-from ..kernel.context import now_iso
+from ..kernel.context import Context, now_iso
 from ..kernel.paths import load_data
 from ..kernel.text.words import stems
+from . import Answer
 from .confidence import logistic
 from .decision import Limits, apply_feedback, choose, render_answer
 from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, index_path, open_index
-from .lookup import Lookup
-from .named_files import FILE, FOLDER, PATTERN, WAYS, naming
-from .pipeline import candidate_row
+from .pipeline import Lookup, candidate_row
+from .project_files import FILE, FOLDER, PATTERN, WAYS, naming
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Context
-    from .history import Answer
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000

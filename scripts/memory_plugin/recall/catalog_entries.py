@@ -12,7 +12,7 @@ from math import inf, log
 from ..kernel.context import now_iso
 from ..kernel.files import stamp
 from ..kernel.records import Records
-from ..kernel.text.tags import escape_content
+from ..kernel.text import escape_content
 from .decision import cut_at_word, first_sentence, joined, one_line, tokens_of
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
 from .recall_rows import FEEDBACK, RECALLS

@@ -13,23 +13,17 @@ to `wants`; in the second, one with a file that the prompt names has named_ease 
 concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` +
 pointer_ease)); a memory without phrases has plain_ease in addition.
 
-A match on another subject is never injected, and not pointed to either if other memories have the subject's word.
+A match on another subject is never injected, and not pointed to either if other memories have the subject's word, or if the prompt is
+hardly about this store.
 """
 
 from __future__ import annotations
 
 from math import exp, inf, log
 
-from .query import PREFIX
+from .query import PREFIX, Model, PromptTerms
+from .scoring import Match
 from .signals import log_improbability, match_signals, prompt_signals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .model import Model
-    from .query import PromptTerms
-    from .scoring import Match
 
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
@@ -86,7 +80,7 @@ def confidences(
 
 def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confidence:
     signals["wants"] = wants
-    confidence, pointer = combine(signals, model.confidence)
+    confidence, pointer = combine(signals, model)
     return Confidence(confidence, pointer, signals)
 
 
@@ -110,11 +104,12 @@ def wants_signals(shared: dict[str, float], examined: list[dict[str, float]]) ->
     return signals
 
 
-def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, float]:
+def combine(signals: dict[str, float], model: Model) -> tuple[float, float]:
     """Return confidence and pointer confidence from the models' outputs: `answers` and `wants` as log-odds, the others as probabilities.
 
-    `settings` has the values of `config/recall/confidence.json`. The pointer confidence is at least the confidence.
+    The pointer confidence is at least the confidence.
     """
+    settings = model.confidence
     answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
     base = settings["base"]
     lead_log_odds = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
@@ -122,7 +117,7 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
         lead_log_odds = -inf
     eased = answers + settings["phrases_ease"] * (1 - signals["unasked"])
     margin = settings["wants_margin"] - settings["plain_margin_ease"] * signals["unasked"]
-    by_relevance = -inf if _is_half_a_title(signals, settings) else min(eased, wants - margin)
+    by_relevance = -inf if _is_half_a_title(signals, model) else min(eased, wants - margin)
     by_lead = min(
         lead_log_odds,
         answers + settings["ahead_ease"] + settings["named_ease"] * signals["named"] * signals["in_files"],
@@ -131,9 +126,9 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     confidence = _scaled(chance, concerns, base)
     ease = settings["pointer_ease"] + settings["plain_ease"] * signals["unasked"]
     pointer = sigmoid(min(wants, answers + ease))
-    if _is_other_subject(signals, settings):
+    if _is_other_subject(signals, model):
         confidence = min(confidence, sigmoid(settings["subject_cap"]))
-        if signals["lacks_known"] > signals["best"]:
+        if signals["lacks_known"] > signals["best"] or concerns < settings["subject_concerns"]:
             pointer = min(pointer, confidence)
     return confidence, max(confidence, pointer)
 
@@ -161,8 +156,9 @@ def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[st
     }
 
 
-def _is_other_subject(signals: dict[str, float], settings: dict[str, Any]) -> bool:
+def _is_other_subject(signals: dict[str, float], model: Model) -> bool:
     """Return whether a match shares the frame of a title, as in "fix the ... bug", but not the word that the prompt is about."""
+    settings = model.confidence
     if signals["named"] or signals["phrase_covered"] >= _EVEN or signals["shared"] >= settings["frame_words"]:
         return False
     subject: float = settings["subject"]
@@ -175,13 +171,13 @@ def _is_thin_match(signals: dict[str, float], terms: int) -> bool:
     return signals["missed"] >= 1 - _TINY and not signals["named"] and signals["matched"] <= log(1 + terms)
 
 
-def _is_half_a_title(signals: dict[str, float], settings: dict[str, Any]) -> bool:
+def _is_half_a_title(signals: dict[str, float], model: Model) -> bool:
     """Return whether a match is too little of a title whose memory says more: one word, or a thin match if the prompt asks nothing."""
     if signals["opening_held"] or signals["phrase"] or not signals["has_opening"]:
         return False
     is_question = signals["question"] or signals["asks_what_holds"]
     is_word = signals["matched"] <= _ONE_TERM and not signals["named"]
-    return is_word or (not is_question and _is_thin_match(signals, settings["half_a_title"]))
+    return is_word or (not is_question and _is_thin_match(signals, model.confidence["half_a_title"]))
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.text.tags import escape_content
+from ..kernel.text import escape_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings import Settings
-    from .history import Answer, RecallHistory
+    from . import Answer
+    from .history import RecallHistory
     from .ranking import Hit
 
 UNASKED = "unasked"  # the approval of a hit about which no judge answered
@@ -45,15 +46,6 @@ LISTED = (
 
 class Limits:
     """The limits of one prompt, from the settings; judges may lower `max_inject`."""
-
-    __slots__ = (
-        "inject_threshold",
-        "max_characters",
-        "max_inject",
-        "max_pointers",
-        "max_tokens",
-        "pointer_threshold",
-    )
 
     def __init__(self, settings: Settings, room: int) -> None:
         """`room`: characters left in the hook's output."""

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..kernel.context import now_iso
+from ..kernel.text import escape_content
 from ..kernel.text.clean import block, escape, plain
-from ..kernel.text.tags import escape_content
 from ..kernel.text.words import form, language, tokenize
 from ..memories.guard_file import alternatives
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
@@ -25,7 +25,7 @@ from ..memories.nearby import NativeNote
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
-from .named_files import FILE, PATTERN, TEXT, folded
+from .project_files import FILE, PATTERN, TEXT, folded
 
 MAX_LESSON = 1500
 # Context and alternatives are indexed in full, because prompts are worded like the problem. They are injected only if they are short,

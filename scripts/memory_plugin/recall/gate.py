@@ -6,11 +6,9 @@ For a prompt such as "fix that", which says little by itself, the previous turn 
 from __future__ import annotations
 
 from ..kernel.paths import load_data
-from ..kernel.text.tags import without_private
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from ..kernel.settings import Settings
+from ..kernel.text import without_private
+from . import Answer
 
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
@@ -30,10 +28,7 @@ _TAIL_LINES = 400
 _WORD_MARKS = "'-"
 _MIN_OF_TOPIC = 3  # words of a prompt that names its topic
 _MIN_OF_VERB = 4  # letters of a verb without the pronoun at its end
-_MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
-_MAX_CLAUSE = 60  # characters
-# Characters of a prompt that may ask about the past, its least words, and words of a question without a verb.
-_MAX_ASK, _MIN_ASK, _MAX_SHORT = 300, 2, 7
+_MAX_ASK, _MIN_ASK = 300, 2  # characters of a prompt that may ask about the past, and its least words
 _MARKS = str.maketrans(dict.fromkeys(",.;:?!()-\"'\u00bf\u00a1\u2019", " "))
 _loaded: list[Gate] = []
 
@@ -59,29 +54,23 @@ class Prompt:
         self.judges_off = judges_off
         self.previous_turn = previous_turn
 
+    def turn_before(self) -> str:
+        """Return the previous turn, read from the end of the transcript if it is not known; empty if there is none."""
+        return self.previous_turn or (last_turn(self.transcript) if self.transcript else "")
+
 
 def load_gate() -> Gate:
     """Return the gate of `config/recall/gate.json`, loaded once."""
     if not _loaded:
-        _loaded.append(Gate(load_data("recall", "gate")))
+        _loaded.append(Gate())
     return _loaded[0]
 
 
 class Gate:
     """The word lists of the gate."""
 
-    __slots__ = (
-        "_enclitics",
-        "_filler",
-        "_followup",
-        "_followup_starts",
-        "_not_typed",
-        "_openers",
-        "_opt_out_hints",
-        "_past",
-    )
-
-    def __init__(self, table: dict[str, Any]) -> None:
+    def __init__(self) -> None:
+        table = load_data("recall", "gate")
         self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
         self._followup = set(table["followup"]["words"].split())
         self._followup_starts = tuple(table["followup"]["starts"])
@@ -131,23 +120,26 @@ class Gate:
         """Return whether a prompt could ask about past sessions; for most prompts this is all that the question costs."""
         if len(text) > _MAX_ASK or text.startswith("/"):
             return False
-        lowered = text.lower()
-        words = set(lowered.translate(_MARKS).split())
+        words = set(text.lower().translate(_MARKS).split())
         if len(words) < _MIN_ASK:
             return False
-        if ("?" in text and len(words) <= _MAX_SHORT) or any(map(lowered.__contains__, self._past["topics"])):
+        if not words.isdisjoint(self._past["alone"].split()):
             return True
-        endings, subjects = tuple(self._past["endings"]), self._past["subjects"].split()
-        has_ending = any(word.endswith(endings) for word in words)
-        has_tense = any(word.endswith("ed") for word in words) and not words.isdisjoint(subjects)
-        return has_ending or has_tense or not words.isdisjoint(self._past["words"].split())
+        if "?" not in text and words.isdisjoint(self._past["asking"].split()):
+            return False
+        endings = tuple(self._past["endings"].split())
+        return not words.isdisjoint(self._past["words"].split()) or any(
+            word.endswith(endings) for word in words
+        )
 
     def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
         lowered = text.lower()
         if not any(hint in lowered for hint in self._opt_out_hints):
             return False  # without a hint the rules are not even loaded
-        rules = OptOut(load_data("recall", "opt_out"))
+        from .opt_out import OptOut
+
+        rules = OptOut()
         ends = [_folded(text)] + ([_folded(text[-_MAX_TAIL:])] if len(text) > _MAX_HEAD else [])
         return rules.has_tag(text) or any(rules.has_request(end, _words(end)) for end in ends)
 
@@ -215,135 +207,18 @@ def turn_text(question: str, reply: str) -> str:
     return (question[:_MAX_OF_TURN] + " \n" + reply[-_MAX_OF_TURN:]).strip()
 
 
-class OptOut:
-    """The wordings with which a prompt opts out of memories."""
-
-    __slots__ = ("_around", "_clause_ends", "_clauses", "_table", "_verbs", "_words")
-
-    def __init__(self, table: dict[str, Any]) -> None:
-        self._table = table
-        names = ("polite", "many", "determiners", "nouns", "of", "of_determiners", "owners", "other_senses")
-        self._words = {name: set(table[name].split()) for name in names}
-        self._clauses = set(table["clauses"])
-        self._clause_ends = str.maketrans(dict.fromkeys(table["clause_ends"], "\n"))
-        self._verbs = sorted((verb.split() for verb in table["verbs"]), key=len, reverse=True)
-        self._around = [(verb.split(), then.split()) for verb, then in table["around"]]
-
-    def has_tag(self, text: str) -> bool:
-        """Return whether a text contains a tag such as `#nomem`, as a word of its own."""
-        lowered = text.lower().replace("\uff03", "#")
-        return any(_has_separate_tag(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
-
-    def has_request(self, text: str, words: list[str]) -> bool:
-        """Return whether a passage with these words asks not to use memories; `text` is in lower case, with plain apostrophes."""
-        return self._has_clause(text) or self._has_phrase(words) or self._has_unspaced(text)
-
-    def _has_clause(self, text: str) -> bool:
-        clauses = text.translate(self._clause_ends).replace(" - ", "\n").split("\n")
-        return any(
-            " ".join(word for word in clause.split() if word not in self._words["polite"]) in self._clauses
-            for clause in clauses
-            if len(clause) < _MAX_CLAUSE
-        )
-
-    def _has_phrase(self, words: list[str]) -> bool:
-        nouns = self._words["nouns"]
-        if nouns.isdisjoint(words):
-            return False
-        return any(
-            word in nouns
-            and (self._is_refused_before(words, at) or self._is_refused_after(words, at))
-            and not self._is_computer_memory(words[at + 1 : at + 2 + _MAX_OF_WORDS])
-            for at, word in enumerate(words)
-        )
-
-    def _is_refused_before(self, words: list[str], at: int) -> bool:
-        """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing negates it."""
-        start = self._first_determiner(words, at)
-        verb = next((each for each in self._verbs if _ends_with(words[:start], each)), None)
-        if not verb or _follows(words, at + 1, self._table["turned_round_by"]):
-            return False
-        before = words[: start - len(verb)]
-        if any(_ends_with(before, phrase.split()) for phrase in self._table["not_after"]):
-            return False
-        alone = len(verb) == 1 and verb[0] in self._table["verbs_of_many"]
-        return not alone or not self._words["many"].isdisjoint(words[start : at + 1])
-
-    def _is_refused_after(self, words: list[str], at: int) -> bool:
-        """Return whether the refusal follows the noun at this place, as in "nutze dein Gedächtnis nicht"."""
-        if _follows(words, at + 1, self._table["after_noun"]):
-            return True
-        before = words[: self._first_determiner(words, at)]
-        return any(
-            _ends_with(before, verb) and words[at + 1 : at + 1 + len(then)] == then
-            for verb, then in self._around
-        )
-
-    def _first_determiner(self, words: list[str], at: int) -> int:
-        while at > 0 and words[at - 1] in self._words["determiners"]:
-            at -= 1
-        return at
-
-    def _is_computer_memory(self, after: list[str]) -> bool:
-        """Return whether the words after a noun make it a computer's memory: "leak", or "of" an owner other than ours."""
-        if not after:
-            return False
-        if after[0] not in self._words["of"]:
-            return after[0] in self._words["other_senses"]
-        owner = [word for word in after[1:] if word not in self._words["of_determiners"]]
-        return bool(owner) and owner[0] not in self._words["owners"] | self._words["determiners"]
-
-    def _has_unspaced(self, text: str) -> bool:
-        if text.isascii():
-            return False
-        squeezed = "".join(text.split())
-        return any(
-            _has_pair(squeezed, group["verbs"], group["nouns"], group)
-            if group["order"] == "verb first"
-            else _has_pair(squeezed, group["nouns"], group["verbs"], group)
-            for group in self._table["unspaced"]
-        )
-
-
-def _ends_with(words: list[str], end: list[str]) -> bool:
-    return words[-len(end) :] == end
-
-
-def _follows(words: list[str], at: int, phrases: list[str]) -> bool:
-    return any(words[at : at + len(phrase.split())] == phrase.split() for phrase in phrases)
-
-
-def _has_separate_tag(text: str, tag: str, before: str) -> bool:
-    at = text.find(tag)
-    while at >= 0:
-        after = text[at + len(tag) : at + len(tag) + 1]
-        if (at == 0 or text[at - 1].isspace() or text[at - 1] in before) and not (
-            after.isalnum() or after in tuple("_-/=#")
-        ):
-            return True
-        at = text.find(tag, at + 1)
-    return False
-
-
-def _has_pair(text: str, firsts: list[str], seconds: list[str], group: dict[str, Any]) -> bool:
-    """Return whether one of `firsts` is followed by one of `seconds` with nothing but the group's `between` words in the middle."""
-    for first in firsts:
-        at = text.find(first)
-        while at >= 0:
-            negated = text[:at].endswith(tuple(group["not_after"]))
-            if not negated and _is_followed(text[at + len(first) :], seconds, group):
-                return True
-            at = text.find(first, at + 1)
-    return False
-
-
-def _is_followed(rest: str, seconds: list[str], group: dict[str, Any]) -> bool:
-    between = [word for word in group["between"] if word]
-    while True:
-        for second in seconds:
-            if rest.startswith(second) and not rest[len(second) :].startswith(tuple(group["other_senses"])):
-                return True
-        skipped = next((word for word in between if rest.startswith(word)), "")
-        if not skipped:
-            return False
-        rest = rest[len(skipped) :]
+def admit(answer: Answer, prompt: Prompt, settings: Settings) -> str | None:
+    """Return the previous turn if the prompt refers to it, else an empty text; None if it gets no memories, as the answer then says."""
+    if not settings.flag("retrieval.enabled"):
+        answer.withhold("disabled", "skipped")
+        return None
+    gate, text = load_gate(), prompt.visible_text
+    refusal, previous_turn = gate.refusal(text), ""
+    if not refusal:
+        if settings.flag("retrieval.followups") and gate.is_followup(text):
+            previous_turn = prompt.turn_before()
+        if not previous_turn and effective_length(text) < MIN_LENGTH:
+            refusal = SHORT
+    if refusal:
+        answer.withhold(refusal, "skipped")
+    return None if refusal else previous_turn

@@ -1,4 +1,4 @@
-"""The answer at one place, and the history of a session: which memories were injected where, so that each place stays within its limits.
+"""The history of a session: which memories were injected where, so that each place stays within its limits.
 
 A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
 history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
@@ -18,7 +18,6 @@ from ..kernel.paths import session_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
 
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
@@ -30,38 +29,6 @@ _REPEAT_AFTER = 40  # turns
 FOREVER = 1 << 30  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
 _APPEND = os.O_RDWR | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-class Answer:
-    """What recall answers at one place: a text for Claude, two lines for the user, and the record of the decision; all texts may be empty.
-
-    `receipt` says what was injected, `notice` something about the judges. `needs_refresh` asks for a background process that brings the
-    index up to date. Until a decision is recorded, the record says that a fault prevented it.
-    """
-
-    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
-
-    def __init__(self, place: str, **facts: object) -> None:
-        """`facts` are added to the record."""
-        self.block = ""
-        self.notice = ""
-        self.receipt = ""
-        self.needs_refresh = False
-        self.record: dict[str, Any] = {
-            "place": place,
-            "outcome": "failed",
-            "reason": "fault",
-            "answered_by": "rules",
-            "candidates": [],
-            "injected": [],
-            "pointed": [],
-            **facts,
-        }
-
-    def withhold(self, reason: str, outcome: str = "silent") -> Answer:
-        """Record that nothing is injected, and the reason; return this answer."""
-        self.record.update(outcome=outcome, reason=reason)
-        return self
 
 
 def forget_session(paths: Paths, session: str) -> None:
@@ -91,10 +58,6 @@ class RecallHistory:
     own history, because it has its own context.
     """
 
-    __slots__ = (
-        "_counts", "_has_rows", "_injected", "_lock", "_path", "_place", "_pointed", "_unsaved", "_wait", "has_header", "turn",
-    )  # fmt: skip
-
     def __init__(
         self, paths: Paths, session: str, place: str = PROMPT, agent: str = "", wait: float = _LOCK_WAIT
     ) -> None:
@@ -122,20 +85,23 @@ class RecallHistory:
             content = b""
         for line in content.split(b"\n"):
             try:
-                self._read_row(loads(line.decode("utf-8")))
-            except (ValueError, TypeError, KeyError, AttributeError):
+                row = loads(line.decode("utf-8"))
+            except ValueError:
                 continue
+            if isinstance(row, dict):
+                self._read_row(row)
         if self._place == PROMPT:
             self.turn += 1
 
-    def _read_row(self, row: Any) -> None:  # noqa: ANN401  (the value of a JSON line)
-        place: str = row["place"]
-        injected, pointed = row.get("injected", {}).items(), row.get("pointed", {}).items()
+    def _read_row(self, row: dict[str, object]) -> None:
+        place, injected, pointed = row.get("place"), row.get("injected", {}), row.get("pointed", {})
+        if not isinstance(place, str) or not isinstance(injected, dict) or not isinstance(pointed, dict):
+            return
         self._has_rows = True
         self.turn += place == PROMPT
         self.has_header = self.has_header or "header" in row
-        self._injected.update((key, (text, self.turn)) for key, text in injected)
-        self._pointed.update((key, (line, self.turn)) for key, line in pointed)
+        self._injected.update((key, (text, self.turn)) for key, text in injected.items())
+        self._pointed.update((key, (line, self.turn)) for key, line in pointed.items())
         self._count(place, len(injected), len(pointed))
 
     def _count(self, place: str, injected: int, pointed: int) -> None:

@@ -24,7 +24,7 @@ from .index_file import (
     meta_set,
     value_of,
 )
-from .model import load_model
+from .query import load_model
 
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
 _LISTS = ("tags", "files", "asked_as", "supersedes")

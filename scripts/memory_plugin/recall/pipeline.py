@@ -1,48 +1,89 @@
-"""Recall for one prompt, from top to bottom: gate, index, ranking, judges, decision, block, record.
+"""Recall for one prompt that the gate admits, from top to bottom: index, ranking, judges, decision, block, record.
 
 Two thresholds decide: from `inject_threshold` up a memory is injected in full, from `pointer_threshold` up Claude gets a line that points
 to it. The judges, if switched on, decide about the matches in between.
+
+Recall never waits for a refresh: if the stores changed, it uses what is indexed, and a background process brings the index up to date. Only
+an index that is missing or damaged is created at once, from a few files. A change of trust takes effect at once.
 """
 
 from __future__ import annotations
 
-from ..kernel.files import os_error_text
-from .gate import MAX_FOLLOWUP, MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
+import os
+
+from ..kernel.context import now_iso
+from ..kernel.files import Busy, error_text, os_error_text
+from .gate import MAX_FOLLOWUP, effective_length
 from .history import RecallHistory
+from .index_file import (
+    DAMAGED,
+    INDEX_ERRORS,
+    LOCKED,
+    OUTDATED,
+    IndexMissing,
+    IndexUnavailable,
+    changed_paths,
+    failure_reason,
+    index_path,
+    may_rebuild,
+    new_decisions,
+    open_index,
+    refresh_lock,
+    unread_files,
+)
+from .query import analyze
+from .ranking import FTS5, Hit, candidate_backend, rank, unranked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.settings import Settings
+    from ..kernel.sqlite import Connection
+    from . import Answer
     from .decision import Choice
     from .gate import Prompt
-    from .history import Answer
     from .judging import Judged
-    from .lookup import Lookup
-    from .ranking import Hit
+    from .query import Query
 
-# A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
-EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere", "index_outdated")
 _NEAR_MISSES = 5
 _RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges
+# The endings of watched files that decide what is trusted.
+_TRUST = ("trusted.jsonl", "rejected.jsonl", "settings.json")
 
 
 def recall(
-    answer: Answer, prompt: Prompt, room: int, context: Context, trial: RecallHistory | None = None
-) -> Answer:
-    """Fill in the answer to one prompt and return it; `room` is the number of characters left in the hook's output.
+    answer: Answer,
+    prompt: Prompt,
+    previous_turn: str,
+    room: int,
+    context: Context,
+    trial: RecallHistory | None = None,
+) -> None:
+    """Fill in the answer to one prompt; `room` is the number of characters left in the hook's output.
 
     The caller creates the answer, so that it can save the record even if this raises. Only a bug raises: problems with files, the index
     and the deadline are recorded in the answer. With `trial`, no judge is asked, and what is injected is added only to that history.
     """
-    settings = context.settings
-    if not settings.flag("retrieval.enabled"):
-        return answer.withhold("disabled", "skipped")
-    previous_turn, refusal = _check_gate(prompt, settings)
-    if refusal:
-        return answer.withhold(refusal, "skipped")
-    history = trial or RecallHistory(context.paths, context.session)
-    _fill_in(answer, prompt, previous_turn, room, history, context, ask_judges=trial is None)
+    settings, history = context.settings, trial or RecallHistory(context.paths, context.session)
+    is_on = trial is None and settings.is_judge_enabled("retrieval")
+    sees_all = is_on and settings.text("retrieval.judge.when") == "always"
+    whole_store = settings.integer("retrieval.judge.whole_store") if sees_all else 0
+    lookup = Lookup(context.within(_RANKING_SECONDS))
+    pool = settings.integer("retrieval.judge.candidate_pool_size")
+    hits = lookup.best(prompt.visible_text, previous_turn, pool, whole_store)
+    answer.needs_refresh = lookup.needs_refresh
+    judged = None
+    if hits and is_on and lookup.answered_by == FTS5:
+        judged = _judged(prompt, previous_turn, hits, history, context)
+        answer.record["judge"] = judged.record()
+        answer.notice = judged.notice
+    if judged is None or not judged.verdicts:
+        hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
+    reason = _why_nothing(hits, judged, lookup, settings)
+    choice = None if reason else _choose(answer, hits, judged, room, history, context)
+    if reason:
+        answer.withhold(reason)
+    _describe(answer, lookup, hits, choice, settings)
     if trial is None:
         try:
             history.save()
@@ -50,116 +91,57 @@ def recall(
             answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)
     elif answer.block or history.turn > 1:
         history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
-    return answer
 
 
-def _fill_in(
+def _judged(
+    prompt: Prompt, previous_turn: str, hits: list[Hit], history: RecallHistory, context: Context
+) -> Judged:
+    """Return the judges' answers about the hits that Claude does not have yet; a short prompt may be about the turn before in any words."""
+    from .judging import AUTO, judge_candidates
+
+    text = prompt.visible_text
+    is_short = context.settings.flag("retrieval.followups") and effective_length(text) <= MAX_FOLLOWUP
+    if not previous_turn and is_short:
+        previous_turn = prompt.turn_before()
+    new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
+    off = prompt.judges_off
+    return judge_candidates(text, new, AUTO, context, previous_turn=previous_turn, judges_off=off)
+
+
+def _why_nothing(hits: list[Hit], judged: Judged | None, lookup: Lookup, settings: Settings) -> str:
+    """Return why there is nothing to choose from; usually empty."""
+    if not hits:
+        return lookup.problem or "no_match"
+    if not settings.integer("retrieval.max_inject"):
+        return "max_inject"
+    return judged.silenced if judged else ""
+
+
+def _choose(
     answer: Answer,
-    prompt: Prompt,
-    previous_turn: str,
+    hits: list[Hit],
+    judged: Judged | None,
     room: int,
     history: RecallHistory,
     context: Context,
-    *,
-    ask_judges: bool,
-) -> None:
-    """Look up a prompt, fill in the answer, and add the injected memories to `history`, without saving it."""
-    from .lookup import Lookup  # loads SQLite, which a skipped prompt does without
+) -> Choice:
+    """Choose among the hits, fill in the answer, and add what is injected to `history`, without saving it."""
+    from .decision import Limits, apply_feedback, choose, render_answer
 
-    settings = context.settings
-    lookup = Lookup(context.within(_RANKING_SECONDS))
-    pool = settings.integer("retrieval.judge.candidate_pool_size")
-    is_on = ask_judges and settings.is_judge_enabled("retrieval")
-    sees_all = is_on and settings.text("retrieval.judge.when") == "always"
-    whole_store = settings.integer("retrieval.judge.whole_store") if sees_all else 0
-    hits = lookup.best(prompt.visible_text, previous_turn, pool, whole_store)
-    answer.needs_refresh = lookup.needs_refresh
-    if hits:
-        from .decision import apply_feedback
-
-        apply_feedback(hits, context)
-    judged = None
-    if hits and is_on and lookup.answered_by == "fts5":
-        new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
-        from .judging import AUTO, judge_candidates
-
-        judged = judge_candidates(
-            prompt.visible_text,
-            new,
-            AUTO,
-            context,
-            previous_turn=previous_turn or _turn_before(prompt, settings),
-            judges_off=prompt.judges_off,
-        )
-        answer.record["judge"] = judged.record()
-        answer.notice = judged.notice
-    if judged is None or not judged.verdicts:
-        hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
-    choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
-    if (
-        choice is not None and "\nFiles: " in answer.block
-    ):  # most memories name none, and then nothing is imported
-        from .named_files import with_gone_files
-
-        answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
-    _describe(answer, lookup, hits, choice, settings)
-
-
-def _turn_before(prompt: Prompt, settings: Settings) -> str:
-    """Return the previous turn for the judges of a short prompt, which may be about it in any words; else empty."""
-    if not settings.flag("retrieval.followups") or effective_length(prompt.visible_text) > MAX_FOLLOWUP:
-        return ""
-    return prompt.previous_turn or (last_turn(prompt.transcript) if prompt.transcript else "")
-
-
-def _check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
-    """Return the previous turn, if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
-    gate = load_gate()
-    refusal = gate.refusal(prompt.visible_text)
-    if refusal:
-        return "", refusal
-    previous_turn = ""
-    if (
-        settings.flag("retrieval.followups")
-        and (prompt.previous_turn or prompt.transcript)
-        and gate.is_followup(prompt.visible_text)
-    ):
-        previous_turn = prompt.previous_turn or last_turn(prompt.transcript)
-    if not previous_turn and effective_length(prompt.visible_text) < MIN_LENGTH:
-        refusal = SHORT
-    return previous_turn, refusal
-
-
-def _choose_and_render(
-    answer: Answer,
-    room: int,
-    lookup: Lookup,
-    history: RecallHistory,
-    hits: list[Hit],
-    judged: Judged | None,
-    settings: Settings,
-) -> Choice | None:
-    """Choose among the hits and fill in the answer; return None if there is nothing to choose from."""
-    from .decision import Limits, choose, render_answer
-    from .ranking import Hit
-
-    reason = judged.silenced if judged else ""
-    if not settings.integer("retrieval.max_inject"):
-        reason = "max_inject"
-    if not hits:
-        reason = lookup.problem or "no_match"
-    if reason:
-        answer.withhold(reason)
-        return None
-    limits = Limits(settings, room)
+    apply_feedback(hits, context)
+    limits = Limits(context.settings, room)
     if judged is not None:
         limits.max_inject = min(limits.max_inject, judged.max_inject)
     choice = choose(hits, judged.approvals if judged else {}, limits, history, Hit.is_current)
     answer.needs_refresh = answer.needs_refresh or "edited" in choice.withheld.values()
-    if choice.full or choice.pointers:
-        render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-    else:
+    if not choice.full and not choice.pointers:
         answer.withhold(choice.reason)
+        return choice
+    render_answer(answer, choice, history, context.settings.text("retrieval.receipt"))
+    if "\nFiles: " in answer.block:  # most memories name none, and then nothing is imported
+        from .project_files import with_gone_files
+
+        answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
     return choice
 
 
@@ -202,3 +184,139 @@ def _parts(hit: Hit, withheld: str) -> dict[str, object]:
     numbers = {name: part for name, part in hit.parts.items() if isinstance(part, (int, float))}
     row["parts"] = {name: round(part, 3) for name, part in numbers.items()}
     return row
+
+
+class Lookup:
+    """One query to the index, within the deadline of its context.
+
+    `answered_by` is fts5, keyword or none; `problem` says, for the ledger, why the index could not answer or is not up to date; `unread` is
+    how many files a refresh has yet to read; `needs_refresh` asks for a background process that brings the index up to date.
+    """
+
+    __slots__ = ("_context", "answered_by", "needs_refresh", "problem", "unread")
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.answered_by = "none"
+        self.problem = ""
+        self.unread = 0
+        self.needs_refresh = False
+
+    def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> list[Hit]:
+        """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt, once a day.
+
+        The others of a store of at most `whole_store` follow. `previous_turn` has less weight.
+        """
+        path = index_path(self._context.paths)
+        for _attempt in range(2):
+            connection = None
+            try:
+                connection = self._open(path)
+                return (
+                    self._ranked(connection, analyze(text, previous_turn), pool, whole_store)
+                    if connection
+                    else []
+                )
+            except TimeoutError:
+                self.problem = "timeout"
+                return []
+            except INDEX_ERRORS as error:
+                self.problem = failure_reason(error)
+                self.needs_refresh = True
+            finally:
+                if connection is not None:
+                    connection.close()
+            if not self._may_replace(path) or not _remove(path):
+                break
+        return []
+
+    def _may_replace(self, path: str) -> bool:
+        """Return whether to rebuild the index; until a day after the last rebuild, a damaged one stays, in the background too."""
+        if self.problem == DAMAGED:
+            self.needs_refresh = may_rebuild(path)
+            return self.needs_refresh
+        return self.problem == OUTDATED
+
+    def _open(self, path: str) -> Connection | None:
+        """Open the index, or create it from a few files; if another process does so, use what it has committed."""
+        try:
+            return open_index(path)
+        except IndexUnavailable as error:
+            self.needs_refresh = True
+            if not isinstance(error, IndexMissing):  # it may have been removed because it was damaged
+                self.problem = failure_reason(error)
+                if self.problem == LOCKED or (self.problem == DAMAGED and not self._may_replace(path)):
+                    return None
+        self.problem = refresh_some(self._context) or self.problem
+        try:
+            return open_index(path)
+        except IndexUnavailable:
+            return None
+
+    def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
+        connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
+        changed = changed_paths(connection)
+        if changed != set():
+            self.problem = self.problem or "refreshing"
+            self.unread = unread_files(connection)
+            self.needs_refresh = True
+        strategy, deadline = self._context.settings.text("retrieval.match_strategy"), self._context.deadline
+        self.answered_by = backend = candidate_backend(connection, strategy)
+        hits = rank(
+            connection,
+            query,
+            pool,
+            only_injectable=True,
+            expires_after=now_iso(),
+            deadline=deadline,
+            backend=backend,
+        )
+        if whole_store:
+            hits += unranked(connection, hits, now_iso(), whole_store)
+        if hits and (changed is None or any(path.endswith(_TRUST) for path in changed)):
+            return self._without_doubt(connection, hits)
+        return hits
+
+    def _without_doubt(self, connection: Connection, hits: list[Hit]) -> list[Hit]:
+        """Return the hits without those about which the user decided since they were indexed."""
+        from ..memories.trust_file import DecisionFile, decision_paths
+
+        trusted, rejected = map(DecisionFile, decision_paths(self._context.paths))
+        accept_from = self._context.settings.texts("trust.accept_from")
+        try:
+            trusted.load()
+            rejected.load()
+            decided, _ = new_decisions(connection, trusted, rejected, accept_from)
+        except OSError as error:
+            self.problem = "not_refreshed: %s" % os_error_text(error)
+            return hits
+        if decided is None:
+            return []
+        query = "SELECT full_digest, text_digest, new_phrases FROM documents WHERE key = ?"
+        return [
+            hit for hit in hits if decided.isdisjoint(connection.execute(query, (hit.key,)).fetchone() or ())
+        ]
+
+
+def _remove(path: str) -> bool:
+    """Remove a damaged index; return whether it is gone."""
+    try:
+        with refresh_lock(path, 0.0):
+            os.unlink(path)
+    except OSError:
+        return False
+    return True
+
+
+def refresh_some(context: Context, wait: float = 0.0) -> str:
+    """Bring the index up to date with a few files, unless another process does so for `wait` seconds; return what went wrong, or ""."""
+    from .index_refresh import refresh_index
+    from .store_refresh import hook_read_budget
+
+    try:
+        refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
+    except Busy:
+        return "refreshed_elsewhere"
+    except (*INDEX_ERRORS, OSError) as error:
+        return "no_index: %s" % error_text(error)
+    return ""

@@ -1,4 +1,6 @@
-"""Analyze a prompt: its words and those of the previous turn, its intents, and its terms with their weights in a store.
+"""The ranking model of an index, and the analysis of a prompt: its words and those of the previous turn, intents, and weighted terms.
+
+The model is trees, weights and words from `config/recall/`, stored in the index file so that a prompt reads no configuration.
 
 An intent is recognized by passages that people type in several languages, listed in `config/recall/intents.json`.
 """
@@ -7,13 +9,15 @@ from __future__ import annotations
 
 from math import log
 
+from ..kernel.fastjson import loads
 from ..kernel.text.words import fold, form, language, tokenize
-from .index_file import IndexUnavailable, value_of
+from .index_file import IndexUnavailable, meta_get, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..kernel.sqlite import Connection
-    from .model import Model
 
 # Of a longer prompt only the head and the tail are used, where people say what they want; the middle is mostly pasted output.
 MAX_CHARACTERS = 6000
@@ -35,6 +39,58 @@ _SPACES.update(dict.fromkeys(map(ord, _SIGNS), " "))
 # Words with a common prefix of this many letters count as related, because only English has a stemmer here.
 PREFIX = 5
 _TINY = 1e-9
+UNIT = 10_000  # of the trees' values
+
+
+class Trees:
+    """A boosted model of `config/recall/trees.json`.
+
+    A tree is a leaf's value, or `[signal, threshold, tree up to the threshold, tree above it]`, where `signal` is an index into `signals`.
+    Values are integers in units of 1/10,000: JSON reads them ten times faster than fractions, on every prompt.
+    """
+
+    __slots__ = ("intercept", "signals", "trees")
+
+    def __init__(self, signals: list[str], intercept: float, trees: list[Any]) -> None:
+        self.signals = signals
+        self.intercept = intercept
+        self.trees = trees
+
+    def log_odds(self, signals: dict[str, float]) -> float:
+        """Return the model's log-odds for these signals."""
+        values = [signals[name] * UNIT for name in self.signals]
+        total = 0
+        for tree in self.trees:
+            node = tree
+            while node.__class__ is list:
+                node = node[2] if values[node[0]] <= node[1] else node[3]
+            total += node
+        return self.intercept + total / UNIT
+
+
+class Model:
+    """The ranking model of one index.
+
+    Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`.
+    """
+
+    __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
+
+    def __init__(self, saved: Any) -> None:  # noqa: ANN401 (the value of a JSON text, whose form the caller checks)
+        self.stopwords = {name: frozenset(words.split()) for name, words in saved["stopwords"].items()}
+        self.intents: list[str] = saved["intents"]
+        self.passages: dict[str, str] = saved["passages"]
+        self.answers, self.wants = (Trees(**saved["trees"][name]) for name in ("answers", "wants"))
+        self.ranking: dict[str, Any] = saved["ranking"]
+        self.confidence: dict[str, Any] = saved["confidence"]
+        for words in ("session_words", "qualifiers"):
+            self.confidence[words] = frozenset(self.confidence[words].split())
+
+
+def load_model(connection: Connection) -> Model:
+    """Return the model stored in this index. Raises IndexUnavailable if there is none."""
+    text = meta_get(connection, "model") or ""
+    return value_of(lambda: Model(loads(text)), "ranking model")
 
 
 class Query:
@@ -254,19 +310,6 @@ class PromptTerms:
     `pairs` are the stems of adjacent words, `prefixes` the first letters of its longer stems; `idfs` are those of the other words in the
     titles and phrases of the matches.
     """
-
-    __slots__ = (
-        "follows",
-        "idfs",
-        "intents",
-        "mass",
-        "masses",
-        "max_mass",
-        "pairs",
-        "prefixes",
-        "terms",
-        "words",
-    )
 
     def __init__(self, query: Query, terms: list[Term], intents: set[str]) -> None:
         self.words = query.words

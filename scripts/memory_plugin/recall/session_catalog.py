@@ -16,6 +16,7 @@ from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
 from ..kernel.paths import read_state, write_state
+from . import Answer
 from .catalog_entries import (
     arrange,
     by_claim,
@@ -27,7 +28,7 @@ from .catalog_entries import (
     standing_rules,
 )
 from .decision import LISTED, estimated_tokens
-from .history import CATALOG, FOREVER, SUBAGENT, Answer, RecallHistory
+from .history import CATALOG, FOREVER, SUBAGENT, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
 
 TYPE_CHECKING = False
@@ -74,7 +75,7 @@ def current_index(context: Context) -> Connection | None:
     except INDEX_ERRORS:
         pass
     # Most starts do without the modules that read memories.
-    from .lookup import refresh_some
+    from .pipeline import refresh_some
 
     refresh_some(context, _REFRESH_WAIT)
     try:
@@ -135,7 +136,7 @@ def _ordered(
 
 def _work_words(context: Context) -> str:
     """Return the branch's name and the paths of the changed files, as a text to search for."""
-    from .working_tree import branch_name, changed_files
+    from .project_files import branch_name, changed_files
 
     root = context.paths.project_root
     return "\n".join([branch_name(root), *changed_files(root)])

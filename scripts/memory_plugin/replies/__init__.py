@@ -1,1 +1,129 @@
-"""Replies: score every reply by rules, have the unsure ones judged, correct drift, and improve the rules from overrides."""
+"""Replies: score every reply by rules, have the unsure ones judged, correct drift, and improve the rules from overrides.
+
+Here is the state that hooks keep, in small files of the state folder. They are replaced atomically; no hook waits for a lock.
+
+Per session: `count` (replies scored so far), `drift` (the correction for the next prompt, or a mark that a reply is being scored) and
+`nojudge` (a provider refused).
+For all sessions: `tuning.json` (when `memory replies tune` was last run, and how many replies were judged since).
+"""
+
+from __future__ import annotations
+
+import os
+from time import sleep
+
+from ..kernel.context import now
+from ..kernel.paths import read_state, session_file, write_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.paths import Paths
+
+_AWAITED = "awaited"
+_TUNING = "tuning.json"
+_WEEK = 7 * 86400
+_SCORED_WITHIN = 10.0  # seconds after the end of a reply; an older mark is of a process that was killed
+_WAIT, _PAUSE = 1.5, 0.01  # seconds that a prompt waits for the score of a reply that has only just ended
+_MIN_JUDGED = 20
+
+
+class ReplyState:
+    """The state of one session's replies."""
+
+    __slots__ = ("_paths", "_session")
+
+    def __init__(self, paths: Paths, session: str) -> None:
+        self._paths = paths
+        self._session = session
+
+    def _path(self, part: str) -> str:
+        return session_file(self._paths, self._session, part)
+
+    def replies(self) -> int:
+        """Return how many replies of the session were scored."""
+        number: int = read_state(self._path("count")).get("replies", 0)
+        return number
+
+    def count_reply(self) -> int:
+        """Count one more reply and return its number, from 1. Raises OSError."""
+        number = self.replies() + 1
+        write_state(self._path("count"), {"replies": number})
+        return number
+
+    def disable_judge(self, why: str) -> bool:
+        """Ask no judge about later replies of this session; return False if that was so already. Raises OSError."""
+        is_new = not self.is_judge_disabled()
+        write_state(self._path("nojudge"), {"why": why})
+        return is_new
+
+    def is_judge_disabled(self) -> bool:
+        """Return whether the judge was disabled for this session."""
+        return os.path.lexists(self._path("nojudge"))
+
+    def save_correction(self, drift_id: str, text: str, hours: float) -> None:
+        """Save a correction for the next prompt within `hours`; it replaces an older one. Raises OSError."""
+        correction = {"drift": drift_id, "text": text, "left": now(), "hours": hours}
+        write_state(self._path("drift"), correction)
+
+    def await_score(self) -> None:
+        """Mark that a reply is being scored, so that a prompt waits for its correction; an older one came too late. Raises OSError."""
+        write_state(self._path("drift"), {_AWAITED: now()})
+
+    def discard_correction(self) -> None:
+        """Delete a pending correction or the mark, because the last reply needs none. Raises OSError."""
+        try:
+            os.unlink(self._path("drift"))
+        except FileNotFoundError:
+            return
+
+    def take_correction(self) -> tuple[str, str]:
+        """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
+        correction = self._scored()
+        try:
+            os.unlink(self._path("drift"))
+            is_current = 0 <= now() - correction["left"] < correction["hours"] * 3600
+            return (correction["drift"], correction["text"]) if is_current else ("", "")
+        except (OSError, KeyError, TypeError):
+            return "", ""  # a correction that cannot be removed would be repeated on every prompt
+
+    def _scored(self) -> dict[str, Any]:
+        """Return the pending correction, after a short wait if its reply is still being scored; empty if there is none."""
+        correction = read_state(self._path("drift"))
+        for _ in range(int(_WAIT / _PAUSE)):
+            if not 0 <= now() - correction.get(_AWAITED, 0) < _SCORED_WITHIN:
+                break
+            sleep(_PAUSE)
+            correction = read_state(self._path("drift"))
+        return correction
+
+
+def count_judged(paths: Paths) -> None:
+    """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
+    path = paths.state(_TUNING)
+    state = {"since": now(), "said": 0, "judged": 0, **read_state(path)}
+    write_state(path, {**state, "judged": state["judged"] + 1})
+
+
+def reset_tuning_reminder(paths: Paths) -> None:
+    """Restart the count, because `memory replies tune` was run. Raises OSError."""
+    write_state(paths.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
+
+
+def tuning_reminder(paths: Paths) -> str:
+    """Return a line for the user after a week and twenty judged replies without `memory replies tune`, else "".
+
+    The user sees it once: it is marked as shown before it is returned.
+    """
+    state = read_state(paths.state(_TUNING))
+    judged = state.get("judged", 0)
+    if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
+        return ""
+    try:
+        write_state(paths.state(_TUNING), {**state, "said": 1})
+    except OSError:
+        return ""
+    return (
+        "memory: the judge has scored %d replies. To adjust the filler rules: /memory:score-replies" % judged
+    )

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
-from ..kernel.text.tags import cut_before
+from ..kernel.text import cut_before
 from ..kernel.transcript.turn import Call, Totals, Turn
 from ..memories.shell_commands import SimpleCommand, shell_commands
 

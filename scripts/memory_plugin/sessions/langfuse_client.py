@@ -30,7 +30,7 @@ from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
-from ..kernel.text.tags import cut_before, without_private
+from ..kernel.text import cut_before, without_private
 from .score_rows import SOURCE, pulled_folder
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
@@ -87,7 +87,7 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
     keys = [variables.get(name) for name in KEYS]
     for name, key in zip(KEYS, keys):
         if not _KEY.fullmatch(key):
-            problem = "is not set in your environment or in env of your own settings, or is no key"
+            problem = 'is not set, or is not a key. Set it in your environment or in "env" of your own settings.json'
             raise JudgeError("no_key", "%s %s" % (name, problem))
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
     headers = (("authorization", "Basic " + basic),)

@@ -13,15 +13,13 @@ from time import mktime
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
-from ..kernel.text.tags import escape_content
+from ..kernel.text import escape_content
 from ..kernel.text.words import stem, tokenize
-from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, OPEN, STOP, Ask, ask_of, words_data
+from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, ask_of, forms_data, words_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from ..kernel.context import Context
 
 PLACE = "past"
 SCHEMA = 1
@@ -29,7 +27,7 @@ _SELECT = (
     "SELECT s.session, s.title, s.kind, s.path, s.first, e.number, e.time, e.prompt, e.reply, e.files, e.passed, e.failed, "
     "e.trivial, e.id FROM exchanges e JOIN sessions s ON s.session = e.session %s"
 )
-_WEIGHTS = (1.5, 1.0, 1.0, 1.0, 0.3, 0.4)  # prompt, reply, files, commands, context, prefixes
+_WEIGHTS = (2.0, 1.0, 1.0, 1.0, 0.3, 0.4)  # prompt, reply, files, commands, context, prefixes
 PREFIX = 5  # letters
 _LONG = 7  # letters of a word that may be a compound
 _LATEST = 4e9  # seconds since 1970
@@ -38,12 +36,13 @@ _TRIVIAL = 0.5
 _OTHERS = 0.2  # of the session's best three
 _KIN = 0.4  # of a word that only begins like an indexed one
 _SATURATION = 0.8
-_PRIOR = 60.0  # exchanges that the background of general texts stands for
+_PRIOR = 120.0  # exchanges that the background of general texts stands for
 _UNKNOWN = 0.15  # the share of exchanges that a word has that none has
 _FRESH, _FRESH_DAYS = 0.5, 14.0
 _DAY = 86400.0
-_LEAST, _SOME, WEAK, _LIKELY, _STRONG = 0.1, 0.25, 0.34, 0.38, 0.47  # shares of the subject's words
-_HIGH = 7.0  # a score that is enough with a smaller share
+WEAK = 0.34  # share of the subject's words
+_FULL_SCORE = 12.0
+_SURE = 0.3  # log odds from which an ask is answered rather than pointed at
 _MAX_CHARACTERS = 1000  # of the block: 250 tokens
 _MAX_QUOTE, _MAX_REPLY = 72, 360
 _SECONDS = 0.05  # for a locked file
@@ -258,7 +257,10 @@ class Told:
         if which != "all" and (which != "injected" or self.is_pointer):
             return ""
         days = ", ".join(_day(day) for _, day in self.sessions)
-        verb, number = "pointed Claude to" if self.is_pointer else "showed Claude", len(self.sessions)
+        verb, number = (
+            "showed Claude the title of" if self.is_pointer else "showed Claude",
+            len(self.sessions),
+        )
         return "memory: %s %d past session%s (%s)" % (verb, number, "" if number == 1 else "s", days)
 
     def record(self) -> dict[str, object]:
@@ -292,37 +294,50 @@ def _cut(text: str, limit: int) -> str:
     return text[: max(text.rfind(" ", 0, limit - 1), limit // 2)].rstrip() + "\u2026"
 
 
-def answer(ask: Ask, now: float, rules: int, context: Context) -> Told:
-    """Return what Claude is told on a prompt that may ask. Raises SqliteError."""
-    connection = open_sessions(index_path(context.paths), rules)
-    if connection is None:
+def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
+    """Return how well the best matches fit: the share of the subject, the score, and how far it is above that of the next session."""
+    signs = {"dated": float(ask.window is not None)}
+    if not ask.subject:
+        return {**signs, "no_subject": 1.0}
+    best = found[0].score or 1.0
+    next_best = max((each.score for each in found if each.session != found[0].session), default=0.0)
+    return {
+        **signs,
+        "one_word": float(len(ask.subject) == 1),
+        "share": min(1.0, max(each.share for each in found[:3])),
+        "score": min(1.0, best / _FULL_SCORE),
+        "lead": (best - next_best) / best if found[0].score else 0.0,
+    }
+
+
+def answer(connection: Connection, ask: Ask, now: float, session: str) -> Told:
+    """Return the answer to an ask from other sessions, a pointer for an unsure one, or nothing. Raises SqliteError."""
+    found = find(connection, ask, now, session)
+    if not found:
         return Told()
-    try:
-        found = find(connection, ask, now, context.session)
-    finally:
-        connection.close()
-    return _choose(ask, found) if found else Told()
-
-
-def _choose(ask: Ask, found: list[Exchange]) -> Told:
-    """Return the answer to a plain ask, a pointer for a weak sign with a strong match, or nothing."""
+    weights = forms_data()["weights"]["match"]
+    odds = ask.odds + sum(weights[name] * value for name, value in match_signs(ask, found).items())
+    if odds < 0:
+        return Told()
     share = max(each.share for each in found[:3])
-    is_strong = len(ask.subject) > 1 and (share >= _STRONG or (share >= _SOME and found[0].score >= _HIGH))
-    if ask.level == CUE and is_strong:
+    if ask.subject and odds < _SURE:
         return Told(found[:1], [_pointer(found[0])], is_pointer=True)
-    if ask.level == CUE or (ask.kind == CONTINUE and not is_strong):
-        return Told()
-    if ask.level == LIKELY and (share < _LIKELY or not ask.subject):
-        return Told()
-    if ask.kind == STOP or not share:  # nothing matches in the named time
+    kind = OPEN if ask.kind == STOP and share >= WEAK else ask.kind
+    if kind == STOP or not share:  # nothing matches in the named time
         found = _last_work(found)
-    elif share < WEAK:
-        found = by_session(found)[: 3 if share >= _LEAST else 0]
-        return Told(found, [_pointer(each) for each in found])
+    elif kind in (OPEN, CONTINUE, COMMAND):
+        found = _with_end(found, exchanges(connection, found[0].session), kind)
     else:
         found = [each for each in found if not each.trivial] or found
     words = {stem(word) for word in ask.subject}
-    return Told(found[:3], [_line(each, words, ask.kind) for each in found[:3]])
+    return Told(found[:3], [_line(each, words, kind) for each in found[:3]])
+
+
+def _with_end(found: list[Exchange], session: list[Exchange], kind: str) -> list[Exchange]:
+    """Return the best match, the end of its session, by what was edited or run last, and the other matches."""
+    end = [each for each in session if (each.passed if kind == COMMAND else not each.trivial)][-1:]
+    chosen = {each.id: each for each in (*found[:1], *end, *found[1:])}
+    return list(chosen.values())
 
 
 def _last_work(found: list[Exchange]) -> list[Exchange]:
@@ -371,14 +386,8 @@ def _sentences(reply: str, words: set[str], *, is_open: bool) -> str:
     return " ".join(sentences[at] for at in sorted(chosen))
 
 
-def recent_lines(context: Context, rules: int, number: int = 5) -> str:
-    """Return a line for each of the last sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
-    connection = open_sessions(index_path(context.paths), rules)
-    if connection is None:
-        return ""
-    try:
-        found = by_session(_newest(connection, (context.session, iso(0), iso(_LATEST), _POOL)))
-    finally:
-        connection.close()
-    lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found[:number]]
+def recent_lines(connection: Connection, session: str, number: int = 5) -> str:
+    """Return a line for each of the last other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
+    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:number]
+    lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found]
     return _CATALOG + "".join(lines) + _CLOSE if lines else ""

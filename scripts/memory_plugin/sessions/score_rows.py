@@ -31,6 +31,7 @@ SESSIONS = Form(
         "signals": counts,
     },
 )
+Scores = Mapping[str, Mapping[str, float]]
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _MAX_BYTES = 32 << 20

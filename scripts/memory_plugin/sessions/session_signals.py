@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..kernel.text.tags import cut_before
+from ..kernel.text import cut_before
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
 from .detection import (

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from time import sleep
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..capture.pipeline import capture_session, capture_turn
-from ..capture.statement_judge import Ask
+from ..capture.pipeline import Ask, capture_session, capture_turn
 from ..capture.statement_model import may_hold_statement
-from ..host.events import PROBLEM, error_location, id_field, log_event, path_field
+from ..host.events import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads
-from ..kernel.files import os_error_text
+from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
+from ..kernel.text.clean import terminal_safe
 from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
-from ..replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
-from ..replies.pipeline import CompletedReply, may_request_grade, read_last_reply, score_reply
-from ..replies.reply_state import ReplyState
+from ..replies import ReplyState
+from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
+from ..replies.rows import Score
+from ..replies.score import may_request_grade, read_last_reply, score_reply
 from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
 from .past_sessions import update_index
 
@@ -53,14 +55,14 @@ class Ended(NamedTuple):
 
 
 class _Work:
-    """The reply that ended, its record once it is scored, and what the steps need."""
+    """The reply that ended, its prompt and its score once it is scored, and what the steps need."""
 
     def __init__(self, ended: Ended, context: Context, why_off: str) -> None:
         self.ended = ended
         self.context = context
         self.why_off = why_off
-        self.reply = CompletedReply(_text_of(ended), ended.prompt_id, ended.transcript)
-        self.record: dict[str, Any] = {}
+        self.text, self.prompt = _text_of(ended), ""
+        self.score: Score | None = None
 
     def log(self, text: str, kind: str = PROBLEM) -> None:
         """Append a problem to the events ledger."""
@@ -90,7 +92,7 @@ def run_steps(ended: Ended, context: Context, why_off: str) -> int:
             work.log(str(error) if error.errno is None else os_error_text(error))
         except Exception as error:  # a bug in one step must not stop the others
             failed += 1
-            work.log("%s at %s" % (type(error).__name__, error_location(error)), "error")
+            work.log(bug_text(error), "error")
     return failed
 
 
@@ -98,22 +100,26 @@ def _score(work: _Work) -> None:
     """Score the reply, and save a correction for the next prompt."""
     if work.context.settings.text("scoring.mode") == "off":
         return
-    work.record, errors = score_reply(work.reply, work.context)
+    ended = work.ended
+    scored = score_reply(work.text, work.context, ended.prompt_id, ended.transcript)
+    work.score, work.text, work.prompt, errors = scored
     for error in errors:
         work.log(str(error))
 
 
 def _grade(work: _Work) -> None:
     """Ask the judge about a reply on which the rules are unsure, or that is in the audit sample; a failure may disable it."""
-    context, record = work.context, work.record
-    is_wanted = record and (record["escalate"] or record["audit"])
+    context, score = work.context, work.score
     judges_off = work.ended.judges_off or bool(work.why_off)
-    if not is_wanted or not may_request_grade(context, judges_off=judges_off):
+    if (
+        score is None
+        or not (score.escalate or score.audit)
+        or not may_request_grade(context, judges_off=judges_off)
+    ):
         return
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     user, calls = read_turn(work.ended.transcript)
-    request = GradeRequest(record, work.reply.text)
-    failure = grade_reply(request, user, calls, Judge("scoring", timed), timed)
+    failure = grade_reply(score, work.text, user, calls, Judge("scoring", timed), timed)
     # Two replies in a row may be graded at the same time.
     if failure in DISABLING_FAILURES and ReplyState(context.paths, context.session).disable_judge(failure):
         text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
@@ -122,14 +128,14 @@ def _grade(work: _Work) -> None:
 
 def _record_uses(work: _Work) -> None:
     """Record which of the memories injected in this session the reply used."""
-    context, reply = work.context, work.reply
+    context, ended = work.context, work.ended
     if not context.settings.flag("retrieval.feedback") or not context.session:
         return
     injected = injected_in_session(context)
-    used = find_uses(injected, reply.text, reply.transcript, context, reply.prompt_id) if injected else []
+    used = find_uses(injected, work.text, ended.transcript, context, ended.prompt_id) if injected else []
     if used:
         record_feedback(context.paths, used, USED)
-        context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
+        context.append("feedback", {"kind": USED, "memories": used, "prompt_id": ended.prompt_id})
 
 
 def _capture_judge(work: _Work) -> Ask | None:
@@ -150,10 +156,11 @@ def _propose(work: _Work) -> None:
         return
     ask = _capture_judge(work)
     if work.ended.event == "Stop":
-        if ask or may_hold_statement(work.reply.prompt or read_last_reply(transcript).prompt):
+        if ask or may_hold_statement(work.prompt or read_last_reply(transcript).prompt):
             capture_turn(transcript, may_use, check_for(context), context, ask)
         return
-    capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
+    if os.path.isfile(transcript):
+        capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
     keep_other_candidates(context, _NOTE_DAYS)
 
 
@@ -174,9 +181,21 @@ def _index_past(work: _Work) -> None:
         work.log(problem)
 
 
+def _grade_sessions(work: _Work) -> None:
+    """Grade the sessions that have ended, if the user's settings say so."""
+    if work.context.settings.text("sessions.judge.when") != "ended":
+        return
+    from ..sessions.pipeline import SessionScorer, grade_ended  # most sessions are not graded
+
+    def report(session: str, text: str) -> None:
+        log_event(work.context.paths, session, work.ended.event, PROBLEM, text)
+
+    grade_ended(SessionScorer(work.context.paths, work.context.settings, terminal_safe(work.why_off)), report)
+
+
 # Event -> what follows it, in this order.
 STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
     "Stop": (_score, _record_uses, _grade, _propose, _write_phrases, _index_past),
     "PreCompact": (_propose,),
-    "SessionEnd": (_propose, _index_past),
+    "SessionEnd": (_propose, _index_past, _grade_sessions),
 }

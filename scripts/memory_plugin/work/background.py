@@ -1,22 +1,19 @@
-"""Start what runs in the background: the refresh of an index, and the steps that follow a reply or a session (`afterward.py`)."""
+"""Start what runs in the background: the refresh of an index, the steps that follow a reply or a session, and what the user allowed."""
 
 from __future__ import annotations
 
 import os
 from time import time
 
-from ..host.background import MAX_INPUT, start
+from ..host.spawn import MAX_INPUT, judge_variables, start
+from ..kernel.context import Context
 from ..kernel.fastjson import dumps
 from ..kernel.files import FileLock, make_folder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..kernel.context import Context
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 _PAUSE_SECONDS = 2.0
+_STARTED = "memory: carried out, because you allowed it: `memory %s`"
+_FAILED = "memory: not done, because no process could be started: `memory %s`"
 
 
 def start_refresh(paths: Paths) -> bool:
@@ -38,7 +35,7 @@ def start_steps(
     event: str,
     transcript: str,
     context: Context,
-    variables: Sequence[str] = (),
+    variables: tuple[str, ...] = (),
     *,
     prompt_id: str = "",
     text: str = "",
@@ -56,6 +53,23 @@ def start_steps(
     if len(data) > MAX_INPUT:
         data = dumps({**request, "text": ""}).encode("ascii")
     return start(["background", "--root", context.paths.project_root], data, variables)
+
+
+def settle_wishes(context: Context, *, wait: float = 0.0, is_last: bool = False) -> list[str]:
+    """Start what the user allowed; return lines about it, and about what is not done. `is_last` gives up what is still open.
+
+    Raises OSError.
+    """
+    from ..memories.tickets import end_tickets, settle, shown  # most sessions have none
+
+    allowed, lines = settle(context.paths, context.session, wait=wait, is_last=is_last)
+    end_tickets(context.paths, context.session)
+    if not allowed:
+        return lines
+    data = dumps(allowed).encode("ascii")
+    root = ["--root", context.paths.project_root]
+    is_started = len(data) <= MAX_INPUT and start(["settle", *root], data, judge_variables(context.settings))
+    return [*lines, *((_STARTED if is_started else _FAILED) % shown(wish) for wish in allowed)]
 
 
 def _is_due(path: str) -> bool:

@@ -30,7 +30,7 @@ def find_candidate(context: Context, identity: str) -> Candidate:
     for candidate in CandidateFile(context.paths).load().open:
         if candidate.id == identity:
             return candidate
-    raise InvalidMemory("%s: no open candidate has this id; to see them: memory review" % identity)
+    raise InvalidMemory("%s: no suggestion has this id; to see them: memory review" % identity)
 
 
 def may_use(prompt: str) -> bool:

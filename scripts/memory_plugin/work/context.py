@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..host.ancestry import CLIENT_VARIABLES
 from ..kernel.context import Context, Deadline
-from ..kernel.settings import load
+from ..kernel.settings.load import load
 from ..recall import follow_hygiene
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class WorkContext(Context):
         title: str = "",
     ) -> Survey:
         """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
-        from ..recall.overview import overview
+        from ..recall.memory_search import overview
 
         return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)
 

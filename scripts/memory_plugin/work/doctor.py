@@ -30,7 +30,7 @@ STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a stat
 _FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
 FINDING_CHECKS = (
-    (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
+    (("file",), "files", WARN, "%s cannot be read and is not used", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
     (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),
@@ -127,16 +127,16 @@ def _record(context: WorkContext) -> Check:
 
 def _accept_from(context: WorkContext) -> Check:
     """Report whether this project's memories are accepted without review, and entries that can never apply."""
-    name, roots = "accept_from", context.accept_from
+    name, roots = "auto-accept", context.accept_from
     wrong = tuple(
         "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
         for root in roots
         if not os.path.isabs(root) or os.path.realpath(root) != root
     )
     if wrong:
-        fix = "name git roots by their real paths: memory config set trust.accept_from"
+        fix = "name git roots by their real paths: memory config set trust.accept_from '[\"/a/path\"]'"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
-    return Check(name, OK, "auto-accept is off; you review every memory of this project")
+    return Check(name, OK, "off; you review every memory of this project")

@@ -27,7 +27,7 @@ NONE = "none"
 
 _SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
 _PENDING = "--superseded-by: %s is pending and replaces nothing yet; first run: memory accept %s"
-_REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
+_REPLACED = "--superseded-by: %s is itself replaced by %s; first run: memory edit %s --superseded-by none"
 
 
 def refuse_title(context: WorkContext, item: Item, title: str) -> None:

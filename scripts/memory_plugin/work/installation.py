@@ -77,7 +77,7 @@ def sqlite(_context: WorkContext) -> Check:
     try:
         connection = connect(":memory:")
     except TypeError:  # `connect` is None in a Python built without SQLite
-        text = "this Python has no SQLite, so nothing can be recalled"
+        text = "this Python has no SQLite, so Claude is shown nothing"
         return Check("sqlite", FAIL, text, "install a Python with sqlite3")
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
@@ -94,7 +94,7 @@ def state_folder(context: WorkContext) -> Check:
     if paths.state_dir is None:
         why, _, advice = paths.why_no_state.partition("; ")
         fix = _fix_without_home(context) if paths.config_dir is None else advice
-        return Check("state folder", FAIL, "%s; nothing is recalled or stored" % why, fix)
+        return Check("state folder", FAIL, "%s; Claude is shown nothing, and nothing is saved" % why, fix)
     folder = _nearest(paths.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
@@ -122,8 +122,8 @@ def _nearest(path: str) -> str:
 def switch(_context: WorkContext) -> Check:
     """Check whether the plugin is switched off."""
     if switched_off():
-        return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
-    return Check("switch", OK, "on (%s=1 turns it off)" % OFF)
+        return Check("plugin", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
+    return Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
 
 
 def recall(context: WorkContext) -> Check:
@@ -131,7 +131,7 @@ def recall(context: WorkContext) -> Check:
     if context.settings.flag("retrieval.enabled"):
         return Check("recall", OK, "on")
     origin = context.settings.origin("retrieval.enabled")
-    return Check("recall", NOTE, "switched off by %s" % origin, "memory config set retrieval.enabled true")
+    return Check("recall", NOTE, "off in %s" % origin, "memory config set retrieval.enabled true")
 
 
 def environment(context: WorkContext) -> Check:
@@ -235,7 +235,7 @@ def langfuse(context: WorkContext) -> Check:
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     outbox, push = Outbox(paths, access), "memory session langfuse push"
     sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
-    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent, %d to send"
+    text = "%s is set up; %s sent, %d to send; to ask whether it answers: memory session langfuse check"
     text %= access.address.authority, counted(sent, "score"), waiting
     if outbox.refused:
         why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]

@@ -18,14 +18,16 @@ from ..sessions.past import (
     recent_lines,
     search,
 )
+from ..sessions.past_ask import ask_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Callable, TypeVar
 
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
-    from ..sessions.past_ask import Ask
+
+    Read = TypeVar("Read")
 
 _WAIT = 2.0  # seconds that a command waits for a process that fills the index
 
@@ -51,12 +53,13 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
-def answer_ask(ask: Ask, context: Context, problems: list[str]) -> Told:
+def answer_ask(text: str, context: Context, problems: list[str]) -> Told:
     """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
     if not is_on(context):
         return Told()
+    now = time()
     try:
-        return answer(ask, time(), index_version(), context)
+        return _read(context, lambda index: answer(index, ask_of(text, now), now, context.session)) or Told()
     except (OSError, SqliteError) as error:
         problems.append("past sessions could not be searched: %s" % os_error_text(error))
         return Told()
@@ -67,45 +70,52 @@ def catalog_lines(context: Context, problems: list[str]) -> str:
     if not is_on(context) or not context.settings.flag("sessions.history.catalog"):
         return ""
     try:
-        return recent_lines(context, index_version())
+        return _read(context, lambda index: recent_lines(index, context.session)) or ""
     except (OSError, SqliteError) as error:
         problems.append("past sessions could not be listed: %s" % os_error_text(error))
         return ""
 
 
-def _read(context: Context, read: Callable[[Connection], list[Exchange]]) -> list[Exchange]:
-    """Return what a function reads from the index, empty without an index. Raises SqliteError."""
-    connection = (
-        open_sessions(index_path(context.paths), index_version()) if context.paths.state_dir else None
-    )
+def _read(context: Context, read: Callable[[Connection], Read]) -> Read | None:
+    """Return what a function reads from the index; None without an index. Raises SqliteError."""
+    if context.paths.state_dir is None:
+        return None
+    connection = open_sessions(index_path(context.paths), index_version())
     if connection is None:
-        return []
+        return None
     try:
         return read(connection)
     finally:
         connection.close()
 
 
-def find_exchanges(text: str, days: int | None, context: Context) -> tuple[list[Exchange], list[str]]:
-    """Return the exchanges that match, the best first, and problems, after indexing what is new. Raises SqliteError."""
-    problems = update_index(context, _WAIT)
+def find_exchanges(
+    text: str, days: int | None, context: Context, report: Callable[[str], None]
+) -> list[Exchange]:
+    """Return the exchanges that match, the best first, after indexing what is new. Raises SqliteError."""
+    _update(context, report)
     now = time()
     since = now - days * 86400.0 if days is not None else 0.0
-    return _read(context, lambda connection: search(connection, text, now, since, context.session)), problems
+    return _read(context, lambda index: search(index, text, now, since, context.session)) or []
 
 
 def matching_sessions(text: str, context: Context) -> int:
     """Return how many indexed sessions match well what a user looks for. Raises SqliteError."""
     if not is_on(context):
         return 0
-    found = _read(context, lambda connection: search(connection, text, time(), 0.0, context.session))
+    found = _read(context, lambda index: search(index, text, time(), 0.0, context.session)) or []
     return len({each.session for each in found if each.share >= WEAK})
 
 
-def session_exchanges(name: str, context: Context) -> tuple[list[Exchange], list[str]]:
-    """Return the exchanges of the sessions whose id begins so, in order, and problems. Raises SqliteError."""
-    problems = update_index(context, _WAIT)
-    return _read(context, lambda connection: exchanges(connection, name)), problems
+def session_exchanges(name: str, context: Context, report: Callable[[str], None]) -> list[Exchange]:
+    """Return the exchanges of the sessions whose id begins so, in order. Raises SqliteError."""
+    _update(context, report)
+    return _read(context, lambda index: exchanges(index, name)) or []
+
+
+def _update(context: Context, report: Callable[[str], None]) -> None:
+    for problem in update_index(context, _WAIT):
+        report(problem)
 
 
 def forget_sessions(name: str, context: Context) -> int:
@@ -118,4 +128,4 @@ def forget_sessions(name: str, context: Context) -> int:
 
 def known_sessions(context: Context) -> list[str]:
     """Return the path of each indexed session's transcript, which may be gone. Raises SqliteError."""
-    return list({each.session: each.path for each in _read(context, exchanges)}.values())
+    return list({each.session: each.path for each in _read(context, exchanges) or []}.values())

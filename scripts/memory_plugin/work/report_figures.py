@@ -10,7 +10,7 @@ from ..kernel.judge.asking import CALLS
 from ..kernel.records import Records
 from ..kernel.text.clean import plain
 from ..recall.recall_rows import FEEDBACK, RECALLS
-from ..replies.score_history import DRIFT, SCORES, EffectMeter, ScoreJoin
+from ..replies.rows import DRIFT, SCORES, DriftLog, ScoreJoin
 from ..sessions.score_rows import SCORE, SESSIONS, scores_of
 from .installation import EVENTS
 
@@ -117,12 +117,12 @@ class LedgerFigures:
         self.usd_by_day: dict[str, float] = defaultdict(float)
         self.events: Counter[str] = Counter()
         self.lines = self.skipped = 0
-        join, meter = ScoreJoin(), EffectMeter()
+        scores, drifts = ScoreJoin(), DriftLog()
         readers = {
             RECALLS: (self.recalls.add,),
             FEEDBACK: (self.recalls.add_feedback,),
-            DRIFT: (meter.add_drift,),
-            SCORES: (join.add, meter.add_score),
+            DRIFT: (drifts.add,),
+            SCORES: (scores.add,),
             SESSIONS: (self._add_grade,),
             CALLS: (self._add_call,),
             EVENTS: (self._add_event,),
@@ -134,7 +134,8 @@ class LedgerFigures:
                     add(row)
             self.lines += records.lines
             self.skipped += records.skipped
-        self.replies, self.effect = join.scores(), meter.effect()
+        self.replies = scores.scores()
+        self.effect = drifts.effect(self.replies)
 
     def _add_grade(self, row: dict[str, Any]) -> None:
         """Add one grade; it replaces an earlier grade of the same session."""

@@ -13,7 +13,7 @@ from ..memories.record import ACTIVE
 from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ..memories.trust import TRUSTED
 from ..recall.explain import prompt_texts
-from ..replies.score_history import count_patterns, group_by_day, group_scores
+from ..replies.rows import count_patterns, group_by_day, group_scores
 from ..sessions.dimensions import dimensions
 from .installation import Check
 from .report_elements import Chart, Figures, Note, Part, Section, Table, day_label
@@ -74,7 +74,7 @@ def lead(report: Report) -> str:
     used = sum(use.used for use in recalls.memories.values())
     unused, stored = sum(map(_is_unused, report.rows)), sum(row.active for row in report.rows)
     text += " Replies used one at least %s." % counted(used, "time") if used else ""
-    return text + (" Never recalled: %d of %d memories in this project." % (unused, stored) if unused else "")
+    return text + (" Never shown: %d of %d memories in this project." % (unused, stored) if unused else "")
 
 
 def _ranking(
@@ -176,26 +176,26 @@ def _memories(report: Report) -> Section:
     helping = [row for row in rows if row.use.told or row.use.pointed or row.use.used]
     helping.sort(key=lambda row: (-row.use.used - row.use.useful, -row.use.told, -row.use.pointed, row.name))
     unused = sorted(filter(_is_unused, rows), key=lambda row: (-row.use.near, row.updated))
-    about = "%s active in this project; %s recalled in this period, counting %s. The rules of a session's start do not count."
+    about = "%s active in this project; %s shown in this period, counting %s. Standing rules do not count."
     numbers = sum(row.active for row in rows), inflected(len(helping), "memory", "different memories")
     parts: list[Part] = [
-        *([Note("%d awaiting your approval:" % report.pending, "memory review")] if report.pending else []),
+        *([Note("%d pending:" % report.pending, "memory review")] if report.pending else []),
         Table(
             "helping",
             "Most used",
             [*_TITLE, ("project", "Project", "small"), ("told", "Shown", "count"), ("pointed", "By title", "count"),
-             ("used", "Used", "count"), ("useful", "Useful", "count"), ("wrong", "Wrong", "count"), ("last", "Last recalled", "date")],
+             ("used", "Used", "count"), ("useful", "Useful", "count"), ("wrong", "Wrong", "count"), ("last", "Last shown", "date")],
             [
                 [row.title, row.name, row.project, row.use.told, row.use.pointed,
                  row.use.used, row.use.useful, row.use.wrong, row.use.last]
                 for row in helping
             ],
-            empty="No memory was recalled in this period. To see why: memory why",
+            empty="No memory was shown in this period. To see why: memory why",
             bar="told",
         ),
         Table(
             "unused",
-            "Never recalled",
+            "Never shown",
             [*_TITLE, ("updated", "Updated", "date"), ("near", "Close calls", "count"), _FIX],
             [
                 [row.title, row.name, row.updated, row.use.near, "memory edit %s --asked-as '...'" % row.name if row.use.near else ""]
@@ -210,7 +210,7 @@ def _memories(report: Report) -> Section:
             "May be out of date",
             [*_TITLE, ("why", "Why", "text"), _FIX],
             [[row.title, row.name, row.stale, row.fix] for row in rows if row.stale],
-            empty="None: no related files are missing, and nothing has expired or been superseded.",
+            empty="None: no related files are missing, and nothing has expired or been replaced.",
         ),
     ]  # fmt: skip
     return Section("memories", "Memories", about % (*numbers, report.scope), parts)
@@ -290,7 +290,7 @@ def _effect(report: Report) -> Table:
     """Return whether corrections help, with the difference to the control group in percentage points."""
     effect = report.ledgers.effect
     groups = (("corrected", effect.corrected), ("control_group", effect.control))
-    text = "Too few drifting replies for a conclusion: each group needs at least 10."
+    text = "Too few wordy replies for a conclusion: each group needs at least 10."
     if effect.gap is not None and effect.is_conclusive:
         verdict = "help" if effect.gap[1] > 0 else "hurt" if effect.gap[2] < 0 else "have no clear effect"
         points = tuple(("%+.0f" % (100 * part)).replace("-", "\u2212") for part in effect.gap)
@@ -300,8 +300,8 @@ def _effect(report: Report) -> Table:
         "Do corrections help?",
         [("group", "Group", "term"), ("back_in_line", "Back in line", "share")],
         [[name, group] for name, group in groups if group.n],
-        "The share of drifting replies whose next reply was back in line. " + text,
-        "No drifting reply was followed by another one that could be measured.",
+        "The share of wordy replies whose next reply was not wordy. " + text,
+        "No wordy reply was followed by another one that could be measured.",
     )
 
 

@@ -16,7 +16,7 @@ from ..memories.memory_files import PROJECT, Store, StoredMemory, all_memories, 
 from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
 from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
 from ..memories.repository import ClaimedCommit, claimed_commits
-from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
+from ..memories.survey import CHANGED, NEW, PHRASES, Item, shortest_names
 from ..memories.trust import PENDING, Trust, load_trust
 from .candidate_check import check_for
 from .context import WorkContext, WorkError
@@ -103,11 +103,12 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
     notes += ["replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
     origin = "changed" if item.reason in (CHANGED, PHRASES) else "new"
     if commit:
-        origin += ", said to be by %s" % commit.author
+        origin += ", by %s as git says (unverified)" % commit.author
     else:
         origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
     at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
-    lines = ["%s, %s%s: %s" % (memory.category, origin, at, item.reason), ""]
+    why = "" if item.reason == NEW else ": " + item.reason
+    lines = ["%s, %s%s%s" % (memory.category, origin, at, why), ""]
     return ReviewEntry(
         id=name,
         kind=MEMORY,

@@ -86,11 +86,11 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
         "superseded": replaced,
         "similar": [row._asdict() for row in similar],
     }
-    lines = _lines(new, written, name) + (["  %s is no longer recalled" % replaced] if replaced else [])
+    lines = _lines(new, written, name) + (["  %s is no longer shown" % replaced] if replaced else [])
     lines += similar_lines(similar)
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
     if new.scope == PROJECT and is_personal(memory.category, memory.title):
-        lines.append("personal, not the team's? memory edit %s --scope user" % name)
+        lines.append("personal, not the team's: memory edit %s --scope user" % name)
     return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
 
 
@@ -208,7 +208,7 @@ def similar_lines(similar_memories: list[Similar]) -> list[str]:
     for similar in similar_memories:
         lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
         if similar.command:
-            lines.append("    if the new one replaces it: " + similar.command)
+            lines.append("    to replace it: " + similar.command)
     return lines
 
 

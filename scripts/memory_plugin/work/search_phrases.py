@@ -28,7 +28,7 @@ from ..memories.record import MAX_ASKED_AS, MAX_TITLE
 from ..memories.survey import Item, shortest_names, survey, without_phrases
 from ..memories.trust import load_trust
 from ..recall.index_file import INDEX_ERRORS, index_path, open_index
-from ..recall.lookup import refresh_some
+from ..recall.pipeline import refresh_some
 from ..recall.session_catalog import count_without_phrases
 from .context import WorkContext, WorkError
 
@@ -143,7 +143,7 @@ def store_phrases(
 def checked_phrases(item: Item | None, phrases: object, held: Counter[str]) -> tuple[StoredMemory, list[str]]:
     """Return a memory and its phrases, each on one line, without those that several memories hold. Raises InvalidMemory."""
     if item is None:
-        raise InvalidMemory("no trusted memory without phrases has this id")
+        raise InvalidMemory("no trusted memory without search phrases has this id")
     if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
         raise InvalidMemory(_FORMS)
     lines = list(filter(None, dict.fromkeys(plain(phrase, MAX_PHRASE + 1) for phrase in phrases)))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import Context, iso
+from ..kernel.files import Unreadable
 from ..kernel.sqlite import SqliteError
-from ..kernel.text.tags import without_private
+from ..kernel.text import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from ..memories.trust import PENDING
-from ..recall.gate import Prompt, turn_text
-from ..recall.history import Answer, RecallHistory
+from ..recall import Answer
+from ..recall.gate import Prompt, admit, turn_text
+from ..recall.history import RecallHistory
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import search
 from ..recall.pipeline import recall
@@ -23,7 +26,16 @@ from ..recall.session_catalog import current_index, is_catalog_on, session_catal
 NAMES = ("injected", "pointed", "silent")
 
 _POOL = 5  # matches of a prompt among which pending ones are looked for
-_FIELDS = ("outcome", "injected", "pointed", "reason", "tokens")
+
+
+class Decision(NamedTuple):
+    """What recall decides on a prompt: the outcome (one of NAMES), the keys of the memories, the reason and the tokens."""
+
+    outcome: str
+    injected: list[str]
+    pointed: list[str]
+    reason: str
+    tokens: int
 
 
 class Replayed(NamedTuple):
@@ -31,7 +43,31 @@ class Replayed(NamedTuple):
 
     prompt: Prompt
     time: str
-    decisions: dict[str, dict[str, Any]]
+    decisions: dict[str, Decision]
+
+    @property
+    def differs(self) -> bool:
+        """Return whether the trial settings show other memories."""
+        now, trial = self.decisions["now"], self.decisions["trial"]
+        return (now.injected, now.pointed) != (trial.injected, trial.pointed)
+
+
+def replay(
+    paths: list[str], oldest: float, contexts: dict[str, Context], report: Callable[[str, str], None]
+) -> Iterator[Replayed]:
+    """Yield what recall decides in each context on the prompts of transcripts; `report` gets the progress or why one is skipped."""
+    for number, path in enumerate(paths, 1):
+        if os.path.getmtime(path) < oldest:
+            continue
+        # Each setting has its own history: what Claude was told earlier in a session is not told again.
+        histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
+        try:
+            for prompt, time in past_prompts(path, oldest):
+                report("session %d of %d" % (number, len(paths)), "")
+                decisions = {name: _decide(prompt, histories[name], contexts[name]) for name in contexts}
+                yield Replayed(prompt, time, decisions)
+        except (FileNotFoundError, Unreadable) as error:
+            report("", "skipped: %s" % error)
 
 
 def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
@@ -58,33 +94,31 @@ def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
             question, reply = without_private(prompt).strip(), ""
 
 
-def decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
-    """Return the outcome (one of NAMES), the keys of the memories, the reason and the tokens."""
-    record = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record
+def tried(prompt: Prompt, history: RecallHistory, context: Context) -> Answer:
+    """Return the answer to a prompt, without judges; what is injected is added to `history`."""
+    answer = Answer("prompt")
+    previous_turn = admit(answer, prompt, context.settings)
+    if previous_turn is not None:
+        recall(answer, prompt, previous_turn, MAX_CHARACTERS, context, history)
+    return answer
+
+
+def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> Decision:
+    record = tried(prompt, history, context).record
     outcome = record["outcome"] if record["outcome"] in NAMES else "silent"
-    return {**{name: record.get(name, 0) for name in _FIELDS}, "outcome": outcome}
+    told = record.get("injected", []), record.get("pointed", [])
+    return Decision(outcome, *told, record.get("reason", ""), record.get("tokens", 0))
 
 
-def totals_of(decisions: list[dict[str, Any]]) -> dict[str, int]:
+def totals_of(decisions: list[Decision]) -> dict[str, int]:
     """Return how many decisions had each outcome, and their tokens."""
-    totals = {name: sum(decision["outcome"] == name for decision in decisions) for name in NAMES}
-    return {**totals, "prompts": len(decisions), "tokens": sum(decision["tokens"] for decision in decisions)}
-
-
-def that_differ(replayed: list[Replayed]) -> list[Replayed]:
-    """Return the prompts on which the trial settings differ."""
-    return [
-        replay
-        for replay in replayed
-        if any(replay.decisions["now"][name] != replay.decisions["trial"][name] for name in NAMES[:2])
-    ]
+    totals = {name: sum(decision.outcome == name for decision in decisions) for name in NAMES}
+    return {**totals, "prompts": len(decisions), "tokens": sum(decision.tokens for decision in decisions)}
 
 
 def try_prompt(text: str, context: Context) -> dict[str, Any]:
     """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
-    return recall(
-        Answer("prompt"), Prompt(text, "", ""), MAX_CHARACTERS, context, _started_history(context)
-    ).record
+    return tried(Prompt(text, "", ""), _started_history(context), context).record
 
 
 def _started_history(context: Context) -> RecallHistory:

@@ -63,7 +63,7 @@ def test_an_invalid_id_decides_nothing(session: Project, command: str) -> None:
     ids = candidates(session)
     run = session.cli(command, ids[RULES[0]], UNKNOWN)
     assert run.returncode == 1
-    assert "%s: no open candidate has this id; to see them: memory review" % UNKNOWN in run.stderr
+    assert "%s: no suggestion has this id; to see them: memory review" % UNKNOWN in run.stderr
     assert candidates(session) == ids
     assert titles(session) == []
 
@@ -72,7 +72,7 @@ def test_an_invalid_id_decides_nothing(session: Project, command: str) -> None:
 def test_candidates_and_memories_are_named_apart(session: Project, command: str) -> None:
     run = session.cli(command, candidates(session)[RULES[0]], "some-memory")
     assert run.returncode == 2
-    assert "name candidates or memories, not both" in run.stderr
+    assert "name suggestions or memories, not both" in run.stderr
 
 
 def test_claude_stores_no_candidate_unasked(session: Project) -> None:

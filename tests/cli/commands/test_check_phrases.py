@@ -166,13 +166,13 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project, 
     staging.cli("list")
     assert not found(staging, "zanzibar kumquat pelican please")
     assert found(staging, "where did all my demo data go?")
-    assert "its phrases changed since you accepted them" in staging.cli("show", "staging").stdout
+    assert "its search phrases changed since you accepted them" in staging.cli("show", "staging").stdout
     (group,) = staging.cli("review", "--json").json["groups"]
     (entry,) = group["entries"]
     assert entry["changes"] == [
         {"field": "asked as", "lines": [*("  " + text for text in PHRASES), "+ zanzibar kumquat pelican"]}
     ]
-    assert entry["memory"]["waits_because"] == "its phrases changed since you accepted them"
+    assert entry["memory"]["waits_because"] == "its search phrases changed since you accepted them"
     assert "pending search phrases" in staging.cli("edit", "staging", "--asked-as", "mine").stderr
     assert staging.cli("edit", "staging", "--add-tag", "infra").returncode == 0
     assert not found(staging, "zanzibar kumquat pelican please")

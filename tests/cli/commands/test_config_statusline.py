@@ -13,7 +13,6 @@ from unittest.mock import Mock
 import pytest
 
 from memory_plugin.hooks import session_events
-from memory_plugin.work import status_line
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 
 BODY = "The billing service stores its invoices in Postgres 15."
@@ -117,7 +116,7 @@ def test_a_script_that_cannot_be_replaced_is_logged(
     project.cli("config", "statusline", "install")
     problems: list[str] = []
     paths = SimpleNamespace(state=lambda *names: os.path.join(project.state, *names))
-    monkeypatch.setattr(status_line, "refresh_script", Mock(side_effect=OSError(28, "No space left")))
+    monkeypatch.setattr(session_events, "refresh_script", Mock(side_effect=OSError(28, "No space left")))
     event: Any = SimpleNamespace(paths=paths, log=problems.append)
     session_events._refresh_status_script(event)
     assert problems == ["the status line was not refreshed: No space left"]

@@ -163,7 +163,7 @@ def test_an_unreadable_trust_record_is_reported_and_kept(project: Project) -> No
 def test_projects_accepted_without_review_are_named(project: Project, roots: list[str], status: str) -> None:
     root = os.path.realpath(project.root)
     project.write_settings(trust={"accept_from": [one.replace("ROOT", root) for one in roots]})
-    assert checks(project)["accept_from"]["status"] == status
+    assert checks(project)["auto-accept"]["status"] == status
 
 
 def test_duplicates_are_named(project: Project) -> None:
@@ -252,7 +252,7 @@ def test_a_list_without_a_home_says_why(project: Project, reason: str) -> None:
 
 
 def test_the_switch_is_named(project: Project) -> None:
-    assert checks(project, MEMORY_DISABLE="1")["switch"]["status"] == "warn"
+    assert checks(project, MEMORY_DISABLE="1")["plugin"]["status"] == "warn"
 
 
 def test_without_a_home_it_still_answers(project: Project) -> None:
@@ -287,6 +287,6 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
         put(project, "Bad_%d.json" % number)
     lines = project.cli("doctor").stdout.splitlines()
     assert lines[0].startswith("ok    python: ")
-    assert "warn  files: 25 files cannot be read and will not be recalled" in lines
+    assert "warn  files: 25 files cannot be read and is not used" in lines
     assert "        and 5 more" in lines
     assert any(line.startswith("      > fix or delete them; ") for line in lines)

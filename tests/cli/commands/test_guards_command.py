@@ -71,7 +71,7 @@ def test_a_path_in_the_project_becomes_a_pattern_from_its_root(project: Project)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--guard-command", "a | b"], "guard.commands[0]: expected the beginning of one command"),
+        (["--guard-command", "a | b"], "guard.commands[0]: expected the start of one command"),
         (["--guard-command", " "], "guard.commands[0]: expected one line"),
         (["--guard-file", "!a"], "there are no exceptions"),
         (["--guard-file", "../a"], "leave out . and .."),

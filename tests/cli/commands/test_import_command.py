@@ -69,7 +69,7 @@ def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> N
         "memory: %s" % (path + ":2"),
         "memory: %s" % (path + ":3"),
     ]
-    assert run.stdout.splitlines()[-2] == "1 stored, 0 already stored, 3 skipped"
+    assert run.stdout.splitlines()[-2] == "1 saved, 0 already saved, 3 skipped"
     assert project.cli("show", "one", "--json").json["category"] == "runbook"
 
 
@@ -111,7 +111,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
     project.write("program.py", "x = 1")
     run = project.cli("import", os.path.join(project.root, name))
     assert run.returncode == (0 if name == "empty-folder" else 1)
-    assert run.stdout.endswith("0 stored, 0 already stored, %d skipped\n" % run.returncode)
+    assert run.stdout.endswith("0 saved, 0 already saved, %d skipped\n" % run.returncode)
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
     path = project.write("CLAUDE.md", GUIDE)
     run = project.cli("import", path, "--dry-run")
     assert (
-        "1 rule left out: Claude reads CLAUDE.md in every session anyway; --all imports them too"
+        "skipped 1 rule: Claude reads CLAUDE.md in every session anyway (to import them anyway: --all)"
         in run.stdout
     )
     assert [one for one, _ in imported(project, path)] == ["created", "left out"]
@@ -229,8 +229,8 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
-    assert "\n1 stored, 1 already stored, 0 skipped\n" in run.stdout
-    assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
+    assert "\n1 saved, 1 already saved, 0 skipped\n" in run.stdout
+    assert "0 memories would be saved" in project.cli("import", *paths, "--dry-run").stdout
 
 
 def test_a_dry_run_names_near_repeats_and_what_is_stored(project: Project) -> None:
@@ -252,14 +252,14 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
     assert "Never push to the main branch" in terminal.until("[y/N]")
     terminal.type("n\n")
     assert terminal.end() == 0
-    assert "nothing was stored" in terminal.seen
+    assert "nothing was saved" in terminal.seen
     assert project.memories() == []
     terminal = PseudoTerminal(project, "import", path, COLUMNS=str(COLUMNS))
     table = terminal.until("[y/N]")
     assert max(map(len, table.splitlines())) <= COLUMNS
     terminal.type("y\n")
     assert terminal.end() == 0
-    assert "2 stored" in terminal.seen
+    assert "2 saved" in terminal.seen
     assert {one["trust"] for one in project.memories()} == {"trusted"}
 
 
@@ -294,3 +294,20 @@ def test_entries_from_standard_input_wait_for_the_user_inside_the_client(project
     assert (run.json["created"], run.json["waits_for_user"]) == (1, True)
     (memory,) = project.cli("list", "--status", "pending", "--json").json["memories"]
     assert memory["title"] == entry["title"]
+
+
+def test_entries_in_plain_lines(project: Project) -> None:
+    text = "title: One\nbody: a\nb\nasked_as: x y z is slow; why at all\n\n"
+    text += "title: Two\ncategory: runbook\nbody: 1. run\n2. wait\ntitle: Three\n"
+    run = project.cli("import", "-", "--json", stdin=text)
+    assert [(one["outcome"], one["source"]) for one in run.json["items"]] == [
+        ("created", "-:1"),
+        ("created", "-:6"),
+        ("skipped", "-:10"),
+    ]
+    shown = project.cli("show", "one", "--json").json
+    assert (shown["content"], shown["asked_as"]) == (
+        {"decision": "a\nb"},
+        ["x y z is slow", "why at all"],
+    )
+    assert project.cli("show", "two", "--json").json["content"]["steps"] == ["run", "wait"]

@@ -21,9 +21,9 @@ def test_check_says_why_the_projects_setting_does_not_count(
     memory = {"retrieval": {"judge": {"enabled": True}}, "scoring": {"mode": "hybrid"}}
     path = project.write(".claude/" + name, {"memory": memory})
     run = project.cli("judge", "check", feature)
-    reason = "only your own settings can switch a judge on, because it sends text."
+    reason = "only your own settings can turn a judge on, because it sends text."
     assert (run.returncode, run.stdout) == (
         1,
-        "%s in %s does not count: %s\nThe judge is off. To switch it on: %s\n" % (key, path, reason, command),
+        "%s in %s does not count: %s\nThe judge is off. To turn it on: %s\n" % (key, path, reason, command),
     )
     assert project.cli("judge", "check", "interview").stdout.count("\n") == 1

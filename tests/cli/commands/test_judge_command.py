@@ -168,7 +168,7 @@ def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None
         ("sessions", "the beginning and end of outputs", "sessions.judge.when ended"),
         ("interview", "the last ten questions", ""),
         ("capture", "the sentences that you typed", "memory review"),
-        ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
+        ("evaluation", "Sent to each juror", "evaluation.judge.judges"),
     ],
 )
 def test_each_feature_has_a_judge_of_its_own(
@@ -248,7 +248,7 @@ def test_stats_without_calls_are_a_sentence(create_user: CreateUser) -> None:
 def test_stats_with_every_judge_off_name_the_switch(create_user: CreateUser) -> None:
     user = create_user()
     user.run("off", "all")
-    text = "No judge was asked in the last 30 days. The judge is off. To switch it on: memory judge on\n"
+    text = "No judge was asked in the last 30 days. The judge is off. To turn it on: memory judge on\n"
     assert user.run("stats").out.startswith(text)
     user.run("on", "scoring")
     assert "days. To try one: memory judge check scoring\n" in user.run("stats").out
@@ -289,8 +289,8 @@ def test_check_of_a_judge_that_is_off_asks_nothing(create_user: CreateUser) -> N
     user.bench.settings()
     result = user.run("check", "--json")
     assert (result.code, result.json["failure"]) == (1, "disabled")
-    assert user.run("check").out == "The judge is off. To switch it on: memory judge on\n"
-    assert user.run("check", "scoring").out == "The judge is off. To switch it on: memory judge on scoring\n"
+    assert user.run("check").out == "The judge is off. To turn it on: memory judge on\n"
+    assert user.run("check", "scoring").out == "The judge is off. To turn it on: memory judge on scoring\n"
     assert user.bench.calls() == []
 
 
@@ -333,7 +333,7 @@ def test_stats(create_user: CreateUser) -> None:
     assert found["opinions"]["agreement"] == pytest.approx(2 / 3)
     assert found["account"]["day_usd"] == pytest.approx(0.000024)
     lines = user.run("stats").out
-    assert "agree on 67% of the candidates" in lines
+    assert "agree on 67% of the memories" in lines
     assert "$0.000024 today" in lines
     assert user.run("stats", "--days", "0").code == 0
 

@@ -81,7 +81,7 @@ def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
 def test_forget_prints_the_memory_and_the_deletion_date(project: Project, saved: str) -> None:
     lines = project.cli("forget", saved).stdout.splitlines()
     assert lines[0] == "forgotten: " + saved
-    assert "memory restore " + saved in lines[2]
+    assert "memory restore " + saved in lines[1]
 
 
 def test_the_advised_restore_works_if_two_memories_share_an_id(project: Project, saved: str) -> None:
@@ -147,7 +147,10 @@ def test_memories_of_a_repository_are_pending_until_accepted(project: Project) -
     assert recalled(project, "one")
     run = project.cli("accept", "--all", "--json")
     assert run.json["accepted"] == ["two"]
-    assert project.cli("accept", "--all").stdout.splitlines()[0] == "nothing was pending"
+    assert (
+        project.cli("accept", "--all").stdout.splitlines()[0]
+        == "nothing is pending; for suggestions: memory review"
+    )
 
 
 def test_accepting_all_includes_the_user_s_own_store(project: Project) -> None:

@@ -115,7 +115,7 @@ def test_scores_without_and_with_replies(project: Project) -> None:
 
 
 def test_scores_effect(project: Project) -> None:
-    assert "Too few drifting replies" in project.cli("replies", "history", "--effect").stdout
+    assert "Too few wordy replies" in project.cli("replies", "history", "--effect").stdout
     found = project.cli("replies", "history", "--effect", "--json").json
     assert (found["effect"], found["enough"]) == (None, False)
 

@@ -56,17 +56,19 @@ def team(project: Project) -> Project:
 @terminal
 def test_one_key_decides_a_group_and_guards_are_decided_one_by_one(team: Project) -> None:
     review = PseudoTerminal(team, "review")
-    assert "group 1 of 4: 2 memories, new, said to be by Bo <bo@example.org>" in review.until(GROUP)
+    assert "group 1 of 4: 2 memories, new, by Bo <bo@example.org> as git says (unverified)" in review.until(
+        GROUP
+    )
     review.press("a")
-    assert "loose" in review.until(ENTRY)
-    review.press("s")
     assert "cy-one" in review.until(ENTRY)
     review.press("n")
+    assert "loose" in review.until(ENTRY)
+    review.press("s")
     shown = review.until(ENTRY)
     assert "guard: blocks the first call in each session that runs `git push --force`" in shown
     review.press("y")
     assert review.end() == 0
-    assert "accepted 3, rejected 1, still pending 1" in review.seen
+    assert "accepted 3, rejected 1, 1 still pending" in review.seen
     assert trust(team) == {
         "bo-one": "trusted",
         "bo-two": "trusted",
@@ -134,7 +136,7 @@ def test_an_edited_memory_is_trusted_with_its_new_text(project: Project) -> None
     review.until(ENTRY)
     review.press("e")
     assert review.end() == 0
-    assert "edited 1, still pending 0" in review.seen
+    assert "edited 1, 0 still pending" in review.seen
     assert trust(project) == {"one": "trusted"}
     assert project.cli("show", "one", "--json").json["body"] == "My body of one."
 
@@ -178,7 +180,7 @@ def test_without_a_terminal_groups_are_only_listed(team: Project) -> None:
 
 def test_a_group_id_decides_only_the_entries_that_were_listed(team: Project) -> None:
     bo, *_ = groups(team)
-    assert bo["title"] == "new, said to be by Bo <bo@example.org>"
+    assert bo["title"] == "new, by Bo <bo@example.org> as git says (unverified)"
     put(team, "bo-one", title="Changed in the meantime")
     run = team.cli("accept", "--group", str(bo["id"]))
     assert run.returncode == 1
@@ -292,7 +294,7 @@ def test_a_commit_that_no_longer_matches_the_file_is_not_shown(team: Project) ->
     put(team, "cy-one", title="Changed by hand")
     titles = {entry["id"]: group["title"] for group in groups(team) for entry in group["entries"]}
     assert titles["cy-one"] == titles["loose"] == "new, in no commit"
-    assert "said to be by Cy" in str(titles["cy-guard"])
+    assert "by Cy" in str(titles["cy-guard"])
 
 
 def test_git_runs_no_program_chosen_by_the_repository(team: Project) -> None:
@@ -309,7 +311,7 @@ def test_git_runs_no_program_chosen_by_the_repository(team: Project) -> None:
     team.git("config", "core.hooksPath", os.path.dirname(trap))
     put(team, "loose", title="Changed")
     (bo, *_) = groups(team)
-    assert bo["title"] == "new, said to be by Bo <bo@example.org>"
+    assert bo["title"] == "new, by Bo <bo@example.org> as git says (unverified)"
     assert not os.path.exists(os.path.join(os.path.dirname(team.root), "trapped"))
 
 
@@ -318,7 +320,7 @@ def test_a_forged_author_name_cannot_imitate_a_line(team: Project) -> None:
     ((title,),) = [
         [group["title"]] for group in groups(team) for entry in group["entries"] if entry["id"] == "odd"
     ]
-    assert str(title).startswith("new, said to be by Eve")
+    assert str(title).startswith("new, by Eve")
     assert "\x1b" not in str(title)
 
 
@@ -359,7 +361,7 @@ def test_five_hundred_memories_take_a_key_for_each_author_and_each_guard(project
         review.until(GROUP)
         review.press(key)
     assert review.end() == 0
-    assert "accepted 500, still pending 0" in review.seen
+    assert "accepted 500, 0 still pending" in review.seen
     assert review.pressed == 6
     assert all(review.seen.count("Title of m%03d" % at) for at in range(500)), "nothing is accepted unseen"
     assert set(trust(project).values()) == {"trusted"}

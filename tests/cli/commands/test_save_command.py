@@ -252,7 +252,7 @@ MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the on
         pytest.param(
             "Billing moved to Postgres",
             "Row locks for invoices.",
-            "older decision on the same question",
+            "similar decision",
             id="another answer",
         ),
         pytest.param("Billing sends invoices as PDF/A", "Ten years of archive.", "", id="the same topic"),

@@ -1,4 +1,4 @@
-"""`memory session`, `label`, `calibrate` and `langfuse` as a person and a program use them."""
+"""`memory session`, `calibrate` and `langfuse` as a person and a program use them."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_label_and_calibrate(project: Project) -> None:
         path = transcript(project, identity)
         assert project.cli("session", "score", path).returncode == 0
         run = project.cli(
-            "session", "label", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7"
+            "session", "calibrate", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7"
         )
         assert run.returncode == 0, run.stderr
     found = project.cli("session", "calibrate", "--json").json
@@ -196,7 +196,7 @@ def test_labels_entered_one_at_a_time_add_up(project: Project) -> None:
     script_session_judge(project)
     path = transcript(project, IDS[0])
     for given in ("goal_achievement=complete", "tool_efficiency=0.8", "tool_efficiency=0.7"):
-        assert project.cli("session", "label", path, "--set", given).returncode == 0
+        assert project.cli("session", "calibrate", path, "--set", given).returncode == 0
     assert project.cli("session", "score", path).returncode == 0
     figures = project.cli("session", "calibrate", "--report", "--json").json["dimensions"]
     assert [row["dimension"] for row in figures if row["n"]] == ["goal_achievement", "tool_efficiency"]
@@ -204,7 +204,7 @@ def test_labels_entered_one_at_a_time_add_up(project: Project) -> None:
 
 def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
     run = project.cli(
-        "session", "label", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n"
+        "session", "calibrate", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n"
     )
     assert run.returncode == 0, run.stderr
     assert "claims of completion" in run.stdout
@@ -218,13 +218,13 @@ def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
     ("arguments", "code"), [(("--set", "charm=1"), 2), (("--set", "tool_efficiency=7"), 2), ((), 1)]
 )
 def test_invalid_label_files_are_refused(project: Project, arguments: tuple[str, ...], code: int) -> None:
-    assert project.cli("session", "label", transcript(project, IDS[0]), *arguments).returncode == code
+    assert project.cli("session", "calibrate", transcript(project, IDS[0]), *arguments).returncode == code
     assert project.ledger("sessions") == []
 
 
 def test_labeling_inside_the_client_needs_approval(project: Project) -> None:
     run = project.cli(
-        "session", "label", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True
+        "session", "calibrate", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True
     )
     assert run.returncode == 1
     assert project.ledger("sessions") == []
@@ -236,7 +236,7 @@ def test_a_renamed_transcript_is_the_same_session_for_scores_and_labels(project:
     copy = os.path.join(project.root, "kept.jsonl")
     os.rename(path, copy)
     assert project.cli("session", "score", copy).returncode == 0
-    assert project.cli("session", "label", copy, "--set", "goal_achievement=3").returncode == 0
+    assert project.cli("session", "calibrate", copy, "--set", "goal_achievement=3").returncode == 0
     assert project.cli("session", "calibrate", "--json").json["sessions"] == 1
 
 
@@ -307,7 +307,10 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     project.cli("session", "langfuse", "setup", **env)
     project.cli("session", "langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, 0 to send")
+    assert (found["status"], found["text"].partition("; ")[2]) == (
+        "ok",
+        "7 scores sent, 0 to send; to ask whether it answers: memory session langfuse check",
+    )
     assert not {key for key in KEYS if key in found["text"]}
 
 

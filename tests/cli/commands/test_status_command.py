@@ -26,7 +26,7 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     run = project.cli("status")
     assert "project\tdecision\tpending\t1" in run.stdout
     assert "project\tdecision\ttrusted\t1" in run.stdout
-    assert "1 memory awaiting your approval (to decide: memory review):\n" in run.stdout
+    assert "1 memory pending; to decide: memory review\n" in run.stdout
     assert "\n  Claude's own (claudes-own)\n" in run.stdout
     found = project.cli("status", "--json").json
     assert found["stored"] == [
@@ -45,7 +45,7 @@ def test_recall_that_is_off_is_named_first(project: Project) -> None:
     assert project.cli("why").stdout.count("memory config set retrieval.enabled true") == 1
     project.cli("config", "unset", "retrieval.enabled")
     why = project.cli("why").stdout
-    assert "recall was switched off in the settings" in why
+    assert "recall was off in the settings" in why
     assert "retrieval.enabled" not in why
 
 

@@ -8,6 +8,7 @@ import os
 from datetime import datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_a_malformed_record_is_shown_as_far_as_possible(prompted: Project, field
 
 def test_verbose_prints_the_scores(prompted: Project) -> None:
     text = prompted.cli("why", "--verbose").stdout
-    assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
+    assert "thresholds: 0.50 for the full text, 0.50 for the title" in text
     assert "\nconfidence\tpointer\tscore\tmemory\n" in text
     not_looked_up = prompted.cli("why", "prompt-0", "--verbose").stdout
     assert not_looked_up.splitlines()[-1] == "No memory was looked up."
@@ -141,7 +142,7 @@ def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
     with at_home(prompted) as paths:
-        row = find_decision(paths, "last") or {}
+        row: dict[str, Any] = find_decision(paths, "last") or {}
         context = SimpleNamespace(console=Console(screen), paths=paths, overview=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "problem": "index_locked"}
         candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
@@ -183,9 +184,9 @@ def test_place_selects_the_decision(prompted: Project) -> None:
 def test_a_pending_memory_that_would_have_answered_is_named_first(prompted: Project) -> None:
     put(prompted, "frozen", memory("Deploys are frozen on Fridays", "From noon to Monday morning."))
     text = prompted.cli("why", "may I deploy on a friday").stdout
-    named = 'Awaits approval, and would have answered: "Deploys are frozen on Fridays". To approve it: memory accept frozen'
+    named = 'Pending, and would match: "Deploys are frozen on Fridays". To accept it: memory accept frozen'
     assert " ".join(text.split()).index(named) < " ".join(text.split()).index("Showed")
-    assert "Awaits" not in prompted.cli("why", "a haiku about the sea please").stdout
+    assert "Pending" not in prompted.cli("why", "a haiku about the sea please").stdout
 
 
 def test_a_trial_begins_with_the_start_of_a_session(prompted: Project) -> None:

@@ -19,7 +19,7 @@ from memory_plugin.kernel.judge.models import (
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.judge.vendors import VENDORS
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 
 ENTRIES: list[dict[str, Any]] = model_table()["models"]
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d\Z")
@@ -36,35 +36,35 @@ def entry_with_id(identity: str) -> dict[str, Any]:
     return next(entry for entry in ENTRIES if entry["id"] == identity)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
-def test_an_entry_finds_what_it_says(entry: dict[str, Any]) -> None:
-    assert entry["hit"]
-    assert entry["miss"]
-    for name in entry["hit"]:
-        assert family_of(name, entry["backend"]).id == entry["id"], name
-    for name in entry["miss"]:
-        assert family_of(name, entry["backend"]).id != entry["id"], name
+def test_every_entry_finds_what_it_says() -> None:
+    for entry in ENTRIES:
+        assert entry["hit"]
+        assert entry["miss"]
+        for name in entry["hit"]:
+            assert family_of(name, entry["backend"]).id == entry["id"], name
+        for name in entry["miss"]:
+            assert family_of(name, entry["backend"]).id != entry["id"], name
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
-def test_an_entry_is_complete(entry: dict[str, Any]) -> None:
-    fields = "id backend reason prefixes thinking effort tokens schema room more_tokens price ends then source as_of hit miss"
-    assert list(entry) == fields.split()
-    assert entry["reason"]
-    assert entry["source"].startswith("https://")
-    assert DATE.match(entry["as_of"])
-    assert entry["ends"] is None or DATE.match(entry["ends"])
-    assert entry["then"] is None or entry["ends"]
-    assert entry["schema"] == SCHEMAS[entry["backend"]]
-    assert entry["tokens"] in TOKENS[entry["backend"]]
-    tiers = entry["price"] or [{"in": 0, "out": 0}]
-    bounds = [tier.get("up_to") for tier in tiers]
-    assert bounds[-1] is None
-    assert all(isinstance(bound, int) for bound in bounds[:-1])
-    # If thinking can only be shortened, an answer needs additional room.
-    off = entry["thinking"] in ({"type": "disabled"}, {"thinkingBudget": 0}) or entry["effort"] == "none"
-    asks = entry["thinking"] is not None or entry["effort"] is not None
-    assert off or not asks or entry["room"] >= 500
+def test_every_entry_is_complete() -> None:
+    for entry in ENTRIES:
+        fields = "id backend reason prefixes thinking effort tokens schema room more_tokens price ends then source as_of hit miss"
+        assert list(entry) == fields.split()
+        assert entry["reason"]
+        assert entry["source"].startswith("https://")
+        assert DATE.match(entry["as_of"])
+        assert entry["ends"] is None or DATE.match(entry["ends"])
+        assert entry["then"] is None or entry["ends"]
+        assert entry["schema"] == SCHEMAS[entry["backend"]]
+        assert entry["tokens"] in TOKENS[entry["backend"]]
+        tiers = entry["price"] or [{"in": 0, "out": 0}]
+        bounds = [tier.get("up_to") for tier in tiers]
+        assert bounds[-1] is None
+        assert all(isinstance(bound, int) for bound in bounds[:-1])
+        # If thinking can only be shortened, an answer needs additional room.
+        off = entry["thinking"] in ({"type": "disabled"}, {"thinkingBudget": 0}) or entry["effort"] == "none"
+        asks = entry["thinking"] is not None or entry["effort"] is not None
+        assert off or not asks or entry["room"] >= 500
 
 
 def test_ids_and_prefixes_are_unique() -> None:
@@ -133,15 +133,15 @@ def test_the_file_has_one_source_of_prices() -> None:
 QUESTION = Question(load_rubric("relevance"), "x", lambda value: value)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
-def test_what_was_refused_is_not_sent_any_more(entry: dict[str, Any]) -> None:
-    family = family_of(entry["hit"][0], entry["backend"])
-    everything = RequestOptions(family)
-    for part in ("thinking", "effort", "schema", "tokens"):
-        assert RequestOptions(family, frozenset([part])).sent() == everything.sent() - {part}
-    bare = RequestOptions(family, frozenset(("thinking", "effort", "schema", "tokens")))
-    assert (bare.thinking, bare.effort, bare.structured) == (None, None, False)
-    assert bare.max_tokens(QUESTION) >= everything.max_tokens(QUESTION)
+def test_what_was_refused_is_not_sent_any_more() -> None:
+    for entry in ENTRIES:
+        family = family_of(entry["hit"][0], entry["backend"])
+        everything = RequestOptions(family)
+        for part in ("thinking", "effort", "schema", "tokens"):
+            assert RequestOptions(family, frozenset([part])).sent() == everything.sent() - {part}
+        bare = RequestOptions(family, frozenset(("thinking", "effort", "schema", "tokens")))
+        assert (bare.thinking, bare.effort, bare.structured) == (None, None, False)
+        assert bare.max_tokens(QUESTION) >= everything.max_tokens(QUESTION)
 
 
 @pytest.mark.parametrize(

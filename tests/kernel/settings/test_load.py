@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel import settings as settings_module
-from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, load
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults
+from memory_plugin.kernel.settings import schema as schema_module
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.settings.schema import apply
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 
@@ -256,3 +258,14 @@ def test_a_hostile_file_of_many_wrong_keys_costs_little(box: Box) -> None:
     begin = time.perf_counter()
     settings = box.load()
     assert (len(settings.problems), time.perf_counter() - begin < 5) == (100, True)
+
+
+@pytest.mark.parametrize("bug", [TypeError, ValueError, KeyError])
+def test_a_bug_is_no_invalid_setting(box: Box, monkeypatch: pytest.MonkeyPatch, bug: type[Exception]) -> None:
+    def fail(*_: object) -> None:
+        raise bug("a bug")
+
+    box.write(USER, block(KEY, 2))
+    monkeypatch.setattr(schema_module, "mismatch", fail)
+    with pytest.raises(bug, match="a bug"):
+        box.load()

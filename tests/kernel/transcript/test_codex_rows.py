@@ -10,6 +10,8 @@ import pytest
 
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.kernel.transcript.rows import (
+    blocks_of,
+    message_of,
     parse_row,
     patched_files,
     records_backwards,
@@ -69,7 +71,7 @@ def test_an_exit_code_that_a_command_printed_is_no_failure() -> None:
     row = row_of_rollout(
         item("function_call_output", call_id="1", output="Exit code: 0\nOutput:\nExit code: 1\n")
     )
-    assert row["message"]["content"][0]["is_error"] is False
+    assert blocks_of(message_of(row)["content"])[0]["is_error"] is False
 
 
 def test_a_row_of_claude_code_may_have_a_payload() -> None:
@@ -111,7 +113,7 @@ def test_a_shell_call_with_a_list_runs_its_last_word() -> None:
     row = row_of_rollout(
         item("function_call", name="shell", arguments='{"command": ["bash", "-lc", "make"]}')
     )
-    assert row["message"]["content"][0]["input"] == {"command": "make"}
+    assert blocks_of(message_of(row)["content"])[0]["input"] == {"command": "make"}
 
 
 def test_the_files_of_a_patch() -> None:

@@ -32,7 +32,7 @@ _ACCEPT_TEXT = """\
 accept pending memories, or save suggestions
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
-  memory accept c-0123456789              stores a candidate of memory review
+  memory accept c-0123456789              saves a suggestion of memory review
   memory accept --group g1f2e3d4c         a whole group of memory review
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
@@ -44,9 +44,7 @@ _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory
 
 def _configure_ids(parser: argparse.ArgumentParser) -> None:
     """Declare the ids and the group, which both commands take."""
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
-    )
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids of memories or suggestions")
     parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
     parser.set_defaults(all=False, guards=False)
 
@@ -107,7 +105,7 @@ def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> l
     if not any(named):
         return []
     if not all(named):
-        raise UsageError("name candidates or memories, not both")
+        raise UsageError("name suggestions or memories, not both")
     candidates = {entry.id: entry for entry in candidate_entries(context)}
     for identity in arguments.ids:
         if identity not in candidates:
@@ -172,7 +170,10 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         lines += [*([] if counts else ["nothing was accepted"]), text % ", ".join(left_out)]
     record = {"accepted": accepted, "left_out": left_out}
-    context.console.result(arguments.json, record, *(lines or ["nothing was pending"]))
+    context.console.result(
+        arguments.json, record, *(lines or ["nothing is pending; for suggestions: memory review"])
+    )
+    context.report_unreadable()
 
 
 def _lines(accepted: list[StoredMemory]) -> list[str]:
@@ -193,9 +194,9 @@ def _count_by_category(counts: Counter[str]) -> str:
 
 
 _REJECT_TEXT = """\
-reject pending memories, so that these texts are never recalled or offered again
+reject pending memories or suggestions: Claude never sees these texts
   memory reject use-mysql retry-policy
-  memory reject c-0123456789              rejects a candidate of memory review
+  memory reject c-0123456789              rejects a suggestion of memory review
   memory reject --group g1f2e3d4c         a whole group of memory review
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
@@ -225,7 +226,7 @@ def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, st
     for item in chosen:
         name = names[item.stored.key]
         if item.trust == TRUSTED and not item.waits:
-            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
+            raise InvalidMemory("%s is trusted; to stop using it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
     load_trust(context.paths).reject(*(item.stored for item in chosen))

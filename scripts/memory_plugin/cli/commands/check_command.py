@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -15,10 +16,10 @@ from ...kernel.hygiene.rules import places
 from ...kernel.text.clean import counted, plain, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
-from ...memories.memory_files import Store, StoredMemory, all_memories, stores, why_not_read
+from ...memories.memory_files import Store, all_memories, stores, why_not_read
 from ...memories.survey import Item
 from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
-from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, require_existing
 
 _CHECK_TEXT = """\
@@ -28,7 +29,6 @@ validate a repository's memories (commit hooks, CI)
   memory check .claude/memory/decisions/use-postgres.json    report only on these files
 """
 
-DONE, FOUND = 0, 1
 _MAX_PATH = 500
 
 
@@ -48,35 +48,28 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         elif arguments.paths:
             text = "%s: no memory store (.claude/memory) in this folder or its parents"
             raise UsageError(text % plain(path, _MAX_PATH))
-    number, findings = 0, []
+    number, wanted = 0, []
     for store, paths in paths_by_store.items():
         memories, found = check_store(store)
         number += memories
-        findings += [finding for finding in found if _is_wanted(finding, paths, store)]
-    record = {"memories": number, "findings": [finding._asdict() for finding in findings]}
-    context.console.result(arguments.json, record, *_finding_lines(findings, number))
-    return FOUND if any(finding.rule != GONE for finding in findings) else DONE
+        wanted += [finding for finding in found if _is_wanted(finding, paths, store)]
+    record = {"memories": number, "findings": [finding._asdict() for finding in wanted]}
+    problems = counted(len(wanted), "problem") if wanted else "no problems"
+    lines = [*map(_finding_line, wanted), "%s in %s" % (problems, counted(number, "memory"))]
+    context.console.result(arguments.json, record, *lines)
+    return FAILED if any(finding.rule != GONE for finding in wanted) else DONE
 
 
 def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
     """Return whether one of the paths is the finding's file or contains it, or contains the whole store."""
-    return any(
-        path == store.root
-        or store.root.startswith(path + os.sep)
-        or (finding.path + os.sep).startswith(path + os.sep)
-        for path in paths
-    )
+    inner = store.root + os.sep, finding.path + os.sep
+    return any(place.startswith(path + os.sep) for path in paths for place in inner)
 
 
-def _finding_lines(findings: list[StoreFinding], number: int) -> list[str]:
-    here = os.getcwd() + os.sep
-    lines = []
-    for finding in findings:
-        path = plain(finding.path.removeprefix(here), _MAX_PATH)
-        place = "%s:%d" % (path, finding.line) if finding.line else path
-        lines.append("%s: %s: %s" % (place, finding.rule, finding.text))
-    found = counted(len(findings), "problem") if findings else "no problems"
-    return [*lines, "%s in %s" % (found, counted(number, "memory"))]
+def _finding_line(finding: StoreFinding) -> str:
+    path = plain(finding.path.removeprefix(os.getcwd() + os.sep), _MAX_PATH)
+    place = "%s:%d" % (path, finding.line) if finding.line else path
+    return "%s: %s: %s" % (place, finding.rule, finding.text)
 
 
 _TEXT_TEXT = """\
@@ -98,34 +91,24 @@ def _configure_text(parser: argparse.ArgumentParser) -> None:
 
 
 def _check_text(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the findings in each line, never the matched values."""
+    """Print `{id, findings}` for each line `{id, text}`, never the matched values. The exit code is 1 if a line has no text."""
     if not arguments.jsonl:
         raise UsageError("expected --jsonl; see `memory check text --help`")
-
-    def find(text: str) -> list[dict[str, object]]:
-        return [finding.record() for finding in findings(text, None, arguments.place)]
-
-    return _print_findings(find, context)
-
-
-def _print_findings(find: Callable[[str], list[dict[str, object]]], context: CommandContext) -> int:
-    """Print `{id, findings}` for each line `{id, text}`. Return the exit code: 1 if a line has no text."""
     skipped = 0
-    for line in sys.stdin.buffer:
-        if not line.strip():
-            continue
+    for line in filter(bytes.strip, sys.stdin.buffer):
         try:
             entry = json.loads(line)
             text = entry["text"]
         except (ValueError, KeyError, TypeError, RecursionError):
             text = None
         if isinstance(text, str):
-            context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": find(text)}))
+            found = [finding.record() for finding in findings(text, None, arguments.place)]
+            context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
         else:
             skipped += 1
     if skipped:
         context.console.error("%s without a text skipped" % counted(skipped, "line"))
-    return 1 if skipped else 0
+    return FAILED if skipped else DONE
 
 
 _SECRETS_TEXT = """\
@@ -158,7 +141,7 @@ def _check_secrets(arguments: argparse.Namespace, context: CommandContext) -> in
     context.console.result(arguments.json, record, *_scan_lines(scan, fixed))
     for reason in [] if arguments.json else scan.unread:
         context.console.error(reason)
-    return FOUND if scan.places or scan.unread else DONE
+    return FAILED if scan.places or scan.unread else DONE
 
 
 def _progress(context: CommandContext) -> Callable[[int, int], None]:
@@ -177,19 +160,15 @@ def _fix(readable: list[Store], context: CommandContext) -> list[str]:
     """Redact the memories in their files and return the paths."""
     from ...memories.lifecycle import redact
 
-    unclean = [stored for store in readable for stored in all_memories(store) if _is_unclean(stored)]
-    for stored in unclean:
-        redact(context.paths, stored)
-    if unclean:
+    fixed = []
+    for stored in [stored for store in readable for stored in all_memories(store)]:
+        with suppress(InvalidMemory):
+            if clean_data(stored.memory.data)[1]:
+                redact(context.paths, stored)
+                fixed.append(stored.path)
+    if fixed:
         context.refresh_index()
-    return [stored.path for stored in unclean]
-
-
-def _is_unclean(stored: StoredMemory) -> bool:
-    try:
-        return bool(clean_data(stored.memory.data)[1])
-    except InvalidMemory:
-        return False
+    return fixed
 
 
 def _scan_lines(scan: Scan, fixed: list[str]) -> list[str]:
@@ -203,13 +182,13 @@ def _scan_lines(scan: Scan, fixed: list[str]) -> list[str]:
 
 _PHRASES_TEXT = """\
 add search phrases to memories that have none
-  memory check phrases                    lists the memories without phrases
+  memory check phrases                    lists the memories without search phrases
   memory check phrases --json             the first 20 with their text, to write phrases for them
   memory check phrases - < new.txt        stores phrases: lines `memory: ID`, each with `asked_as: PHRASE; PHRASE` below it
   memory check phrases --judge            a judge writes them; shows the price first
 """
 _LEFT = "%s without search phrases"
-_ADVICE = "  To add some: /memory:phrases in Claude Code, or memory edit ID --asked-as 'a phrase'"
+_ADVICE = "  To add some: /memory:phrases in Claude Code; in a terminal: memory edit ID --asked-as 'a phrase'"
 
 
 def _configure_phrases(parser: argparse.ArgumentParser) -> None:
@@ -217,9 +196,7 @@ def _configure_phrases(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "input", nargs="?", choices=["-"], metavar="-", help="store phrases from standard input"
     )
-    add_flag(
-        parser, "--judge", "ask the judge of recall for phrases; `memory judge on retrieval` switches it on"
-    )
+    add_flag(parser, "--judge", "ask the recall judge for phrases (to turn it on: memory judge on)")
     add_flag(parser, "--yes", "with --judge: accept the price")
 
 

@@ -37,11 +37,9 @@ from ...work.settings_change import (
     value,
     written,
 )
-from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..command_line import handler_of
 from ..options import add_actions, add_common_options, add_flag
-
-DONE, FAILED = 0, 1
 
 _CONFIG_TEXT = """\
 show, change and check the settings
@@ -113,27 +111,23 @@ def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings, shown = context.settings, keys_at(name, context.settings)
+    console, settings = context.console, context.settings
+    shown = keys_at(name, settings)
     if arguments.json:
-        record = {
-            "settings": nested(shown, name, settings),
-            "origins": {key: settings.origin(key) for key in shown},
-            "files": settings.files,
-            "problems": [problem_record(problem) for problem in settings.problems],
-        }
-        context.console.json(record)
-    elif arguments.origin:
-        rows = [[key, written(value(key, name, settings)), _decider(key, settings)] for key in shown]
-        context.console.table(["key", "value", "decided by"], rows)
-        context.console.lines(
-            "", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items())
-        )
-        for problem in settings.problems:
-            context.console.paragraph(problem_sentence(problem))
-    else:
-        rows = [[key, written(value(key, name, settings))] for key in shown]
-        context.console.table(["key", "value"], rows)
+        origins = {key: settings.origin(key) for key in shown}
+        problems = list(map(problem_record, settings.problems))
+        values = nested(shown, name, settings)
+        console.json({"settings": values, "origins": origins, "files": settings.files, "problems": problems})
+        return DONE
+    rows = [[key, written(value(key, name, settings))] for key in shown]
+    if not arguments.origin:
+        console.table(["key", "value"], rows)
         _explain(name, context)
+        return DONE
+    console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])
+    console.lines("", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()))
+    for problem in settings.problems:
+        console.paragraph(problem_sentence(problem))
     return DONE
 
 
@@ -201,24 +195,21 @@ def _report(
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings = context.settings
+    console, settings = context.console, context.settings
     tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
-    code = FAILED if settings.problems else DONE
     if arguments.json:
-        records = [problem_record(problem) for problem in settings.problems]
-        found = {"files": settings.files, "problems": records, "changed": changed}
-        context.console.json(found)
-        return code
-    for text in map(problem_sentence, settings.problems):
-        context.console.paragraph(text)
-    if changed:
-        context.console.paragraph("changed by you: " + ", ".join(changed))
-    if code == DONE:
-        files = ", ".join(map(terminal_safe, settings.files.values()))
-        where = " in " + files if files else ". Only the defaults are in use."
-        context.console.line("No problems" + where)
-    return code
+        problems = list(map(problem_record, settings.problems))
+        console.json({"files": settings.files, "problems": problems, "changed": changed})
+        return FAILED if problems else DONE
+    texts = list(map(problem_sentence, settings.problems))
+    for text in [*texts, *(["changed by you: " + ", ".join(changed)] if changed else [])]:
+        console.paragraph(text)
+    if texts:
+        return FAILED
+    files = ", ".join(map(terminal_safe, settings.files.values()))
+    console.line("No problems" + (" in " + files if files else ". Only the defaults are in use."))
+    return DONE
 
 
 def unknown_key(name: str) -> UsageError:
@@ -226,22 +217,6 @@ def unknown_key(name: str) -> UsageError:
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
-
-
-def invalid_values(settings: Settings, *keys: str) -> list[str]:
-    """Return why the user's values of some keys are not used, a sentence each."""
-    prefixes = tuple(key + "." for key in keys)
-    return [
-        problem_sentence(problem)
-        for problem in settings.problems
-        if problem.kind == "value" and (problem.key + ".").startswith(prefixes)
-    ]
-
-
-def require_valid(settings: Settings, *keys: str) -> None:
-    """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
-    for problem in invalid_values(settings, *keys):
-        raise CommandError(problem)
 
 
 def keys_at(name: str, settings: Settings) -> list[str]:
@@ -340,18 +315,18 @@ def _approve_statusline(arguments: argparse.Namespace, context: CommandContext) 
 def _statusline(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the line, or change the user's settings."""
     from ...work.refresh import current_counts
+    from ...work.settings_change import install_status_line, remove_status_line
     from ...work.status_line import status_text
-    from ...work.status_settings import install, remove
 
     try:
         if arguments.action == "install":
-            installed = install(context)
+            installed = install_status_line(context)
             done = "Installed" if installed.changed else "Already installed"
             order = " Your own status line comes first." if installed.has_other else ""
             text = "%s in %s.%s To remove it: memory config statusline remove"
             context.console.paragraph(text % (done, installed.path, order))
         elif arguments.action == "remove":
-            path = remove(context)
+            path = remove_status_line(context)
             nothing = "This status line is not in your settings; nothing was changed there."
             context.console.line("Removed from %s." % path if path else nothing)
         else:

@@ -16,7 +16,7 @@ from ...host.environment import Taint
 from ...kernel.context import Deadline
 from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
-from ...kernel.settings import load
+from ...kernel.settings.load import load
 from ...memories.lifecycle import save
 from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory
@@ -108,5 +108,5 @@ def _without_marks(text: str) -> list[str]:
 def _best(row: dict[str, Any]) -> str:
     candidates = row["candidates"]
     if not candidates:
-        return "no memory was looked up" if row["inject_threshold"] is None else "no candidates"
+        return "no memory was looked up" if row["inject_threshold"] is None else "no match"
     return "best match %.2f, %.2f needed" % (candidates[0]["confidence"], row["inject_threshold"])

@@ -16,6 +16,7 @@ from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
 from ...evaluation.packs import chosen_packs, pack_names
 from ...evaluation.pipeline import (
+    GATES_ONLY,
     EvaluationPlan,
     compare_labels,
     evaluate,
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help="transcripts, JSONL of turns, session ids, or - (default: this session)",
     )
-    add_flag(parser, "--gates-only", "run the rules only; nothing is sent anywhere")
+    add_flag(parser, "--gates-only", "run the gates only; nothing is sent")
     packs, rubrics = ", ".join(pack_names()), ", ".join(rubric_names())
     parser.add_argument(
         "--pack", action="append", metavar="NAME|FILE", help="a rule pack; repeat it for more: " + packs
@@ -99,9 +100,9 @@ def _plan(arguments: argparse.Namespace, packs: list[RulePack], context: Command
     settings = context.settings
     rubric = load_rubric(arguments.rubric or settings.text("evaluation.rubric"))
     off = terminal_safe(context.taint.why_off)
-    why_off = "gates only" if arguments.gates_only else off
+    why_off = GATES_ONLY if arguments.gates_only else off
     if not why_off and not settings.is_judge_enabled("evaluation"):
-        why_off = "judges are off; to switch them on: memory judge on evaluation"
+        why_off = "off; to turn it on: memory judge on evaluation"
     jurors = [] if why_off else choose_jurors(context, settings.texts("evaluation.judge.judges"), off)
     quorum = settings.integer("evaluation.quorum")
     return EvaluationPlan(packs, rubric, jurors, quorum, arguments.judges_after_fail, why_off)

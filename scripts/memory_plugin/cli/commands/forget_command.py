@@ -36,7 +36,7 @@ _GRACE = "  its file will be deleted after %s; to bring it back until then: memo
 
 def _configure_forget(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--now", action="store_true", help="delete the file at once, permanently")
     what.add_argument("--keep", action="store_true", help="archive the memory: its file stays")
@@ -60,67 +60,52 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     key, memory = item.stored.key, item.stored.memory
+    if arguments.keep:
+        written = archive(context.paths, item.stored, arguments.reason)
+        context.refresh_index()
+        archived = "archived: %s; to bring it back: memory restore %s" % (memory.id, name)
+        lines = [archived, *_replaced_lines(items, context, key)]
+        context.console.result(arguments.json, as_json(item._replace(stored=written.stored)), *lines)
+        return
     if arguments.now and arguments.id not in (memory.id, key.partition(":")[2], key, memory.title):
         raise UsageError(_WHOLE_ID % name)
-    if arguments.keep:
-        _archive(arguments, item, items, context)
-        return
-    if item.stored.memory.status == RETIRED and not arguments.now:
-        raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
+    if memory.status == RETIRED and not arguments.now:
+        day = date_text(memory.data.get("retired_at"))[:10]
+        raise InvalidMemory(_ALREADY % (name, ", since " + day if day else "", name, name))
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
     is_current = context.refresh_index(scrub=arguments.now)
     removed_from = ["the index and its caches"] if is_current else []
     removed_from += ["the store's index.md", "the trust record"]
-    record = {
-        **as_json(item),
-        "status": "retired" if removal.goes_at else "deleted",
-        "removed_from": removed_from,
-        "deleted": removal.deleted,
-        "goes_at": removal.goes_at,
-    }
-    lines = ["forgotten: %s" % removal.id, "  removed from " + ", ".join(removed_from)]
+    record = {**as_json(item), "status": "retired" if removal.goes_at else "deleted"}
+    record.update(removed_from=removed_from, deleted=removal.deleted, goes_at=removal.goes_at)
+    lines = ["forgotten: %s" % removal.id]
+    if arguments.now:
+        lines.append("  removed from " + ", ".join(removed_from))
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
-    lines += _replaced_lines(items, context.overview(is_current=True).items, item.stored.key)
+    lines += _replaced_lines(items, context, key)
     context.console.result(arguments.json, record, *lines)
 
 
-def _archive(arguments: argparse.Namespace, item: Item, items: list[Item], context: CommandContext) -> None:
-    """Stop recalling the memory; its file stays."""
-    written = archive(context.paths, item.stored, arguments.reason)
-    context.refresh_index()
-    name = shortest_names(items)[item.stored.key]
-    context.console.result(
-        arguments.json,
-        as_json(item._replace(stored=written.stored)),
-        "archived: %s; to bring it back: memory restore %s" % (item.stored.memory.id, name),
-        *_replaced_lines(items, context.overview(is_current=True).items, item.stored.key),
-    )
-
-
-def _replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
+def _replaced_lines(before: list[Item], context: CommandContext, gone: str) -> list[str]:
     """Return lines about the memories that the removed one had superseded; `gone` is the key of the removed memory."""
+    after = context.overview(is_current=True).items
     states, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
     lines = []
     for item in before:
         key = item.stored.key
         if item.superseded_by == gone and states.get(key) == ACTIVE:
-            lines.append("  %s, which it had replaced, is recalled again" % names[key])
+            lines.append("  %s, which it had replaced, is shown again" % names[key])
         elif item.superseded_by == gone and key in names:
-            text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"
+            text = "  %s, which it had replaced, stays replaced; to bring it back: memory restore %s"
             lines.append(text % (names[key], names[key]))
     return lines
 
 
-def _since(item: Item) -> str:
-    day = date_text(item.stored.memory.data.get("retired_at"))[:10]
-    return ", since " + day if day else ""
-
-
 _RESTORE_TEXT = """\
-bring back a forgotten, archived or superseded memory
+bring back a forgotten, archived or replaced memory
   memory list --status retired
   memory restore use-mysql
 """
@@ -128,7 +113,7 @@ bring back a forgotten, archived or superseded memory
 
 def _configure_restore(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
 
 
 def _restore_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
@@ -155,12 +140,8 @@ def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.overview(is_current=True).items
     after = choose(items, stored.key)
     name = shortest_names(items)[after.stored.key]
-    context.console.result(
-        arguments.json,
-        as_json(after),
-        "restored: %s (%s)" % (after.stored.memory.id, status_text(after)),
-        *approval_lines(after, name),
-    )
+    restored = "restored: %s (%s)" % (after.stored.memory.id, status_text(after))
+    context.console.result(arguments.json, as_json(after), restored, *approval_lines(after, name))
     if approved:
         context.report_saves([(name, after.stored.memory.title)])
 

@@ -9,16 +9,22 @@ import argparse
 import os
 from typing import Any
 
-from ...host.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
-from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
-from ...kernel.context import Ledger
+from ...interview.interview_store import (
+    FINISHED,
+    Decision,
+    Interview,
+    InterviewError,
+    InterviewStore,
+    record_decision,
+)
+from ...kernel.files import bug_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
+from ...work.settings_change import invalid_values
 from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
-from .config_command import invalid_values
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -52,10 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
     parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="WORD",
-        help="topic, question or turn; right after the action",
+        "words", nargs="*", metavar="WORD", help="topic, question or turn; right after the action"
     )
     parser.add_argument(
         "--session",
@@ -85,7 +88,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         if not store.last_read or isinstance(error, InvalidMemory):  # that is about what would be written
             raise
-        what = "%s at %s: %s" % (type(error).__name__, error_location(error), error)
+        what = "%s: %s" % (bug_text(error), error)
         raise CommandError(_DAMAGED % (store.last_read, store.path, what, store.last_read)) from error
 
 
@@ -112,7 +115,7 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
     max_turns = settings.integer("interview.max_turns") if most is None else most
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
-    setup = new_setup(topic, pack, max_turns, changes=settings.block("interview.scoring"))
+    setup = new_setup(topic, pack, max_turns, settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
     return _report(arguments, context, *started)
@@ -120,7 +123,7 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
 
 def _next_decision(
     arguments: argparse.Namespace, context: CommandContext, store: InterviewStore, interview: Interview
-) -> dict[str, Any]:
+) -> Decision:
     """Do the step and return the next decision."""
     if arguments.action == "answer":
         timed = context.within(_SECONDS)
@@ -142,37 +145,30 @@ def _check_question(
         raise InvalidAnswer(
             "check-question: expected the question, such as: check-question 'Who will use it?'"
         )
-    result = pipeline.check_question(store, interview, question)
-    text = "fine" if result["ok"] else "already asked: %s" % result["repeats"]
-    context.console.result(arguments.json, result, text)
-    return 0 if result["ok"] else 1
+    repeats, score = pipeline.check_question(store, interview, question)
+    record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
+    context.console.result(arguments.json, record, "already asked: %s" % repeats if repeats else "fine")
+    return 1 if repeats else 0
 
 
 def _report(
-    arguments: argparse.Namespace, context: CommandContext, interview: Interview, decision: dict[str, Any]
+    arguments: argparse.Namespace, context: CommandContext, interview: Interview, decision: Decision
 ) -> int:
-    """Update the reminder of the session, write the decision to the ledger, and print it."""
-    try:
-        if interview.session and arguments.action in ("start", "resume"):
-            Reminder(context.paths, interview.session).create(interview.id, interview.topic)
-        elif interview.session and interview.status != OPEN:
-            # No question is pending, only the summary.
-            Reminder(context.paths, interview.session).set_active(active=False)
-    except OSError as error:
-        context.console.error(
-            "the next prompt will not mention the interview: %s" % (error.strerror or error)
-        )
-    # Under the session and project of the interview, which may not be those of this run.
-    ledger = Ledger(context.paths.state(), "interviews")
-    problem = ledger.append(interview.session, interview.project, pipeline.ledger_fields(interview, decision))
-    if problem:
-        context.console.error("the decision was not written to the ledger: " + problem)
+    """Record the decision, and print it."""
+    for problem in record_decision(
+        interview, decision, context.paths, begins=arguments.action in ("start", "resume")
+    ):
+        context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
-    context.console.result(arguments.json, brief, *_lines(brief))
+    asks = brief.get("intent") if context.inside_client else decision.get("probe")
+    context.console.result(arguments.json, brief, *_lines(brief, asks))
+    if not (context.inside_client or arguments.json or brief["stop"]):
+        context.console.line("To be interviewed, type in Claude Code: /memory:interview")
     return 0
 
 
-def _lines(brief: dict[str, Any]) -> list[str]:
+def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
+    """Return a decision as text. `asks` is the next question, or for Claude what to ask."""
     lines = ["%s, turn %d, %s" % (brief["interview"], brief["turn"], brief["phase"])]
     if brief["stop"]:
         lines.append("stop: %s" % brief["why"])
@@ -180,9 +176,9 @@ def _lines(brief: dict[str, Any]) -> list[str]:
             lines.append("still open: %s" % ", ".join(brief["deferred"]))
         lines.append("next: memory interview finish --session %s" % brief["interview"])
     else:
-        lines += ["%s: %s" % (brief["strategy"], brief["intent"]), "  why: %s" % brief["why"]]
+        lines += ["%s: %s" % (brief["strategy"], asks), "  why: %s" % brief["why"]]
         lines.append(
-            "next: memory interview answer --session %s   (the question and the answer on standard input)"
+            "next, with the question and the answer on standard input: memory interview answer --session %s"
             % brief["interview"]
         )
     lines.append("  %s" % brief["progress"]["line"])
@@ -194,80 +190,41 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
-    from ...interview.results import choose_memories, propose_memories, save_memory
-    from ...work.save import similar_lines, similar_to
+    from ...interview.results import choose_memories, propose_memories
+    from ...work.interviews import finish, unfinished
 
-    interview = _current(arguments, context, store)
-    if interview.status == FINISHED:
-        raise InterviewError("%s is already finished; its memories are written" % interview.id)
+    interview = unfinished(_current(arguments, context, store))
     if not arguments.confirm:
         return _show_result(arguments, context, interview)
-    chosen = choose_memories(read_input(), propose_memories(interview))
-    _refuse_taken_titles(context, interview, chosen)
-    approved = context.approve_saves(len(chosen))
-    only_new = context.only_new
-    written = [
-        save_memory(interview, memory, context.paths, approved=approved, only_new=only_new)
-        for memory in chosen
-    ]
-    interview.status = FINISHED
-    interview.state["next"] = None
-    store.save(interview)
-    if interview.session:
-        Reminder(context.paths, interview.session).delete()
-    context.refresh_index()
-    if approved:
-        context.report_saves([(record["id"], result.stored.memory.title) for result, record in written])
-    lines = []
-    found = similar_to(context, [(result.stored.key, result.stored.memory) for result, _ in written])
-    new = {record["id"] for _, record in written}  # memories of one answer resemble one another
-    for (_, record), near in zip(written, found):
-        similar = [memory for memory in near if memory.id not in new]
-        record["similar"] = [memory._asdict() for memory in similar]
-        lines.append("%s %s" % ("saved" if record["created"] else "already saved as", record["id"]))
-        lines += similar_lines(similar)
-    records = [record for _, record in written]
-    if written and not approved:
-        ids = " ".join(record["id"] for record in records)
-        lines.append("They are pending. To accept them (Claude Code asks the user): memory accept %s" % ids)
-    context.console.result(arguments.json, {"interview": interview.id, "memories": records}, *lines)
+    finished = finish(interview, choose_memories(read_input(), propose_memories(interview)), store, context)
+    if finished.notice:
+        context.console.error(finished.notice)
+    context.report_saves(finished.trusted)
+    record = {"interview": interview.id, "memories": finished.memories}
+    context.console.result(arguments.json, record, *finished.lines)
     return 0
-
-
-def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: list[dict[str, Any]]) -> None:
-    """Raise CommandError, before anything is written, if a chosen memory has the title of a stored one or of an earlier one."""
-    from ...interview.results import memory_data
-    from ...memories.hygiene import shown_line
-    from ...memories.memory_files import PROJECT
-    from ...work.save import TakenTitles
-
-    taken = TakenTitles(context.survey().items, PROJECT)
-    for memory in chosen:
-        why = taken.take(memory_data(interview, memory), memory["concept"])
-        if why:
-            raise CommandError(
-                "%s, %s: %s. Nothing was written; send `memory: %s` with another `title:`, or leave it out"
-                % (memory["concept"], shown_line(memory["title"]), why, memory["concept"])
-            )
 
 
 def _show_result(arguments: argparse.Namespace, context: CommandContext, interview: Interview) -> int:
     """Show what was learned, what is open, and the memories that may be written."""
     from ...interview.results import propose_memories, summary
 
-    record = {**summary(interview), "status": interview.status, "memories": propose_memories(interview)}
-    lines = ["%s: %s" % (interview.topic, counted(record["asked"], "question"))]
-    lines += [
-        "  %s: %s (turn %d)" % (row["category"], row["title"], row["turn"]) for row in record["memories"]
-    ]
-    if record["open"]:
-        lines.append("still open: %s" % ", ".join(record["open"]))
+    found, memories = summary(interview), propose_memories(interview)
+    lines = ["%s: %s" % (interview.topic, counted(found.asked, "question"))]
+    lines += ["  %s: %s (turn %d)" % (memory.category, memory.title, memory.turn) for memory in memories]
+    if found.open:
+        lines.append("still open: %s" % ", ".join(found.open))
     if interview.status == FINISHED:
         lines.append("The memories are written.")
-    elif record["memories"]:
+    elif memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
     else:
         lines.append("No memories to write yet.")
+    record = {
+        **found._asdict(),
+        "status": interview.status,
+        "memories": [memory.record() for memory in memories],
+    }
     context.console.result(arguments.json, record, *lines)
     return 0
 
@@ -299,8 +256,9 @@ def _status(arguments: argparse.Namespace, context: CommandContext, store: Inter
 def _explain(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
     interview = _current(arguments, context, store)
-    stored = (decision for _, decision in store.events(interview.id))
-    decisions = pipeline.all_decisions(store, interview) if arguments.all else list(stored)
+    decisions = [decision for _, decision in store.events(interview.id)]
+    if arguments.all:
+        decisions = pipeline.all_decisions(store, interview)
     if arguments.words:
         turn, last = arguments.words[0], decisions[-1]["turn"]
         decisions = [decision for decision in decisions if str(decision["turn"]) == turn]
@@ -313,7 +271,7 @@ def _explain(arguments: argparse.Namespace, context: CommandContext, store: Inte
     return 0
 
 
-def _show_decision(context: CommandContext, decision: dict[str, Any]) -> None:
+def _show_decision(context: CommandContext, decision: Decision) -> None:
     line = context.console.line
     line("turn %d, %s phase: %s" % (decision["turn"], decision["phase"], decision["why"]))
     if decision["stop"]:
@@ -337,10 +295,10 @@ def _figures(question: dict[str, Any]) -> str:
 
 def _replay(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     replayed = pipeline.replay(store, _current(arguments, context, store))
-    is_same = not replayed["differ"] and replayed["same_state"]
-    verdict = "identical" if is_same else "DIFFERENT: events %s" % replayed["differ"]
-    text = "%s, %s" % (counted(replayed["decisions"], "decision"), verdict)
-    context.console.result(arguments.json, replayed, text)
+    is_same = not replayed.differ and replayed.same_state
+    verdict = "identical" if is_same else "DIFFERENT: events %s" % replayed.differ
+    text = "%s, %s" % (counted(replayed.decisions, "decision"), verdict)
+    context.console.result(arguments.json, replayed._asdict(), text)
     return 0 if is_same else 1
 
 

@@ -15,7 +15,8 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import JUDGE_SWITCHES, load
+from ...kernel.settings import JUDGE_SWITCHES
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
@@ -36,14 +37,12 @@ from ...work.judges import (
     opinions,
     where,
 )
-from ..command_context import Approval, CommandContext, CommandError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError
 from ..options import add_actions, add_flag
-
-DONE, FAILED = 0, 1
 
 HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
-  memory judge on             recall: shows what is sent and what it costs, then switches it on
+  memory judge on             recall: shows what is sent and what it costs, then turns it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on scoring     replies; also: sessions, interview, evaluation
   memory judge check          asks one small question to test it
@@ -52,18 +51,24 @@ EXAMPLES = """\
   memory judge off all
 """
 _ACTIONS = {
-    "on": "show what is sent and what it costs, then switch the judge on in your own settings",
-    "off": "switch the judge off in your own settings",
+    "on": "show what is sent and what it costs, then turn the judge on in your own settings",
+    "off": "turn the judge off in your own settings",
     "check": "ask one small question to test whether the judge works",
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
 }
 _OFFER = "No key was found. Turn it on through Claude Code, with your own login?"
 _TURN_ON = "Turn it on?"
+_NOT_ASKED = "Nothing changed: the judge is not asked. To use a key instead, set it and run this again."
+_NONE_KEPT = "the judges kept no memory in the last %d decisions; see: memory judge check"
+_REQUESTED = "not counted against them, for gradings that you asked for: %s today"
+_COST = "tokens: %d in, %d out; cost: %s, and %s of unknown cost"
+_RESET = "Done: the judge is asked again from the next prompt on; %s deleted."
+_STILL_COUNTS = "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd."
 _ALL = "all"
 _CHECK_SECONDS = 10.0
-_OFF = "The judge is off. To switch it on: memory judge on"
-_REFUSED = "%s in %s does not count: only your own settings can switch a judge on, because it sends text."
+_OFF = "The judge is off. To turn it on: memory judge on"
+_REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,18 +76,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
         choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
-        actions[name].add_argument(
-            "feature",
-            nargs="?",
-            choices=choices,
-            default="retrieval",
-            metavar="FEATURE",
-            help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
+        text = "the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices)
+        named = actions[name].add_argument(
+            "feature", nargs="?", choices=choices, default="retrieval", help=text
         )
+        named.metavar = "FEATURE"
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
-    actions["stats"].add_argument(
-        "--days", type=int, default=30, metavar="N", help="the last N days (default: 30)"
-    )
+    text = "the last N days (default: 30)"
+    actions["stats"].add_argument("--days", type=int, default=30, metavar="N", help=text)
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
@@ -114,10 +115,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
-    feature: str = arguments.feature
+    feature, console = str(arguments.feature), context.console
     shape, judges = judged_feature(feature), judges_of(context, feature)
     missing = judges[0].unready(anyway=True)
-    asks = context.console.can_prompt() and not arguments.json
+    asks = console.can_prompt() and not arguments.json
     is_offered = asks and missing is not None and missing.failure == "no_key"
     values = host_values(feature, context.settings) if arguments.host or is_offered else {}
     if values:
@@ -128,30 +129,28 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     if asks:
         _print(said, context)
         said = []
-        if not context.console.confirm(_OFFER if is_offered else _TURN_ON):
-            context.console.line(
-                "Nothing changed: the judge is not asked. To use a key instead, set it and run this again."
-            )
+        if not console.confirm(_OFFER if is_offered else _TURN_ON):
+            console.line(_NOT_ASKED)
             return DONE
     if values:
-        change_values(context.paths.config_dir, values)
         make_folder(context.paths.state(FOLDER, HOST))  # the client listens only where it is
     key, allowed, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
-    change = change_values(context.paths.config_dir, {key: current if current in allowed else allowed[0]})
+    values[key] = current if current in allowed else allowed[0]
+    change = change_values(context.paths.config_dir, values)
     said += address_notice(context, judges[0].address_source() if len(judges) == 1 else None)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
-        record = {"feature": feature, "on": on, "changed": change.changed, "file": change.path}
-        context.console.json({**record, "said": said})
+        console.json(
+            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": said}
+        )
         return DONE
     is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
-    switched = "Switched on in %s%s. To try it: memory judge check%s"
+    switched = "Turned on in %s%s. To try it: memory judge check%s"
     said += [switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
-    if not on:
-        said.append("It stays off in this project. To see why: memory doctor")
+    said += [] if on else ["It stays off in this project. To see why: memory doctor"]
     _print(said, context)
     return DONE
 
@@ -169,21 +168,22 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
         current = context.settings.get(key)
         values[key] = off if current in on else current
     change = change_values(context.paths.config_dir, values)
-    subject = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
-    context.console.result(
-        arguments.json,
-        {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path},
-        "%s: %s" % (subject, terminal_safe(change.path)),
+    name = "recall" if arguments.feature == "retrieval" else arguments.feature
+    text = (
+        "All judges are off (in %s)"
+        if name == _ALL
+        else "The judge for " + name + " is off (in %s). All others: memory judge off all"
     )
+    record = {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path}
+    context.console.result(arguments.json, record, text % terminal_safe(change.path))
     return DONE
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     judges = judges_of(context, feature)
-    verdicts = [
-        judge.ask(check_question(), Deadline(_CHECK_SECONDS), retry=True, fresh=True) for judge in judges
-    ]
+    deadlines = (Deadline(_CHECK_SECONDS) for _ in judges)
+    verdicts = [judge.ask(check_question(), next(deadlines), retry=True, fresh=True) for judge in judges]
     results = list(zip(judges, verdicts))
     if arguments.json:
         records = [check_record(*result, feature, context) for result in results]
@@ -195,9 +195,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
                 context.console.paragraph(_REFUSED % (key, terminal_safe(problem.file)))
         context.console.paragraph(_OFF + _argument(feature))
     else:
-        for judge, verdict in results:
-            _print(_check_sentences(judge, verdict, feature), context)
-        _print(where(context, judges), context)
+        texts = [text for judge, verdict in results for text in _check_sentences(judge, verdict, feature)]
+        _print([*texts, *where(context, judges)], context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
@@ -226,19 +225,19 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         console.json({"calls": totals, "opinions": votes, "account": account})
         return DONE
     _print_calls(totals, arguments.days, context)
+    lines = []
     if votes["agreement"] is not None:
-        console.line("the two judges agree on %.0f%% of the candidates" % (100 * votes["agreement"]))
+        lines.append("the two judges agree on %.0f%% of the memories" % (100 * votes["agreement"]))
     if votes["none_kept"] >= KEPT_NOTHING:
-        text = "the judges kept no memory in the last %d decisions; see: memory judge check"
-        console.line(text % votes["none_kept"])
-    spent = dollars(figures.day), dollars(figures.session)
-    console.line("counted against the caps: %s today, %s in this session" % spent)
+        lines.append(_NONE_KEPT % votes["none_kept"])
+    lines.append(
+        "counted against the caps: %s today, %s in this session"
+        % (dollars(figures.day), dollars(figures.session))
+    )
     if figures.requested:
-        text = "not counted against them, for gradings that you asked for: %s today"
-        console.line(text % dollars(figures.requested))
-    if figures.off:
-        console.line("session: " + figures.off)
-    console.lines(*("%s: not asked for a while after failures" % server for server in figures.paused))
+        lines.append(_REQUESTED % dollars(figures.requested))
+    lines += ["session: " + figures.off] if figures.off else []
+    console.lines(*lines, *("%s: not asked for a while after failures" % server for server in figures.paused))
     return DONE
 
 
@@ -253,23 +252,18 @@ def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> 
     if rows:
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
     median = "none" if totals["median_ms"] is None else "%.0f ms" % totals["median_ms"]
-    console.line("from the cache: %d; median wait: %s" % (totals["cached"], median))
     cost = dollars(totals["cost_usd"]), counted(totals["cost_unknown"], "call")
-    tokens = totals["tokens_in"], totals["tokens_out"]
-    console.line("tokens: %d in, %d out; cost: %s, and %s of unknown cost" % (*tokens, *cost))
+    console.lines(
+        "from the cache: %d; median wait: %s" % (totals["cached"], median),
+        _COST % (totals["tokens_in"], totals["tokens_out"], *cost),
+    )
 
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
-    folder = context.paths.state(FOLDER)
-    accounts = SpendingBudget(folder)
+    accounts = SpendingBudget(context.paths.state(FOLDER))
     accounts.reset()
-    forgotten = VerdictCache(folder).clear()
+    forgotten = VerdictCache(context.paths.state(FOLDER)).clear()
     day = accounts.figures(context.session).day
-    context.console.result(
-        arguments.json,
-        {"forgotten_verdicts": forgotten, "day_usd": day},
-        "Done: the judge is asked again from the next prompt on; %s deleted."
-        % counted(forgotten, "cached verdict"),
-        "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd." % dollars(day),
-    )
+    lines = _RESET % counted(forgotten, "cached verdict"), _STILL_COUNTS % dollars(day)
+    context.console.result(arguments.json, {"forgotten_verdicts": forgotten, "day_usd": day}, *lines)
     return DONE

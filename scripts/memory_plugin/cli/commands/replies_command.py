@@ -1,10 +1,319 @@
-"""`memory replies`: the noun of three commands, without one of its own."""
+"""`memory replies`: score a text, the last reply, or many replies; show the scores over time, and the effect of corrections."""
 
 from __future__ import annotations
 
-HELP = "score replies, show their scores over time, and tune the rules"
-EXAMPLES = """\
+import argparse
+import json
+import sys
+
+from ...host.events import path_field
+from ...kernel.context import days_ago
+from ...kernel.files import read_regular
+from ...kernel.judge.asking import Judge
+from ...kernel.judge.question import explain_failure
+from ...kernel.paths import load_data
+from ...kernel.text.clean import block, counted
+from ...replies.judge import GradeMaterial, deep_question, read_turn
+from ...replies.rows import (
+    Score,
+    ScoreGroup,
+    count_patterns,
+    group_by_day,
+    group_scores,
+    measure_effect,
+    missed_by_rules,
+    read_scores,
+)
+from ...replies.score import ReplyScorer, read_last_reply
+from ...replies.tune import is_outside
+from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..options import add_days_option, add_flag, require_days, require_existing
+
+_TEXT = """\
+score replies, show their scores over time, and tune the filler rules
   memory replies score --last
   memory replies history
   memory replies tune
 """
+_SCORE_TEXT = """\
+score a reply: filler phrases, words before the answer, density, and whether a judge is needed
+  memory replies score reply.md
+  pbpaste | memory replies score - --user "Why does the build hang?"
+  memory replies score --last                  the last reply of this project
+  memory replies score --last --deep           with a judge, on all eight dimensions
+  memory replies score --jsonl < replies.jsonl > scores.jsonl
+"""
+_HISTORY_TEXT = """\
+show reply scores over time, by model, project and pattern, and the effect of corrections
+  memory replies history
+  memory replies history --here --days 7
+  memory replies history --effect
+  memory replies history --json
+"""
+_DONE, _FAILED = 0, 1
+_MAX_BYTES = 32 << 20
+_MAX_SHOWN = 20_000
+_FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
+_DAYS = 30
+_MAX_ROWS = 8
+_MAX_BARS = 30
+_BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_LEGEND = (
+    "With filler: replies with at least one filler phrase. Wordy: replies with so much filler, or such low density, that Claude is"
+    " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
+    " information, from 0 to 1; - if no reply was long enough to measure."
+)
+_TOO_FEW = (
+    "Too few wordy replies for a conclusion: each group needs at least 10."
+    " The setting scoring.holdout decides the size of the control group."
+)
+
+
+def _configure_score(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input"
+    )
+    add_flag(parser, "--last", "the last reply of this project, read from the transcript")
+    parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
+    add_flag(parser, "--jsonl", 'read lines {"id", "user", "response"} and print a line of scores for each')
+    add_flag(parser, "--deep", "ask the judge to grade all eight dimensions")
+
+
+def _score(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Score and print. The exit code is 1 if the reply cannot be read, or if a requested judge did not answer."""
+    if not arguments.jsonl and (arguments.file is None) != arguments.last:
+        raise UsageError("expected one of FILE, - and --last; see `memory replies score --help`")
+    scorer = ReplyScorer(context.settings, context.paths.state_dir)
+    if scorer.error:
+        context.console.error(str(scorer.error))
+    if arguments.jsonl:
+        return _score_lines(scorer, context)
+    text, prompt, calls = (
+        _last_reply(context) if arguments.last else (_read(arguments.file), arguments.user, [])
+    )
+    score = scorer.score(text, prompt)
+    if arguments.deep:
+        return _grade(score, GradeMaterial(score.query_type, prompt, calls, text), arguments, context)
+    if arguments.json:
+        context.console.json(_as_record(None, text, score))
+    else:
+        _show_score(text, score, context)
+    return _DONE
+
+
+def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
+    """Return the project's last reply in a transcript that still exists, with its prompt and the tool calls of its turn."""
+    scores, _ = read_scores(context.paths, project=context.paths.project_key)
+    transcripts = [path_field(score.transcript) for score in scores]
+    for path in dict.fromkeys(reversed(transcripts)):
+        reply = read_last_reply(path)
+        if reply.text:
+            return reply.text, reply.prompt, read_turn(path)[1]
+    raise CommandError(
+        "no reply of this project can be read: none was scored yet, or its transcript was deleted"
+    )
+
+
+def _read(file: str) -> str:
+    """Return the text of a file, or of standard input for `-`. Raises UsageError for a missing file, OSError for an unreadable one."""
+    if file == "-":
+        return sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
+    require_existing(file)
+    return read_regular(file, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
+
+
+def _score_lines(scorer: ReplyScorer, context: CommandContext) -> int:
+    """Score line by line; print an error with its number for an unusable line."""
+    code = _DONE
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict) or not isinstance(row.get("response"), str):
+            context.console.error('line %d: expected an object with a text under "response"' % number)
+            code = _FAILED
+            continue
+        text, user = row["response"], row.get("user")
+        score = scorer.score(text, user if isinstance(user, str) else "")
+        context.console.verbatim(json.dumps(_as_record(row.get("id"), text, score)))
+    return code
+
+
+def _as_record(request_id: object, text: str, score: Score) -> dict[str, object]:
+    """Return a score as JSON data; offsets count characters of the given text."""
+    spans = [[start, end, text[start:end], rule] for start, end, rule in score.matches]
+    return {"id": request_id, "filler_spans": spans, **{name: getattr(score, name) for name in _FIGURES}}
+
+
+def _show_score(text: str, score: Score, context: CommandContext) -> None:
+    """Print the text with each filler phrase in brackets, followed by its rule; then the measures."""
+    parts, done = [], 0
+    for start, end, rule in score.matches:
+        parts += [text[done:start], "[[%s]]" % text[start:end], "{%s}" % rule]
+        done = end
+    context.console.line(block("".join([*parts, text[done:]]), _MAX_SHOWN))
+    context.console.line()
+    density = "not measured (%s)" % score.gate.replace("_", " ")
+    if score.density is not None:
+        density = "%.3f, threshold %.3f" % (score.density, score.threshold)
+    advice = "a judge should see it" if score.escalate else "no judge needed"
+    rules = [rule for _, _, rule in score.matches]
+    rows = [
+        ["filler phrases", ", ".join([str(score.padding_count), *rules[:10]])],
+        ["words before the answer", str(score.preamble_words)],
+        ["density", density],
+        ["kind of message", score.query_type],
+        ["judge", "%s: %s" % (score.gate, advice)],
+        ["wordy", " and ".join(score.drift) + ", " + score.severity if score.drift else "no"],
+    ]
+    context.console.table(["measure", "value"], rows)
+
+
+def _grade(
+    score: Score, material: GradeMaterial, arguments: argparse.Namespace, context: CommandContext
+) -> int:
+    """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
+    timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
+    judge = Judge("scoring", timed, off=context.taint.why_off)
+    verdict = judge.ask(deep_question(material), timed.deadline, retry=True)
+    levels = verdict.values["levels"] if verdict.values else {}
+    code = _FAILED if verdict.failure else _DONE
+    if arguments.json:
+        record = {"levels": levels, "failure": verdict.failure, "detail": verdict.detail}
+        context.console.json({**record, "score": _as_record(None, material.reply, score)})
+        return code
+    if verdict.failure:
+        _show_score(material.reply, score, context)
+        words = explain_failure(verdict.failure, "scoring")
+        raise CommandError("scored by rules alone: %s %s" % (words.says, words.do))
+    scales = load_data("replies", "dimensions")["dimensions"]
+    rows = [
+        [
+            name,
+            scales[name]["name"],
+            "%d of %d" % (level, scales[name]["most"]),
+            scales[name]["levels"][level],
+        ]
+        for name, level in levels.items()
+    ]
+    context.console.table(["", "dimension", "level", "meaning"], rows)
+    return code
+
+
+def _configure_history(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_days_option(parser, _DAYS)
+    add_flag(parser, "--here", "this project only")
+    add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
+
+
+def _history(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the scores, or the effect of corrections."""
+    require_days(arguments.days)
+    since = days_ago(arguments.days)
+    if arguments.effect:
+        _show_effect(since, arguments, context)
+        return
+    project = context.paths.project_key if arguments.here else ""
+    scores, unreadable = read_scores(context.paths, since, project)
+    if arguments.json:
+        context.console.json(_history_record(scores, unreadable))
+    elif scores:
+        _show_history(scores, unreadable, context)
+    else:
+        days = counted(arguments.days, "day")
+        text = "No reply was scored in the last %s. Replies are scored as Claude finishes them."
+        context.console.line(text % days)
+
+
+def _grouped(scores: list[Score], name: str) -> list[ScoreGroup]:
+    """Group replies by a field of their records."""
+    return group_scores(scores, lambda score: str(getattr(score, name)))
+
+
+def _history_record(scores: list[Score], unreadable: int) -> dict[str, object]:
+    groups = {"days": group_by_day(scores)}
+    groups.update((name + "s", _grouped(scores, name)) for name in ("model", "project", "gate"))
+    shares = ("padded", "drifted", "escalated")
+    return {
+        "replies": len(scores),
+        "lines_left_out": unreadable,
+        **{
+            name: [
+                {**group._asdict(), **{share: getattr(group, share)._asdict() for share in shares}}
+                for group in members
+            ]
+            for name, members in groups.items()
+        },
+        "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
+        "audit": missed_by_rules(scores)._asdict(),
+    }
+
+
+def _show_history(scores: list[Score], unreadable: int, context: CommandContext) -> None:
+    console = context.console
+    (total,) = group_scores(scores, lambda _: "all")
+    console.line(console.style("Replies scored: %d" % total.replies, "bold"))
+    console.line("with filler:  %s" % (total.padded,))
+    console.line("wordy:        %s" % (total.drifted,))
+    console.line("for a judge:  %s" % (total.escalated,))
+    if is_outside(total.escalated):
+        advice = "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
+        console.line(" " * 14 + advice)
+    missed = missed_by_rules(scores)
+    if missed.n:
+        console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
+    if unreadable:
+        console.line("Unreadable lines in the ledger: %d" % unreadable)
+    console.line()
+    days = group_by_day(scores)[-_MAX_BARS:]
+    bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
+    console.line("with filler, by day  %s" % bars)
+    spans = (days[0].name, days[-1].name, _BARS[0], _BARS[-1])
+    console.line(" " * 21 + "%s to %s, %s = none, %s = all" % spans)
+    for name in ("model", "project"):
+        console.line()
+        table = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
+        console.table([name, "replies", "with filler", "drifted", "density"], table)
+    patterns = [[name, str(count)] for name, count in count_patterns(scores)[:_MAX_ROWS]]
+    if patterns:
+        console.line()
+        console.table(["pattern", "matches"], patterns)
+    if console.wraps:  # only for a person at a terminal
+        console.line()
+        console.paragraph(_LEGEND)
+
+
+def _row(group: ScoreGroup) -> list[str]:
+    density = "-" if group.density is None else "%.3f" % group.density
+    shares = ("%.0f%%" % (100 * (part.value or 0.0)) for part in (group.padded, group.drifted))
+    return [group.name, str(group.replies), *shares, density]
+
+
+def _show_effect(since: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+    effect = measure_effect(context.paths, since)
+    gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
+    groups = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
+    record = {**groups, "effect": gap, "enough": effect.is_conclusive}
+    lines = [
+        "Wordy replies whose next reply was not wordy",
+        "  corrected:      %s" % (effect.corrected,),
+        "  control group:  %s" % (effect.control,),
+    ]
+    if effect.gap is not None:
+        points = tuple(100 * part for part in effect.gap)
+        lines.append("  difference:     %+.0f percentage points (%+.0f to %+.0f)" % points)
+    if not effect.is_conclusive:
+        lines.append(_TOO_FEW)
+    context.console.result(arguments.json, record, *lines)
+
+
+HANDLERS = {
+    "replies": Handler(_TEXT, None),
+    "replies score": Handler(_SCORE_TEXT, _score, _configure_score),
+    "replies history": Handler(_HISTORY_TEXT, _history, _configure_history),
+}

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
-from contextlib import suppress
-from typing import Any
 
 from ...kernel.context import days_ago
-from ...kernel.files import read_regular, replace_file
 from ...kernel.settings.user_file import change_values
-from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
-from ...replies.phrases import USER_PACK, load_filler_rules
-from ...replies.reply_state import reset_tuning_reminder
-from ...replies.score_history import PastScore, read_scores
-from ...replies.tuning import (
+from ...replies import reset_tuning_reminder
+from ...replies.gate import GateBounds
+from ...replies.rows import Score, read_scores
+from ...replies.signals import load_filler_rules
+from ...replies.tune import (
     MIN_REPLIES,
     MeasuredReply,
     TuningStudy,
     fit_thresholds,
     gate_advice,
     measured_replies,
-    pack_diff,
     propose_pack,
-    rescored,
     study_scores,
 )
 from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_days_option, add_flag, require_days
 
-HELP = "improve the reply rules, based on a judge's verdicts"
+HELP = "adjust the filler rules by a judge's verdicts"
 EXAMPLES = """\
   memory replies tune                shows agreement, cleared patterns, new phrases and proposals
   memory replies tune --apply        writes the proposals into your own rule pack, with a backup
@@ -39,7 +33,6 @@ EXAMPLES = """\
 """
 _DAYS = 60
 _SHOWN = 12
-_MAX_BYTES = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(
         parser,
         "--thresholds",
-        "fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
+        "fit the density thresholds and `preamble` to your replies, so that a judge sees 20 to 30%%",
     )
 
 
@@ -71,27 +64,29 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _tune_rules(scores, arguments, context)
 
 
-def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> None:
+def _tune_rules(scores: list[Score], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
-    state = context.paths.state()
+    console, state = context.console, context.paths.state()
     study = study_scores(scores, load_filler_rules(state))
-    advice = gate_advice(study, measured_replies(scores), EscalationThresholds(context.settings))
-    before, after = propose_pack(study, state)
-    diff = pack_diff(before, after)
-    effect = rescored(scores, before, after) if diff else {}
+    advice = gate_advice(study, measured_replies(scores), GateBounds.of(context.settings))
+    change = propose_pack(study, state)
+    diff = change.diff
+    effect = change.rescored(scores) if diff else {}
     applies = arguments.apply and bool(diff)
     if arguments.json:
         record = {**study._asdict(), "agreement": study.agreement._asdict(), "missed": study.missed._asdict()}
         record["cleared"] = [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared]
         record["candidates"] = [candidate._asdict() for candidate in study.candidates]
-        record.update(advice=advice, diff=diff, rescored=effect, applied=applies)
-        context.console.json(record)
+        console.json({**record, "advice": advice, "diff": diff, "rescored": effect, "applied": applies})
     else:
         _show_study(study, advice, context)
         _show_change(diff, effect, context)
     reset_tuning_reminder(context.paths)
     if applies:
-        _write_pack(after, arguments, context)
+        path, backup = change.write(context.paths)
+        if not arguments.json:
+            kept = " The previous version: %s." % backup if backup else ""
+            console.line("Written: %s.%s" % (path, kept))
 
 
 def _show_study(study: TuningStudy, advice: str, context: CommandContext) -> None:
@@ -115,7 +110,7 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
     console = context.console
     console.line()
     if not diff:
-        console.line("No change to the rules is proposed.")
+        console.line("No change to the filler rules is proposed.")
         return
     for line in [*diff.splitlines(), ""]:
         console.line(line)
@@ -123,18 +118,6 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
         "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
         " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
     )
-
-
-def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Write the pack, after a backup of the present one. Raises OSError."""
-    path = context.paths.state(USER_PACK)
-    kept = ""
-    with suppress(FileNotFoundError):  # there was no pack before
-        replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
-        kept = " The previous version: %s.backup." % path
-    replace_file(path, (json.dumps(after, indent=2) + "\n").encode("ascii"))
-    if not arguments.json:
-        context.console.line("Written: %s.%s" % (path, kept))
 
 
 def _tune_thresholds(
@@ -146,24 +129,22 @@ def _tune_thresholds(
             "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
             % (MIN_REPLIES, len(replies), arguments.days)
         )
-    fit = fit_thresholds(replies, EscalationThresholds(context.settings))
-    thresholds = {kind: value / 1000 for kind, value in fit.bounds.thresholds.items()}
-    values: dict[str, float] = {THRESHOLD % kind: value for kind, value in thresholds.items()}
-    values[PREAMBLE] = fit.bounds.preamble_min
-    changes = {name: value for name, value in values.items() if value != context.settings.get(name)}
+    console, settings = context.console, context.settings
+    fit = fit_thresholds(replies, GateBounds.of(settings))
+    changes = fit.changes(settings)
     applies = arguments.apply and bool(changes)
     backup = change_values(context.paths.config_dir, changes).backup if applies else None
-    console, settings = context.console, context.settings
     if arguments.json:
         shares = {"before": fit.before._asdict(), "after": fit.after._asdict()}
+        thresholds = {kind: value / 1000 for kind, value in fit.bounds.thresholds.items()}
         fitted = {"thresholds": thresholds, "preamble_min": fit.bounds.preamble_min, "changes": changes}
         console.json({"replies": len(replies), **shares, **fitted, "applied": applies})
         return
-    console.line("now:      %s escalate" % (fit.before,))
+    console.line("now:      %s to a judge" % (fit.before,))
     if not changes:
         console.line("No change is proposed.")
         return
-    console.line("proposed: %s escalate" % (fit.after,))
+    console.line("proposed: %s to a judge" % (fit.after,))
     console.line()
     rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
     console.table(["setting", "now", "proposed"], rows)

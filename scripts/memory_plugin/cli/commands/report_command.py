@@ -5,27 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from subprocess import DEVNULL, Popen
-from typing import Any
 
 from ...kernel.context import Context, days_ago, iso, now
-from ...kernel.files import Unreadable
 from ...kernel.records import ledger_names
-from ...kernel.settings import Settings, load
+from ...kernel.settings import Settings
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt
-from ...recall.history import RecallHistory
 from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
 from ...work.report_elements import Page, as_json
 from ...work.report_figures import LedgerFigures
 from ...work.report_sections import Report, lead, memory_rows, sections
-from ...work.trial import NAMES, Replayed, decide, past_prompts, that_differ, totals_of
+from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..console import Console
 from ..options import add_days_option, add_flag, reports_folder, require_days, require_existing, write_output
 from ..report_forms import MARK, html, print_page
 
@@ -99,12 +95,8 @@ def _write(page: Page, arguments: argparse.Namespace, context: CommandContext) -
     write_output(path, html(page).encode("utf-8", "replace"), MARK, context)
     context.console.paragraph(page.lead)
     context.console.line("written: %s" % path)
-    if arguments.open:
-        _open(path, context)
-
-
-def _open(path: str, context: CommandContext) -> None:
-    """Show a file in the browser, or print that none could be started."""
+    if not arguments.open:
+        return
     command = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     try:
         Popen([command, path], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
@@ -139,12 +131,19 @@ def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None
     paths = project_transcripts(context.paths)
     if not paths:
         raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
-    replayed = list(_replay(paths, now() - arguments.days * _DAY, contexts, context.console))
+
+    def report(progress: str, problem: str) -> None:
+        if problem:
+            context.console.error(problem)
+        else:
+            context.console.progress(progress)
+
+    replayed = list(replay(paths, now() - arguments.days * _DAY, contexts, report))
     context.console.progress("")
-    totals = {name: totals_of([replay.decisions[name] for replay in replayed]) for name in contexts}
+    totals = {name: totals_of([one.decisions[name] for one in replayed]) for name in contexts}
     if arguments.json:
-        differences = {"differences": _differences(replayed)} if "trial" in contexts else {}
-        context.console.json({**totals, **differences})
+        differing = [_as_json(one) for one in replayed if "trial" in contexts and one.differs]
+        context.console.json({**totals, **({"differences": differing} if "trial" in contexts else {})})
     elif not replayed:
         context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
     else:
@@ -162,68 +161,38 @@ def _trial_settings(path: str, context: CommandContext) -> Settings:
     return settings
 
 
-def _replay(
-    paths: list[str], oldest: float, contexts: dict[str, Context], console: Console
-) -> Iterator[Replayed]:
-    for number, path in enumerate(paths, 1):
-        if os.path.getmtime(path) < oldest:
-            continue
-        # Each setting has its own history: what Claude was told earlier in a session is not told again.
-        histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
-        try:
-            for prompt, time in past_prompts(path, oldest):
-                console.progress("session %d of %d" % (number, len(paths)))
-                decisions = {
-                    name: decide(prompt, histories[name], context) for name, context in contexts.items()
-                }
-                yield Replayed(prompt, time, decisions)
-        except (FileNotFoundError, Unreadable) as error:
-            console.error("skipped: %s" % error)
-
-
-def _differences(replayed: list[Replayed]) -> list[dict[str, object]]:
-    return [
-        {
-            "prompt": shown_prompt(replay.prompt.text, _MAX_PROMPT),
-            "prompt_id": replay.prompt.id,
-            "time": replay.time,
-            **replay.decisions,
-        }
-        for replay in that_differ(replayed)
-    ]
+def _as_json(one: Replayed) -> dict[str, object]:
+    head = {
+        "prompt": shown_prompt(one.prompt.text, _MAX_PROMPT),
+        "prompt_id": one.prompt.id,
+        "time": one.time,
+    }
+    return {**head, **{name: decision._asdict() for name, decision in one.decisions.items()}}
 
 
 def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:
-    console = context.console
-    rows = [
-        [
-            name,
-            *(str(total[column]) for column in ("prompts", *NAMES)),
-            "%.0f" % (total["tokens"] / len(replayed)),
-        ]
-        for name, total in totals.items()
-    ]
+    console, rows = context.console, []
+    for name, total in totals.items():
+        counts = [str(total[column]) for column in ("prompts", *NAMES)]
+        rows.append([name, *counts, "%.0f" % (total["tokens"] / len(replayed))])
     console.table(["SETTINGS", "PROMPTS", "SHOWN", "BY TITLE", "SILENT", "TOKENS PER PROMPT"], rows)
     if "trial" not in totals:
         return
-    differing = that_differ(replayed)
+    differing = [one for one in replayed if one.differs]
     console.lines("", "%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
     names = shortest_names(context.overview().items)
-    for replay in differing[:_SHOWN]:
-        console.paragraph('"%s"' % shown_prompt(replay.prompt.text, _MAX_PROMPT), "  ", 2)
-        for name, decision in replay.decisions.items():
-            console.paragraph("%-6s %s" % (name + ":", _outcome_text(decision, names)), "    ", 11)
+    for one in differing[:_SHOWN]:
+        console.paragraph('"%s"' % shown_prompt(one.prompt.text, _MAX_PROMPT), "  ", 2)
+        for name, decision in one.decisions.items():
+            told = zip(RESULTS, (decision.injected, decision.pointed))
+            parts = [
+                "%s %s" % (word, ", ".join(names.get(key, key) for key in keys))
+                for word, keys in told
+                if keys
+            ]
+            console.paragraph("%-6s %s" % (name + ":", "; ".join(parts) or "silent"), "    ", 11)
     if len(differing) > _SHOWN:
         console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
-
-
-def _outcome_text(record: dict[str, Any], names: dict[str, str]) -> str:
-    parts = [
-        "%s %s" % (word, ", ".join(names.get(key, key) for key in record[name]))
-        for name, word in zip(NAMES, RESULTS[:2])
-        if record[name]
-    ]
-    return "; ".join(parts) or "silent"
 
 
 HANDLERS = {

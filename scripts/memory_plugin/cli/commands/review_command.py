@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _print(groups, context)
     else:
         _walk(groups, context)
+    if not arguments.json:
+        context.report_unreadable()
 
 
 def _walk(groups: list[Group], context: CommandContext) -> None:
@@ -66,7 +68,7 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
                 context.refresh_index()
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
     counts = ["%s %d" % (past[name], count) for name, count in review.done.items()]
-    counts.append("still pending %d" % (number - sum(review.done.values())))
+    counts.append("%d still pending" % (number - sum(review.done.values())))
     advice = phrase_lines(context) if review.done["accept"] else []
     context.console.lines("", ", ".join(counts), *advice)
 

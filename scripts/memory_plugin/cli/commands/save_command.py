@@ -20,7 +20,7 @@ from ..memory_input import (
     text_of,
 )
 
-HELP = "store a memory"
+HELP = "save a memory"
 EXAMPLES = """\
   memory save "Staging is reset every night at 03:00. Put test data into seeds/."
   memory save --category decision --title "Postgres for billing" \\
@@ -35,8 +35,8 @@ EXAMPLES = """\
 
 _TEXT = "what to remember, in one line; its first sentence becomes the title"
 _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
-_SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
-_CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
+_SUPERSEDES = "the memory that this one replaces; search still finds it, but Claude no longer sees it"
+_CANDIDATE = "the suggestion from `memory capture` that becomes this memory"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
+from ...kernel.text import without_private
 from ...kernel.text.clean import inflected, plain
-from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import Judged
@@ -34,7 +34,7 @@ _SNIPPET = 100
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "query", nargs="+", metavar="QUERY", help="what to look for; - reads it from standard input"
+        "query", nargs="*", metavar="QUERY", help="what to look for; - reads it from standard input"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judges consider relevant, if they are on")
@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
+    if not arguments.query:
+        raise UsageError('what should I look for? Example: memory search "login sessions"')
     judged_limit = (
         context.settings.integer("retrieval.judge.modes.search.max_output") if arguments.judge else 10
     )
@@ -67,6 +69,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
     else:
         _show(context.console, rows, judged)
+        context.report_unreadable()
         _point_to_sessions(query, context)
 
 
@@ -83,7 +86,7 @@ def _point_to_sessions(query: str, context: CommandContext) -> None:
 
 def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -> None:
     if not rows:
-        console.line("No memory found.")
+        console.line("No memories match. To list all: memory list")
     if judged is not None and judged.path not in ("judged", "single"):
         console.line("judges: %s" % (", ".join(judged.reasons) or judged.path))
     for row in rows:
@@ -111,5 +114,5 @@ def _marks(row: dict[str, Any]) -> list[str]:
     if row["expired"]:
         marks.append("expired")
     if row["superseded_by"]:
-        marks.append("superseded by " + row["superseded_by"])
+        marks.append("replaced by " + row["superseded_by"])
     return marks + [ADJECTIVES[name] for name in row.get("approved_by", ())]

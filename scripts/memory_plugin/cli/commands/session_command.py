@@ -1,4 +1,4 @@
-"""`memory session`: show the signals of a session, and grade it.
+"""`memory session`: find past sessions, show the signals of a session, and grade it.
 
 Exit codes: 0 done, 1 not graded or not found, 2 usage.
 """
@@ -8,24 +8,26 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from ...kernel.judge.question import explain_failure, one_line, read_reply
-from ...kernel.text.clean import counted, terminal_safe
+from ...kernel.files import error_text
+from ...kernel.judge.question import explain_failure, read_reply
+from ...kernel.sqlite import SqliteError
+from ...kernel.text.clean import counted, plain, terminal_safe
 from ...sessions import pipeline, session_files
-from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores
-from ...sessions.score_rows import session_id
+from ...sessions.past import Exchange, by_session
+from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
-from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
+from ...sessions.session_signals import collect_signals, signals_record
+from ...work import past_sessions
 from ...work.judges import session_scorer
-from .. import past_sessions
+from ...work.settings_change import require_valid
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console
-from ..options import add_actions, add_flag, require_existing
-from .config_command import require_valid
+from ..options import add_actions, add_flag, require_days
+from .session_scores_command import named_transcript, show_signals, turns_text
 
 DONE, FAILED = 0, 1
 HELP = "find past sessions, and grade them"
@@ -42,47 +44,52 @@ EXAMPLES = """\
 """
 _MAX_INPUT = 256 * 1024
 _MAX_FAILURES = 20  # shown of a project
-_MAX_TURNS_NAMED = 8
-_MAX_EXAMPLE = 80
 _NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
 )
+_PAST = ("find", "show", "list", "forget")
 _ACTIONS = {
-    **past_sessions.ACTIONS,
+    "find": "find what was done in past sessions",
+    "show": "print what was asked and done in a session",
+    "list": "list the sessions, the newest first",
+    "forget": "delete a session, or all of them, from the index of past sessions",
     "signals": "count what happened in a session, by turn",
     "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
 }
+_RESUME = {"claude": "claude --resume", "codex": "codex resume"}
+_SHOWN = 8
+_MAX_PROMPT, _MAX_REPLY = 100, 240
+_ID = "a session id or its first six characters"
+_OFF = "past sessions are not indexed; to change that: memory config set sessions.history.enabled true"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
-    for name, action in actions.items():
-        if name not in past_sessions.ACTIONS:
-            add_target(action)
-    past_sessions.configure(actions)
+    actions["find"].add_argument("words", nargs="+", metavar="WORD", help="words, or a question")
+    actions["find"].add_argument("--days", type=int, metavar="N", help="only the last N days")
+    actions["show"].add_argument("session", metavar="ID", help=_ID)
+    actions["forget"].add_argument("session", nargs="?", metavar="ID", help=_ID)
+    add_flag(actions["forget"], "--all", "all sessions of this project")
+    for name in _ACTIONS.keys() - set(_PAST):
+        text = "a transcript file, or a session id or its first characters"
+        actions[name].add_argument("target", nargs="?", metavar="FILE|ID", help=text)
+        add_flag(actions[name], "--current", "the current session; outside one, the project's newest")
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
     add_flag(actions["store"], "--agent", "read the answer from this session's sub-agent transcript")
-    actions["prepare"].add_argument(
-        "--page", type=int, default=1, metavar="N", help="the page to print (default: 1)"
-    )
-
-
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that `named_transcript` reads."""
-    help_text = "a transcript file, or a session id or its first characters"
-    parser.add_argument("target", nargs="?", metavar="FILE|ID", help=help_text)
-    add_flag(parser, "--current", "the current session; outside one, the project's newest")
+    text = "the page to print (default: 1)"
+    actions["prepare"].add_argument("--page", type=int, default=1, metavar="N", help=text)
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return the highest price of grading with `--yes`, or what is forgotten; None for other actions."""
     if arguments.action == "forget":
-        return past_sessions.approval(arguments)
+        what = "the session " + plain(arguments.session, 40) if arguments.session else "all past sessions"
+        return Approval("forget %s?" % what)
     if arguments.action != "score" or not arguments.yes:
         return None
     cap = context.settings.number("judge.caps.request_usd")
@@ -91,8 +98,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    if arguments.action in past_sessions.ACTIONS:
-        return past_sessions.run(arguments, context)
+    if arguments.action in _PAST:
+        return _run_past(arguments, context)
     require_valid(
         context.settings, "sessions.weights", "sessions.prompt"
     )  # before anything is read or paid for
@@ -102,18 +109,116 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return actions[arguments.action](named_transcript(arguments, context), arguments, context)
 
 
-def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
-    """Return the transcript named by `target` or `--current`.
+def _run_past(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Run an action on the index of past sessions."""
+    if not past_sessions.is_on(context) and arguments.action != "list":
+        raise CommandError(_OFF)
+    actions = {"find": _find, "show": _show_session, "list": _list, "forget": _forget}
+    try:
+        return actions[arguments.action](arguments, context)
+    except SqliteError as error:
+        raise CommandError("the index of past sessions cannot be read: %s" % error) from None
 
-    Raises UsageError for a missing file or anything but one of them, and TranscriptNotFound.
-    """
-    if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
-        raise UsageError("expected one of: a file, an id, --current")
-    if arguments.current:
-        return session_files.current_transcript(context.paths, context.session)
-    if not session_files.is_session_id(arguments.target):
-        require_existing(arguments.target)
-    return session_files.find_transcript(context.paths, arguments.target)
+
+def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
+    if arguments.days is not None:
+        require_days(arguments.days)
+    found = past_sessions.find_exchanges(
+        " ".join(arguments.words), arguments.days, context, context.console.error
+    )
+    if arguments.json:
+        context.console.json({"exchanges": [each.record() for each in found]})
+        return DONE
+    if not found:
+        context.console.line("No past session found.")
+    for each in by_session(found)[:_SHOWN]:
+        _print(each, context.console)
+        context.console.line("    " + context.console.style(_resume(each), "cyan"))
+    return DONE
+
+
+def _resume(each: Exchange) -> str:
+    return "%s %s" % (_RESUME[each.kind], each.session)
+
+
+def _print(each: Exchange, console: Console) -> None:
+    """Print an exchange: date, prompt, reply, files and commands."""
+    console.paragraph("%s  %s" % (each.time[:10], plain(each.prompt, _MAX_PROMPT)), "", 4, "bold")
+    lists = (("files: ", each.files), ("ran: ", each.passed), ("failed: ", each.failed))
+    for text in (each.reply, *(label + "; ".join(lines) for label, lines in lists if lines)):
+        if text:
+            console.paragraph(plain(text, _MAX_REPLY), "    ", 4)
+
+
+def _show_session(arguments: argparse.Namespace, context: CommandContext) -> int:
+    found = past_sessions.session_exchanges(_require_id(arguments.session), context, context.console.error)
+    names = {each.session for each in found}
+    if len(names) != 1:
+        why = "%s: %d past sessions of this project begin with it; see: memory session list"
+        raise CommandError(why % (arguments.session, len(names)))
+    if arguments.json:
+        context.console.json({"exchanges": [each.record() for each in found]})
+        return DONE
+    for each in found:
+        _print(each, context.console)
+    context.console.line("To go on with it: " + _resume(found[0]))
+    return DONE
+
+
+def _require_id(name: str) -> str:
+    if not session_files.is_session_id(name):
+        raise UsageError("expected %s, got %s" % (_ID, plain(name, 40)))
+    return name
+
+
+def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
+    sessions: dict[str, list[Exchange]] = {}
+    for each in past_sessions.session_exchanges("", context, context.console.error):
+        sessions.setdefault(each.session, []).append(each)
+    grades = latest_rows(context.paths)
+    rows = [{**grades.pop(name, {}), **_row(each)} for name, each in sessions.items()]
+    rows += [{**row, "time": row.get("ended", "")} for row in grades.values()]
+    rows = [{**row, "grade": row.get(OVERALL)} for row in rows]
+    rows.sort(key=lambda row: str(row["time"]), reverse=True)
+    if arguments.json:
+        context.console.json({"sessions": rows})
+    elif not rows:
+        context.console.line("No session is known yet.")
+    else:
+        headers = ["session", "ended", "turns", "files", "grade", "about"]
+        context.console.table(headers, [_cells(row) for row in rows])
+    return DONE
+
+
+def _row(session: list[Exchange]) -> dict[str, Any]:
+    """Return a session's exchanges in short."""
+    last = session[-1]
+    return {
+        **{name: getattr(last, name) for name in ("session", "time", "title", "first")},
+        "files": list(dict.fromkeys(name for each in session for name in each.files)),
+        "turns": len(session),
+        "only_indexed": not os.path.lexists(last.path),
+    }
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    grade = "" if row["grade"] is None else "%.2f" % row["grade"]
+    about = plain(str(row.get("title") or row.get("first") or row.get("root_cause") or ""), 60)
+    number = str(len(row["files"])) if row.get("files") else ""
+    return [row["session"], str(row["time"])[:16], str(row.get("turns") or ""), number, grade, about]
+
+
+def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
+    if bool(arguments.session) == arguments.all:
+        raise UsageError("expected one of: a session id, --all")
+    name = "" if arguments.all else _require_id(arguments.session)
+    try:
+        number = past_sessions.forget_sessions(name, context)
+    except OSError as error:
+        raise CommandError("nothing was forgotten: %s" % error_text(error)) from None
+    line = "%s forgotten; the transcripts stay" % counted(number, "session")
+    context.console.result(arguments.json, {"forgotten": number}, line)
+    return DONE if number or arguments.all else FAILED
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -122,8 +227,10 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
         context.console.json({"file": path, **signals_record(signals), "scores": None})
         return DONE
     show_signals(context.console, os.path.basename(path), signals)
-    show_scores(context.console, None)
-    context.console.line("To grade it: memory session score, or /memory:grade-session in Claude Code")
+    _show_scores(context.console, None)
+    context.console.line(
+        "To grade it: /memory:grade-session in Claude Code, or with a judge: memory session score"
+    )
     return DONE
 
 
@@ -133,36 +240,22 @@ def _score(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     judge = scorer.judge(session_id(prepared))
     if prepared.signals.totals.turns and judge.unready() is None:
         price = judge.highest_price(questions(prepared))
-        scorer = _with_accepted_price(price, prepared, scorer, arguments, context)
+        if price > context.settings.number("judge.caps.session_usd"):
+            _accept_price(price, _size(prepared), arguments, context)
+            scorer = scorer._replace(request="request %s" % uuid4().hex)
     return _show(pipeline.grade_prepared(prepared, scorer), arguments, context)
 
 
-def _with_accepted_price(
-    price: float,
-    prepared: PreparedSession,
-    scorer: pipeline.SessionScorer,
-    arguments: argparse.Namespace,
-    context: CommandContext,
-) -> pipeline.SessionScorer:
-    """Return the scorer for a session. If grading costs more than the session cap, ask once and use the request cap instead.
-
-    Raises CommandError if the price exceeds that cap too, or the user did not accept it.
-    """
+def _accept_price(price: float, size: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Ask once about a price above the session cap. Raises CommandError if it exceeds the request cap too, or is not accepted."""
     settings = context.settings
-    if price <= settings.number("judge.caps.session_usd"):
-        return scorer
-    model, cap = (
-        terminal_safe(settings.text("sessions.judge.model")),
-        settings.number("judge.caps.request_usd"),
-    )
-    text = "Grading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
+    cap, model = settings.number("judge.caps.request_usd"), settings.text("sessions.judge.model")
+    text = "Grading %s costs at most $%.2f with %s" % (size, price, terminal_safe(model))
     if price > cap:
-        raise CommandError(
-            "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session" % (text, cap)
-        )
+        why = "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session"
+        raise CommandError(why % (text, cap))
     if not (arguments.yes or context.console.confirm("%s. Continue?" % text)):
         raise CommandError("%s; to accept the price: --yes" % text)
-    return scorer._replace(request="request %s" % uuid4().hex)
 
 
 def _size(prepared: PreparedSession) -> str:
@@ -177,7 +270,7 @@ def _show(graded: pipeline.GradeResult, arguments: argparse.Namespace, context: 
         console.json({"file": graded.prepared.path, **record})
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
-        show_scores(console, graded.row)
+        _show_scores(console, graded.row)
     if graded.is_stored:
         problem = pipeline.send_new_scores(session_scorer(context), console.progress)
     if problem:
@@ -241,59 +334,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     return _show(pipeline.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
 
 
-def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
-    """Print a summary of a session and its signals."""
-    totals = signals.totals
-    console.line(console.style("Session %s" % name, "bold"))
-    times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
-    counts = (counted(totals.turns, "turn"), counted(sum(signals.tools.values()), "call"))
-    models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
-    console.line("%s%s, %s, %s" % (times, *counts, models))
-    usage = totals.usage
-    console.line(
-        "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}".format(
-            usage["input_tokens"] + usage["cache_creation_input_tokens"],
-            usage["cache_read_input_tokens"],
-            usage["output_tokens"],
-            totals.context,
-            round(totals.estimated),
-        )
-    )
-    anomalies = (
-        (totals.api_errors, "provider error"),
-        (totals.bad, "unreadable row"),
-        (totals.repeated, "repeated row"),
-        (totals.unresolved, "unanswered call"),
-    )
-    if any(number for number, _ in anomalies):
-        console.line(", ".join(counted(number, noun) for number, noun in anomalies if number))
-    console.line()
-    found = signals.detections
-    rows = [
-        [
-            entry["label"],
-            str(found.counts[entry["id"]]),
-            "" if entry["tone"] == "plain" else entry["tone"],
-            turns_text(found.turns(entry["id"])),
-            one_line(found.by_signal[entry["id"]][-1].what, _MAX_EXAMPLE),
-        ]
-        for entry in signal_entries()
-        if found.counts[entry["id"]]
-    ]
-    if rows:
-        console.table(["signal", "count", "", "turns", "the last one"], rows)
-    else:
-        console.line("no signals")
-
-
-def turns_text(turns: Sequence[int]) -> str:
-    """Return turns as text for people, such as `T3 T7 +2`."""
-    more = len(turns) - _MAX_TURNS_NAMED
-    shown = " ".join("T%d" % turn for turn in turns[:_MAX_TURNS_NAMED])
-    return "%s +%d" % (shown, more) if more > 0 else shown
-
-
-def show_scores(console: Console, row: dict[str, Any] | None) -> None:
+def _show_scores(console: Console, row: dict[str, Any] | None) -> None:
     """Print the six scores with evidence, and the overall score; without a row, print that all are unscored."""
     console.line()
     if row is None:

@@ -28,13 +28,13 @@ show one memory
 """
 
 _MAX_CHANGES, _MAX_GONE = 10, 500
-_NEW_PHRASES = "new phrases in the file, which you have not accepted (to do so: memory review):"
+_NEW_PHRASES = "pending search phrases (to accept them: memory review):"
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
 def _configure_show(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    text = "the memory's id, category/id, title, or the first words of the title"
+    text = "a memory's id or title, or the start of one"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
     text = "print the last changes, too, as the file has them; they are not part of what was accepted"
     add_flag(parser, "--history", text)
@@ -70,17 +70,15 @@ def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
     memory, console = item.stored.memory, context.console
-    console.line(console.style(shown_line(memory.title), "bold"))
     pending = " (%s)" % item.reason if item.reason else ""
-    console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
-    for name, lines in fields.items():
-        if name not in (TITLE, TEXT):
-            console.line("%s: %s" % (name, "; ".join(lines)))
+    lines = [console.style(shown_line(memory.title), "bold")]
+    lines.append("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
+    shown_apart = (TITLE, TEXT)
+    lines += ["%s: %s" % (name, "; ".join(fields[name])) for name in fields if name not in shown_apart]
     if item.superseded_by and not memory.superseded_by:
-        console.line("superseded by: " + shown_name(item.superseded_by, item.stored.key))
-    for name, text in (("updated", memory.updated_at), ("path", item.stored.path)):
-        if text:
-            console.line("%s: %s" % (name, text))
+        lines.append("replaced by: " + shown_name(item.superseded_by, item.stored.key))
+    facts = (("updated", memory.updated_at), ("path", item.stored.path))
+    console.lines(*lines, *("%s: %s" % fact for fact in facts if fact[1]))
     for gone in gone_files([item.stored]):
         console.paragraph(shown_line(str(gone), _MAX_GONE))
     console.lines("", *fields.get(TEXT, []))
@@ -119,8 +117,8 @@ def _history(memory: Memory) -> list[tuple[str, str]]:
 _LIST_TEXT = """\
 list the memories
   memory list
-  memory list --status pending            what awaits your approval
-  memory list --rules                     the rules of every session
+  memory list --status pending            what you have not accepted yet
+  memory list --rules                     the standing rules
   memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
@@ -138,15 +136,13 @@ after the next session here."""
 def _configure_list(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
-    parser.add_argument(
-        "--status", choices=statuses, default=ACTIVE, help="only memories with this status (default: active)"
-    )
+    text = "only memories with this status (default: active)"
+    parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
     add_category(parser, "only this category, one of %s")
     parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
     parser.add_argument("--limit", type=int, metavar="N", help="only the newest N memories")
-    parser.add_argument(
-        "--scope", choices=(PROJECT, USER), default="", help="only the project's store, or only your own"
-    )
+    text = "only the project's store, or only your own"
+    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help=text)
     add_flag(parser, "--rules", "only the standing rules, which Claude sees at the start of every session")
     add_flag(parser, "--notes", "only Claude Code's own notes")
 
@@ -170,7 +166,11 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
         record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
         context.console.json(record)
         return
-    _print_list(items, result, arguments, context)
+    if items:
+        _print_items(items, context)
+    else:
+        context.console.line(_nothing(result, arguments))
+    _print_problems(result, context)
     if notes and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
         text = "Also %s in Claude Code's own memory. To list them: memory list --notes"
         context.console.line(text % counted(len(notes), "note"))
@@ -196,9 +196,8 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
         return False
     if arguments.tag and arguments.tag.casefold() not in map(str.casefold, item.stored.memory.tags):
         return False
-    if arguments.rules and not (
-        is_standing_rule(item.stored.memory) and (item.trust, life_cycle_state(item)) == (TRUSTED, ACTIVE)
-    ):
+    in_force = (item.trust, life_cycle_state(item)) == (TRUSTED, ACTIVE)
+    if arguments.rules and not (in_force and is_standing_rule(item.stored.memory)):
         return False
     if arguments.status == PENDING:
         return item.waits
@@ -211,7 +210,7 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
     if not result.items and not arguments.scope:
-        return 'No memories in this project yet. Save one: memory save "..."  Import notes: memory import CLAUDE.md docs --dry-run'
+        return 'No memories in this project yet. Save one: memory save "...". Import notes: memory import CLAUDE.md docs --dry-run'
     if arguments.rules:
         return 'No standing rules yet. To add one: memory save --category constraint "..."'
     return "No memories match. To list all: memory list --status all"
@@ -233,21 +232,14 @@ def _print_items(items: list[Item], context: CommandContext) -> None:
         return
     for identity, category, scope, updated, status, title in rows:
         console.line(console.style(title, "bold"))
-        facts = ", ".join(
-            fact for fact in (category, scope, status, updated) if fact not in (PROJECT, ACTIVE)
-        )
-        console.line("    %s  %s" % (console.style(identity, "cyan"), console.style(facts, "dim")))
+        facts = [fact for fact in (category, scope, status, updated) if fact not in (PROJECT, ACTIVE)]
+        shown_facts = console.style(", ".join(facts), "dim")
+        console.line("    %s  %s" % (console.style(identity, "cyan"), shown_facts))
 
 
-def _print_list(
-    items: list[Item], result: Survey, arguments: argparse.Namespace, context: CommandContext
-) -> None:
-    if items:
-        _print_items(items, context)
-    else:
-        context.console.line(_nothing(result, arguments))
+def _print_problems(result: Survey, context: CommandContext) -> None:
     if context.paths.why_no_state:
-        context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
+        context.console.error(context.paths.why_no_state + "; Claude is shown nothing until this is fixed")
     if result.problems:
         number = counted(len(result.problems), "file")
         context.console.error("%s cannot be read; see: memory doctor" % number)

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 from typing import Any
 
-from ...host.events import MAX_SILENT, count_silent_calls
+from ...host.events import count_silent_calls
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
@@ -14,10 +14,10 @@ from ...memories.nearby import unread_nearby
 from ...memories.survey import NEW, Survey
 from ...recall import explain
 from ...work.doctor import examine
-from ...work.installation import FAIL, NOTE, OK, WARN, Check
+from ...work.installation import FAIL, NOTE, OK, WARN
 from ...work.memory_facts import as_json, named_notes
 from ...work.state import catalog, stored_counts, titles_and_names
-from ..command_context import CommandContext, Handler
+from ..command_context import DONE, FAILED, CommandContext, Handler
 
 _STATUS_TEXT = """\
 show what is stored, what is pending, and recent activity
@@ -31,8 +31,8 @@ MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 _HINT = """\
 No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
-/memory:save, or run:  memory save --category decision --title "..." --body "..."
-To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
+/memory:save, or run: memory save --category decision --title "..." --body "..."
+To import notes that you already have: memory import CLAUDE.md docs --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
@@ -50,20 +50,18 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     last = max(0, arguments.last) if has_state else 0
     rows = explain.decisions(context.paths, last=last) if last else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
-    facts: dict[str, Any] = {
-        "recall": context.settings.flag("retrieval.enabled"),
-        "notes": len(named_notes(context)),
-        "guards": len(GuardFile(context.paths).guards) if has_state and has_guards else 0,
-        "catalog": catalog(context) if has_state else None,
-        "silent_calls": count_silent_calls(context.paths) if has_state else 0,
-    }
     stored = stored_counts(survey)
+    notes, start = len(named_notes(context)), catalog(context) if has_state else None
+    guards = len(GuardFile(context.paths).guards) if has_state and has_guards else 0
     if arguments.json:
         kinds = ("scope", "category", "trust", "memories")
-        facts["stored"] = [dict(zip(kinds, row)) for row in stored]
-        facts["waiting"] = [as_json(item) for item in survey.items if item.waits]
-        facts["decisions"] = [{**row, "says": explain.sentence(row)} for row in rows]
-        console.json({**facts, "doctor": [check._asdict() for check in problems]})
+        record: dict[str, object] = {"recall": context.settings.flag("retrieval.enabled"), "notes": notes}
+        record.update(guards=guards, catalog=start)
+        record["silent_calls"] = count_silent_calls(context.paths) if has_state else 0
+        record["stored"] = [dict(zip(kinds, row)) for row in stored]
+        record["waiting"] = [as_json(item) for item in survey.items if item.waits]
+        record["decisions"] = [{**row, "says": explain.sentence(row)} for row in rows]
+        console.json({**record, "doctor": [check._asdict() for check in problems]})
         return
     print_off(context)
     if stored:
@@ -74,15 +72,11 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
         for text in (*survey.left_alone, *unread_nearby(context.paths)):
             console.paragraph(text)
     labels = titles_and_names(survey)
-    _print_waiting(survey, labels, context)
-    _print_facts(facts, context)
+    console.lines(*_waiting_lines(survey, labels))
+    _print_numbers(notes, guards, start, context)
     _print_decisions(rows, labels, context)
-    names = ", ".join(check.name for check in problems)
-    console.lines(
-        "",
-        "doctor: %s; %s: memory doctor"
-        % (names or "no problems in the quick check", "details" if names else "full check"),
-    )
+    names = ", ".join(check.name for check in problems) or "no problems in the quick check"
+    console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
 
 
 def print_off(context: CommandContext) -> None:
@@ -92,39 +86,36 @@ def print_off(context: CommandContext) -> None:
         context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
 
 
-def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandContext) -> None:
+def _waiting_lines(survey: Survey, labels: dict[str, str]) -> list[str]:
     items = [item for item in survey.items if item.waits]
-    if items:
-        context.console.line()
-        number = counted(len(items), "memory")
-        context.console.line("%s awaiting your approval (to decide: memory review):" % number)
+    lines = []
     for item in items[:_MAX_PENDING]:
         reason = "" if item.reason == NEW else ", " + item.reason
-        context.console.line("  %s%s" % (labels[item.stored.key], reason))
+        lines.append("  %s%s" % (labels[item.stored.key], reason))
     if len(items) > _MAX_PENDING:
-        context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
+        lines.append("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
+    number = counted(len(items), "memory")
+    return ["", "%s pending; to decide: memory review" % number, *lines] if items else []
 
 
-def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
-    """Print the numbers of notes, guards, catalog entries and silent tool calls; zeros are left out."""
-    catalog = facts["catalog"]
-    if facts["notes"]:
+def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, context: CommandContext) -> None:
+    """Print the numbers of notes, guards and the entries of the last session's start; zeros are left out."""
+    console = context.console
+    if notes:
         text = "%s in Claude Code's own memory; to list them: memory list --notes"
-        context.console.line(text % counted(facts["notes"], "note"))
-    if facts["guards"]:
-        context.console.line("%s in force; to list them: memory guards" % counted(facts["guards"], "guard"))
-    if catalog is not None:
-        told, rules = catalog["rules"], catalog["all_rules"]
-        of = "%d of " % told if told < rules else ""
+        console.line(text % counted(notes, "note"))
+    if guards:
+        console.line("%s in force; to list them: memory guards" % counted(guards, "guard"))
+    if start is not None:
+        of = "%d of " % start["rules"] if start["rules"] < start["all_rules"] else ""
         text = "Last session start: %s%s, %s, %d tokens (details: memory why --place catalog)"
-        numbers = counted(rules, "standing rule"), counted(catalog["listed"], "title"), catalog["tokens"]
-        context.console.paragraph(text % (of, *numbers))
-        if of:
-            context.console.line("All rules: memory list --rules")
-    if facts["silent_calls"]:
-        calls = counted(facts["silent_calls"], "tool call")
-        least = "at least " if facts["silent_calls"] >= MAX_SILENT else ""
-        context.console.line("No memory applied to %s%s." % (least, calls))
+        sizes = (
+            counted(start["all_rules"], "standing rule"),
+            counted(start["listed"], "title"),
+            start["tokens"],
+        )
+        console.paragraph(text % (of, *sizes))
+        console.lines(*(["All rules: memory list --rules"] if of else []))
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
@@ -179,34 +170,27 @@ find problems and explain how to fix them
   memory doctor --json
 """
 
-DONE, FOUND = 0, 1
 _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
-_MAX_LINE = 1000
 _MAX_DETAILS = 20
 
 
 def _doctor(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print every check. The exit code is 1 if any check warns or fails."""
-    checks = examine(context)
+    console, checks = context.console, examine(context)
     is_healthy = all(check.status in (OK, NOTE) for check in checks)
     if arguments.json:
-        context.console.json({"ok": is_healthy, "checks": [check._asdict() for check in checks]})
-    else:
-        for check in checks:
-            _print_check(check, context)
-    return DONE if is_healthy else FOUND
-
-
-def _print_check(check: Check, context: CommandContext) -> None:
-    console = context.console
-    label = console.style("%-4s" % check.status, _COLORS[check.status])
-    console.paragraph("%s: %s" % (check.name, plain(check.text, _MAX_LINE)), label + "  ", 6)
-    for detail in check.details[:_MAX_DETAILS]:
-        console.paragraph(plain(detail, _MAX_LINE), "        ", 8)
-    if len(check.details) > _MAX_DETAILS:
-        console.line("        and %d more" % (len(check.details) - _MAX_DETAILS))
-    if check.fix:
-        console.paragraph(plain(check.fix, _MAX_LINE), "      > ", 8)
+        console.json({"ok": is_healthy, "checks": [check._asdict() for check in checks]})
+        return DONE if is_healthy else FAILED
+    for check in checks:
+        label = console.style("%-4s" % check.status, _COLORS[check.status])
+        console.paragraph("%s: %s" % (check.name, plain(check.text, MAX_LINE)), label + "  ", 6)
+        for detail in check.details[:_MAX_DETAILS]:
+            console.paragraph(plain(detail, MAX_LINE), "        ", 8)
+        if len(check.details) > _MAX_DETAILS:
+            console.line("        and %d more" % (len(check.details) - _MAX_DETAILS))
+        if check.fix:
+            console.paragraph(plain(check.fix, MAX_LINE), "      > ", 8)
+    return DONE if is_healthy else FAILED
 
 
 HANDLERS = {

@@ -18,7 +18,7 @@ from .status_command import MAX_LINE, local_time, print_memory, print_off, shown
 _WHY_TEXT = """\
 explain why a prompt did or did not bring up memories, or test one
   memory why
-  memory why "how do we reset staging"               tries a prompt: what would Claude be told?
+  memory why "how do we reset staging"               tries a prompt: what would Claude see?
   memory why a2fc9ec1 --json                         a prompt by the beginning of its id
   memory why --verbose                               includes the scores
   memory why --place catalog                         what Claude saw at the start of the session
@@ -32,19 +32,10 @@ _ADVICE = "Should one of these have matched? Add a search phrase with the prompt
 
 def _configure_why(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "prompt",
-        nargs="?",
-        default=explain.LAST,
-        metavar="PROMPT",
-        help="a text to try, or the id of a past prompt or its first characters (default: the last prompt)",
-    )
-    parser.add_argument(
-        "--place",
-        choices=explain.PLACES,
-        default="",
-        help="explain the last decision at this place instead of one on a prompt",
-    )
+    text = "a text to try, or the id of a past prompt or its first characters (default: the last prompt)"
+    parser.add_argument("prompt", nargs="?", default=explain.LAST, metavar="PROMPT", help=text)
+    text = "explain the last decision at this place instead of one on a prompt"
+    parser.add_argument("--place", choices=explain.PLACES, default="", help=text)
     add_flag(parser, "--verbose", "also print the scores and their parts")
 
 
@@ -65,11 +56,10 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
         context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
+        _name_pending(arguments.prompt, row, context)
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
-    if tried:
-        _name_pending(arguments.prompt, row, context)
     _explain(row, context)
     for other in also:
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), MAX_LINE))
@@ -87,7 +77,7 @@ def _nothing_found(prompt: str, place: str) -> str:
     if place and place != "prompt":
         return "nothing is recorded %s in this project" % explain.PLACE_TEXTS[place]
     if prompt == explain.LAST:
-        return "no decision is recorded in this project; recording starts with the first prompt"
+        return "nothing is recorded in this project yet; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
     return text % (prompt, "memory status --last 20 --json")
 
@@ -97,7 +87,7 @@ def _name_pending(prompt: str, row: dict[str, Any], context: CommandContext) -> 
     from ...work.trial import pending_answers
 
     for hit in pending_answers(prompt, row, context):
-        text = 'Awaits approval, and would have answered: "%s". To approve it: memory accept %s'
+        text = 'Pending, and would match: "%s". To accept it: memory accept %s'
         context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
 
 
@@ -109,8 +99,9 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
         console.paragraph(plain("problem: " + explain.problem(row), MAX_LINE))
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
     lines = lines or [(*pair, "") for pair in told_memories(row)]
-    labels = titles_and_names(context.overview()) if lines else {}
+    labels = {}
     if lines:
+        labels = titles_and_names(context.overview())
         console.line()
     for word, key, reason in lines:
         print_memory(word, labels.get(key, key) + reason, context)
@@ -130,7 +121,7 @@ def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
         console.line("No memory was looked up.")
         return
     thresholds = (number(row.get(name) or 0) for name in ("inject_threshold", "pointer_threshold"))
-    console.line("thresholds: %s for the full text, %s for a pointer" % tuple(thresholds))
+    console.line("thresholds: %s for the full text, %s for the title" % tuple(thresholds))
     names, found = ("confidence", "pointer_confidence", "score"), row.get("candidates", ())
     if found:
         rows = [[*(number(one.get(name) or 0) for name in names), one["key"]] for one in found]
@@ -152,17 +143,10 @@ _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memor
 
 def _configure_feedback(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=[_SHOW, USEFUL, WRONG, _RESET],
-        default=_SHOW,
-        metavar="ACTION",
-        help="show (default), useful, wrong or reset",
-    )
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="the memories to rate, or whose feedback to delete"
-    )
+    kinds, text = [_SHOW, USEFUL, WRONG, _RESET], "show (default), useful, wrong or reset"
+    parser.add_argument("action", nargs="?", choices=kinds, default=_SHOW, metavar="ACTION", help=text)
+    text = "the memories to rate, or whose feedback to delete"
+    parser.add_argument("ids", nargs="*", metavar="ID", help=text)
     add_flag(parser, "--all", "with reset: all memories in all projects")
 
 

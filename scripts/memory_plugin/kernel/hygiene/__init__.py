@@ -1,15 +1,19 @@
 """Find secrets and personal data by rules that are data, and redact them as the policy of a place says.
 
-Text is redacted when it is written or indexed, not while a prompt waits. The rules are imported at their first use.
+Text is redacted when it is written or indexed, not while a prompt waits. The rules are imported at their first use. The user's choice of
+rules holds for this process.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from .scanner import Finding, Redaction
+
+_allowed: set[str] = set()
+_packs: list[str] = []
 
 
 def findings(text: str, kinds: Collection[str] | None = None, place: str = "memory") -> list[Finding]:
@@ -19,7 +23,7 @@ def findings(text: str, kinds: Collection[str] | None = None, place: str = "memo
     """
     from .scanner import scan
 
-    return scan(text, kinds, place)
+    return scan(text, kinds, place, tuple(_packs), _allowed)
 
 
 def redact(text: str, place: str = "memory") -> Redaction:
@@ -28,9 +32,9 @@ def redact(text: str, place: str = "memory") -> Redaction:
     Findings keep their positions in the original text. Redacting twice changes nothing. A finding whose action is "block" is redacted,
     too; refusing the text is up to the caller.
     """
-    from .scanner import Redaction, scan
+    from .scanner import Redaction
 
-    found = scan(text, None, place)
+    found = findings(text, None, place)
     pieces: list[str] = []
     position = 0
     for finding in found:
@@ -38,3 +42,23 @@ def redact(text: str, place: str = "memory") -> Redaction:
             pieces += (text[position : finding.start], "[redacted:%s]" % finding.rule)
             position = finding.end
     return Redaction("".join([*pieces, text[position:]]), found)
+
+
+def choose(allow: Iterable[str], packs: Iterable[str]) -> None:
+    """Set both parts of the choice: the rules whose findings are allowed, and the additional packs."""
+    _allowed.clear()
+    _allowed.update(allow)
+    _packs[:] = packs
+
+
+def chosen_rules() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the allowed rule ids and the packs in use, as a cache key: the same text redacts differently under another choice."""
+    return frozenset(_allowed), tuple(_packs)
+
+
+def rules_checksum() -> int:
+    """Return a checksum of the choice below 2**23, 0 for no choice: a change means that stored redactions are out of date."""
+    from zlib import crc32
+
+    chosen = "\0".join([*sorted(_allowed), "", *sorted(_packs)])
+    return crc32(chosen.encode("utf-8")) & 0x7FFFFF if _allowed or _packs else 0

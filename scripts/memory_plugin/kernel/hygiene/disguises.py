@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from unicodedata import category, normalize
 
-from ..text.tags import LOOKALIKES
+from ..text import LOOKALIKES
 from .filters import words as word_list
 
 Piece = tuple[str, int, int]  # a text in plain ASCII, and the span in the original that it stands for

@@ -102,7 +102,7 @@ class SpendingBudget:
         with self._open() as book:
             account = _session(book, session)
             if account["off"]:
-                raise JudgeError("disabled", "switched off for this session after %s" % account["off"])
+                raise JudgeError("disabled", "off for this session after %s" % account["off"])
             row = _server(book, server)
             pause = row["until"] - now()
             if 0 < pause <= _limit("breaker", "longest"):

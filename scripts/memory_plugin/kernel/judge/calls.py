@@ -21,7 +21,7 @@ from time import sleep, time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import dumps, loads
-from ..files import make_folder, read_regular, replace_file
+from ..files import bug_text, make_folder, read_regular, replace_file
 from ..text.clean import plain
 from .models import rejected_parts
 from .question import JudgeError, Verdict, value_at
@@ -131,7 +131,7 @@ def _make(
         verdict.failure, verdict.detail, verdict.wait = error.name, error.detail, error.wait
         verdict.is_free = verdict.is_free or error.unsent
     except Exception as error:
-        verdict.failure, verdict.detail = "error", type(error).__name__
+        verdict.failure, verdict.detail = "error", bug_text(error)
     verdict.ms = round(deadline.elapsed_ms() - started, 1)
     verdicts[at] = verdict
 
@@ -186,7 +186,7 @@ def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
                     result = loads(data.decode("utf-8"))
                     return result if isinstance(result, dict) else {}
     except (OSError, ValueError):
-        raise JudgeError("no_host", "the client's answer cannot be read") from None
+        raise JudgeError("no_host", "Claude Code's answer cannot be read") from None
     finally:
         _remove(folder, path)
     raise JudgeError("timeout")

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ..fastjson import digest, dumps
 from ..hygiene import redact
 from ..paths import load_data
+from ..text import cut_after, cut_before, without_private
 from ..text.clean import block, plain
-from ..text.tags import cut_after, cut_before, without_private
 
 Values = dict[str, Any]
 Reader = Callable[[Values], "Values | None"]

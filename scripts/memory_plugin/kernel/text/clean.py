@@ -6,7 +6,7 @@ import re
 from functools import cache
 from unicodedata import combining, normalize
 
-from .tags import CONTROLS, FILLERS, FORMAT, OTHERS, character_class
+from . import CONTROLS, FILLERS, FORMAT, OTHERS, character_class
 
 _ELLIPSIS = "\u2026"
 _ZWJ = "\u200d"

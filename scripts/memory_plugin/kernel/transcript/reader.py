@@ -15,15 +15,17 @@ import errno
 import os
 import stat as modes
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
-from ..fastjson import as_integer
+from ..fastjson import as_integer, as_text
 from ..files import Unreadable
 from .rows import (
     SYNTHETIC,
+    blocks_of,
     inserted_prompt,
     is_from_person,
     kind_of,
+    message_of,
     parse_row,
     user_text,
     without_notes,
@@ -35,7 +37,6 @@ from .turn import (
     Totals,
     Turn,
     UserText,
-    blocks_of,
     bounded,
     media,
     size_of,
@@ -50,11 +51,10 @@ _UNTYPED = (
     "system",
 )  # `promptSource` of rows in the user's place (measured with 2.1.332)
 _STRAY = b" \t\r\n\0"
-_TITLES = {
-    "ai-title": "aiTitle",
-    "custom-title": "customTitle",
-    "summary": "summary",
-}  # kind of row -> its field
+# kind of row -> its field
+_TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle", "summary": "summary"}
+
+Row = dict[str, object]
 
 
 def open_transcript(path: str) -> IO[bytes]:
@@ -107,7 +107,7 @@ class Lines:
         self.bad = 0
         self.offset = 0  # of the current line, from where reading began
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Row]:
         end = 0
         while line := self._file.readline(MAX_LINE):
             self.offset, end = end, end + len(line)
@@ -138,27 +138,29 @@ class Reader:
 
     def __iter__(self) -> Iterator[Turn]:
         for record in self._lines:
-            self.totals.records += 1
-            kind = record.get("type")
-            if kind == "assistant":
-                if self._is_main(record):
-                    yield from self._answer(record)
-            elif kind == "user":
-                if self._is_main(record):
-                    self._user(record)
-            elif kind == "system":
-                self._system(record)
+            kind = as_text(record.get("type"))
+            if kind == "assistant" and self._is_main(record):
+                yield from self._answer(record)
+            elif kind == "user" and self._is_main(record):
+                self._user(record)
             elif kind == "attachment":
                 prompt = inserted_prompt(record.get("attachment"))
                 if prompt is not None and self._is_main(record):
                     self._add_user_text(words(prompt), record)
-            elif isinstance(kind, str) and kind in _TITLES:
+            elif kind in _TITLES:
                 self.totals.mark_title(record.get(_TITLES[kind]))
-        yield from self._end()
+            self.totals.count(kind, record.get("subtype"))
+        yield from self._close()
+        if self._user_texts:
+            self._take_user_texts()
+            yield from self._close()
+        self.totals.unresolved = len(self._pending)
+        self.totals.bad = self._lines.bad
 
-    def _is_main(self, record: dict[str, Any]) -> bool:
+    def _is_main(self, record: Row) -> bool:
         """Return whether a row belongs to the conversation and is not a copy; in a sub-agent's own file, all rows are side chain rows."""
-        side = _is_side(record)
+        # In the client's output stream a sub-agent's row names the call that started the sub-agent.
+        side = record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
         totals = self.totals
         if totals.chain is None:
             # A sub-agent's own file names its agent. Old clients wrote its rows, without that, into the session's file.
@@ -173,21 +175,19 @@ class Reader:
         totals.mark(record)
         return True
 
-    def _answer(self, record: dict[str, Any]) -> Iterator[Turn]:
-        message = record.get("message")
-        if not isinstance(message, dict):
-            return
+    def _answer(self, record: Row) -> Iterator[Turn]:
+        message = message_of(record)
         blocks = blocks_of(message.get("content"))
         if record.get("isVirtual") is True or isinstance(record.get("ranByToolUseId"), str):
             # A call of a script that the model wrote (Code Mode, measured with 2.1.332), in a row of the client's own.
-            for block in blocks:
-                if isinstance(block, dict) and block.get("type") == "tool_use":
-                    self._call(self._turn, block)
+            for block in filter(_is_call, blocks):
+                self._call(self._turn, block)
             return
-        if message.get("model") == SYNTHETIC or record.get("isApiErrorMessage") is True:
-            self.totals.api_errors += record.get("isApiErrorMessage") is True
+        is_error = record.get("isApiErrorMessage") is True
+        if not message or message.get("model") == SYNTHETIC or is_error:
+            self.totals.api_errors += is_error
             return
-        identity = str(message.get("id") or record.get("requestId") or record.get("uuid") or "")
+        identity = as_text(message.get("id")) or as_text(record.get("uuid"))
         turn = self._turn
         if not (turn.answered and identity == turn.message):
             is_repeated = bool(identity) and _seen(self._messages, identity)
@@ -202,32 +202,27 @@ class Reader:
         for block in blocks:
             self._block(turn, block)
 
-    def _has_new_calls(self, blocks: list[Any]) -> bool:
+    def _has_new_calls(self, blocks: list[Row]) -> bool:
         """Return whether the rows of an earlier message continue it, rather than being copies."""
-        return any(
-            isinstance(block, dict)
-            and block.get("type") == "tool_use"
-            and not _seen(self._rows, ("call", _call_id(block)))
-            for block in blocks
-        )
+        return any(not _seen(self._rows, ("call", _call_id(block))) for block in filter(_is_call, blocks))
 
-    def _begin(self, record: dict[str, Any], message: dict[str, Any], identity: str) -> Turn:
+    def _begin(self, record: Row, message: Row, identity: str) -> Turn:
         turn = self._turn
         turn.answered = True
         turn.message = identity
-        turn.model = str(message.get("model") or "")[:200]
-        turn.version = str(record.get("version") or "")[:50]
-        turn.time = str(record.get("timestamp") or "")[:50]
-        turn.user_texts, self._user_texts = self._user_texts, []
-        turn.tokens += sum(tokens_of(entry.text) for entry in turn.user_texts)
+        turn.model = as_text(message.get("model"))[:200]
+        turn.version = as_text(record.get("version"))[:50]
+        turn.time = as_text(record.get("timestamp"))[:50]
+        self._take_user_texts()
         return turn
 
-    def _block(self, turn: Turn, block: object) -> None:
-        if isinstance(block, str):
-            block = {"type": "text", "text": block}
-        if not isinstance(block, dict):
-            return
-        kind = block.get("type")
+    def _take_user_texts(self) -> None:
+        turn = self._turn
+        turn.user_texts, self._user_texts = self._user_texts, []
+        turn.tokens += sum(tokens_of(entry.text) for entry in turn.user_texts)
+
+    def _block(self, turn: Turn, block: Row) -> None:
+        kind = as_text(block.get("type"))
         if kind == "text":
             text = bounded(block.get("text"))
             if text and text not in turn.texts:  # a copied row
@@ -236,39 +231,30 @@ class Reader:
                 turn.texts.append(text)
                 turn.tokens += tokens_of(text)
         elif kind == "thinking":
-            turn.thought += len(str(block.get("thinking") or ""))
+            turn.thought += len(as_text(block.get("thinking")))
         elif kind in ("tool_use", "server_tool_use"):
             self._call(turn, block)
-        elif isinstance(kind, str) and kind.endswith("_tool_result"):  # of a tool that the provider runs
+        elif kind.endswith("_tool_result"):  # of a tool that the provider runs
             self._result(block, None)
 
-    def _call(self, turn: Turn, block: dict[str, Any]) -> None:
+    def _call(self, turn: Turn, block: Row) -> None:
         arguments = block.get("input")
-        call = Call(
-            _call_id(block),
-            str(block.get("name") or "")[:200],
-            arguments if isinstance(arguments, dict) else {},
-            turn.number,
-        )
+        name = as_text(block.get("name"))[:200]
+        call = Call(_call_id(block), name, arguments if isinstance(arguments, dict) else {}, turn.number)
         if _seen(self._rows, ("call", call.id)) and _is_rewritten(call, turn):
             return
         turn.calls.append(call)
-        size = size_of(arguments)
-        turn.tokens += size / CHARACTERS
+        turn.tokens += size_of(arguments) / CHARACTERS
 
-    def _user(self, record: dict[str, Any]) -> None:
+    def _user(self, record: Row) -> None:
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else message
-        has_text = False
-        for block in blocks_of(content):
-            if isinstance(block, dict) and block.get("type") == "tool_result":
-                self._result(block, record.get("toolUseResult"))
-            else:
-                has_text = True
-        if has_text:
-            self._add_user_text(words(content), record)
+        results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
+        for block in results:
+            self._result(block, record.get("toolUseResult"))
+        self._add_user_text(words(content), record)
 
-    def _add_user_text(self, text: str, record: dict[str, Any]) -> None:
+    def _add_user_text(self, text: str, record: Row) -> None:
         if not text or text.isspace():
             return
         text = without_notes(text)
@@ -277,17 +263,15 @@ class Reader:
             kind = "notice"
         self.totals.summaries += kind == "summary"
         text = user_text(kind, text)
-        time = record.get("timestamp")
-        time = time[:50] if isinstance(time, str) else ""
+        time = as_text(record.get("timestamp"))[:50]
         if time and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
         untyped = record.get("promptSource") in _UNTYPED
-        entry = UserText(kind, text, time, self._lines.offset, untyped=untyped)
-        self._user_texts.append(entry)
+        self._user_texts.append(UserText(kind, text, time, self._lines.offset, untyped=untyped))
 
-    def _result(self, block: dict[str, Any], details: object) -> None:
-        identity = str(block.get("tool_use_id") or "")[:200]
+    def _result(self, block: Row, details: object) -> None:
+        identity = as_text(block.get("tool_use_id"))[:200]
         call = next((call for call in self._turn.calls if call.id == identity), None)
         if call is None:
             call = self._pending.pop(identity, None)
@@ -301,13 +285,6 @@ class Reader:
         call.details = details
         self._turn.tokens += tokens_of(call.result) + media(block.get("content"))
 
-    def _system(self, record: dict[str, Any]) -> None:
-        kind = record.get("subtype")
-        if kind == "compact_boundary":
-            self.totals.boundaries += 1
-        elif kind == "api_error":
-            self.totals.api_errors += 1
-
     def _close(self) -> Iterator[Turn]:
         """Yield the current turn if it holds anything, and start an empty one."""
         turn = self._turn
@@ -320,15 +297,6 @@ class Reader:
         self._turn = Turn(turn.number + 1)
         yield turn
 
-    def _end(self) -> Iterator[Turn]:
-        yield from self._close()
-        if self._user_texts:
-            self._turn.user_texts, self._user_texts = self._user_texts, []
-            self._turn.tokens = sum(tokens_of(entry.text) for entry in self._turn.user_texts)
-            yield from self._close()
-        self.totals.unresolved = len(self._pending)
-        self.totals.bad = self._lines.bad
-
 
 def _seen(known: set[int], item: object) -> bool:
     """Return whether an item was added before, and add it."""
@@ -337,13 +305,12 @@ def _seen(known: set[int], item: object) -> bool:
     return len(known) == count
 
 
-def _call_id(block: dict[str, Any]) -> str:
-    return str(block.get("id") or "")[:200]
+def _is_call(block: Row) -> bool:
+    return block.get("type") == "tool_use"
 
 
-def _is_side(record: dict[str, Any]) -> bool:
-    """Return whether a row is a sub-agent's; in the client's output stream such a row names the call that started the sub-agent."""
-    return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
+def _call_id(block: Row) -> str:
+    return as_text(block.get("id"))[:200]
 
 
 def _is_rewritten(call: Call, turn: Turn) -> bool:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import os
 
-from ..fastjson import loads
+from ..fastjson import as_text, loads
 from ..paths import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    Row = dict[str, Any]
+    Row = dict[str, object]
 
 PROMPT, COMMAND = "prompt", "command"
 PERSON, PROGRAM = "person", "program"  # who let a tool call run
@@ -48,7 +47,7 @@ _beginnings: list[tuple[tuple[str, ...], str]] = []
 _note_tags: list[str] = []
 
 
-def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iterator[dict[str, Any]]:
+def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iterator[Row]:
     """Yield the objects on the last `max_lines` lines of a transcript, within its last `tail_bytes` bytes, the latest first.
 
     Never raises: a file that is missing, a pipe, or not a transcript yields nothing.
@@ -59,7 +58,7 @@ def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iter
             yield record
 
 
-def parse_row(line: bytes) -> dict[str, Any] | None:
+def parse_row(line: bytes) -> Row | None:
     """Return the object on a line as Claude Code writes it, or None. A byte order mark and invalid UTF-8 are tolerated."""
     try:
         value = loads(line.removeprefix(_BOM).decode("utf-8", "replace"))
@@ -85,38 +84,54 @@ def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
     return [line for line in lines if line]
 
 
-def user_input_of(record: dict[str, Any]) -> tuple[str, str]:
+def message_of(row: Row) -> Row:
+    """Return the message in a row; empty if it has none."""
+    message = row.get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def blocks_of(content: object) -> list[Row]:
+    """Return the blocks of a message's content, which is a list, a text or missing; a text is a block of its own."""
+    blocks = content if isinstance(content, list) else [content]
+    texts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    return [block for block in texts if isinstance(block, dict)]
+
+
+def plain_text(content: object) -> str:
+    """Return the text of a message's content, without tool calls, tool results and images."""
+    texts = (block.get("text") for block in blocks_of(content) if block.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def user_input_of(record: Row) -> tuple[str, str]:
     """Return the kind of a row that a person wrote, PROMPT or COMMAND, and its text; for a slash command, its arguments.
 
     Both are empty for every other row: tool results, interruptions, summaries of compactions, and the client's notes.
     """
-    message = record.get("message")
-    if record.get("type") != "user" or not isinstance(message, dict) or "toolUseResult" in record:
+    if record.get("type") != "user" or "toolUseResult" in record:
         return "", ""
     if not _is_conversation(record) or not is_from_person(record):
         return "", ""
-    text = without_notes(plain_text(message.get("content"))).strip()
+    text = without_notes(plain_text(message_of(record).get("content"))).strip()
     kind = kind_of(text) if text else ""
     if kind == COMMAND:
         return COMMAND, user_text(kind, text).partition(" ")[2]
     return (PROMPT, text) if kind == PROMPT else ("", "")
 
 
-def reply_text_of(record: dict[str, Any]) -> str:
+def reply_text_of(record: Row) -> str:
     """Return the model's text in a row; empty for tool calls, API errors and sub-agents."""
-    message = record.get("message")
-    if record.get("type") != "assistant" or not isinstance(message, dict):
-        return ""
-    if message.get("model") == SYNTHETIC or not _is_conversation(record):
+    message = message_of(record)
+    if record.get("type") != "assistant" or message.get("model") == SYNTHETIC or not _is_conversation(record):
         return ""
     return plain_text(message.get("content"))
 
 
-def _is_conversation(record: dict[str, Any]) -> bool:
+def _is_conversation(record: Row) -> bool:
     return not any(record.get(flag) for flag in _NOT_CONVERSATION)
 
 
-def is_from_person(record: dict[str, Any]) -> bool:
+def is_from_person(record: Row) -> bool:
     """Return whether a person wrote a row, by its `origin`; True for rows of older clients, which have none."""
     origin = record.get("origin")
     return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE
@@ -134,13 +149,13 @@ def was_typed(transcript: str, prompt: str) -> bool:
     return any(_is_typed(row) for row in rows)
 
 
-def _is_typed(row: dict[str, Any]) -> bool:
-    message, origin = row.get("message"), row.get("origin")
-    if row.get("type") != "user" or not isinstance(message, dict) or not _is_conversation(row):
+def _is_typed(row: Row) -> bool:
+    origin = row.get("origin")
+    if row.get("type") != "user" or not _is_conversation(row):
         return False
     if row.get("promptSource") == "typed":
         return isinstance(origin, dict) and origin.get("kind") == "human"
-    is_command = kind_of(plain_text(message.get("content"))) == COMMAND
+    is_command = kind_of(plain_text(message_of(row).get("content"))) == COMMAND
     return is_command and row.get("turnOrigin") == "human"
 
 
@@ -161,7 +176,7 @@ def who_allowed(transcript: str, call: str) -> str:
             return PROGRAM
         blocks = {
             str(block.get("type")): block
-            for block in _blocks(row)
+            for block in blocks_of(message_of(row).get("content"))
             if call in (block.get("id"), block.get("tool_use_id"))
         }
         if "tool_result" in blocks:
@@ -171,28 +186,10 @@ def who_allowed(transcript: str, call: str) -> str:
     return ""
 
 
-def _blocks(row: Row) -> list[Row]:
-    message = row.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
 def _was_a_person(result: Row) -> bool:
     decision = result.get("permissionDecision")
     source = decision.get("source") if isinstance(decision, dict) else "user"
     return str(source).startswith("user") and not str(result.get("entrypoint")).startswith("sdk")
-
-
-def plain_text(content: object) -> str:
-    """Return the text of a message's content, without tool calls, tool results and images."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    texts = [
-        block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
-    ]
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def kind_of(text: str) -> str:
@@ -283,10 +280,7 @@ def patched_files(patch: str) -> list[tuple[str, str]]:
 
 
 def _message(item: Row) -> Row:
-    pieces = item.get("content")
-    texts = (
-        [piece.get("text") for piece in pieces if isinstance(piece, dict)] if isinstance(pieces, list) else []
-    )
+    texts = (piece.get("text") for piece in blocks_of(item.get("content")))
     text = "\n".join(text for text in texts if isinstance(text, str))
     if item.get("role") == "assistant":
         return _assistant(item, [{"type": "text", "text": text}])
@@ -304,7 +298,7 @@ def _call(item: Row) -> Row:
     if name in _SHELL_TOOLS:
         command = arguments.get("cmd", arguments.get("command"))
         if isinstance(command, list):  # ["bash", "-lc", "make"]
-            command = command[-1] if command else ""
+            command = "".join(map(str, command[-1:]))
         name, arguments = "Bash", {"command": command}
     elif name == "apply_patch":
         patch = str(item.get("input"))
@@ -322,8 +316,7 @@ def _arguments(item: Row) -> Row:
 
 
 def _result(item: Row) -> Row:
-    output = item.get("output")
-    text = output if isinstance(output, str) else ""
+    text = as_text(item.get("output"))
     head, _, printed = text.partition("\nOutput:\n")
     block = {
         "type": "tool_result",

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..fastjson import as_text
+from .rows import blocks_of
+
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _MAX_TEXT = 200_000  # characters of one text or result, from both ends
@@ -126,7 +129,7 @@ class Totals:
         """Return how often the context was compacted; old clients write a summary without a boundary."""
         return max(self.boundaries, self.summaries)
 
-    def mark(self, record: dict[str, Any]) -> None:
+    def mark(self, record: dict[str, object]) -> None:
         """Record a row's session, folder, time and client version."""
         if record.get("sessionId") != self.session:
             self.session = _field(record, "sessionId") or self.session
@@ -136,12 +139,19 @@ class Totals:
         if time:
             self.started = self.started or time
             self.ended = time
-        if record.get("version") not in self.versions and len(self.versions) < 20:
-            self.versions += filter(None, [_field(record, "version")])
+        version = _field(record, "version")
+        if version and version not in self.versions and len(self.versions) < 20:
+            self.versions.append(version)
+
+    def count(self, kind: str, subtype: object) -> None:
+        """Count a row, a compaction, or an error of the provider."""
+        self.records += 1
+        self.boundaries += kind == "system" and subtype == "compact_boundary"
+        self.api_errors += kind == "system" and subtype == "api_error"
 
     def mark_title(self, title: object) -> None:
         """Record a session's title."""
-        self.title = title[:1000] if isinstance(title, str) else self.title
+        self.title = as_text(title)[:1000] or self.title
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
@@ -156,40 +166,23 @@ class Totals:
             self.models[turn.model] = self.models.get(turn.model, 0) + 1
 
 
-def _field(record: dict[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value[:1000] if isinstance(value, str) else ""
-
-
-def blocks_of(content: object) -> list[Any]:
-    """Return the blocks of a message's content, which is a list, a string or missing."""
-    if isinstance(content, list):
-        return content
-    return [content] if isinstance(content, str) else []
+def _field(record: dict[str, object], key: str) -> str:
+    return as_text(record.get(key))[:1000]
 
 
 def words(content: object) -> str:
-    """Return the text of a message or of a tool result; empty for tool results inside a message."""
-    texts = (
-        block if isinstance(block, str) else _text(block)
-        for block in blocks_of(content)
-        if isinstance(block, (str, dict))
-    )
-    return "\n".join(filter(None, texts))
+    """Return the text of a message or of a tool result, with a mark for each image and document; empty for results inside a message."""
+    return "\n".join(filter(None, map(_text, blocks_of(content))))
 
 
-def _text(block: dict[str, Any]) -> str:
-    text = block.get("text")
-    if isinstance(text, str):
-        return text
+def _text(block: dict[str, object]) -> str:
     kind = str(block.get("type"))
-    return "[%s]" % kind if kind in _MEDIA else ""
+    return as_text(block.get("text")) or ("[%s]" % kind if kind in _MEDIA else "")
 
 
 def media(content: object) -> int:
     """Return the estimated tokens of the images and documents in a result."""
-    blocks = content if isinstance(content, list) else ()
-    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks if isinstance(block, dict))
+    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks_of(content))
 
 
 def bounded(text: object) -> str:
@@ -198,7 +191,7 @@ def bounded(text: object) -> str:
         return ""
     if len(text) <= _MAX_TEXT:
         return text
-    from ..text.tags import cut_after, cut_before, without_private
+    from ..text import cut_after, cut_before, without_private
 
     text = without_private(text)  # its tags could be in the middle
     half = _MAX_TEXT // 2

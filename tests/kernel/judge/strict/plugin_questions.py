@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memory_plugin.capture.statement_judge import statements_question
+from memory_plugin.capture.pipeline import statements_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
-from memory_plugin.interview.answers import read_signals
+from memory_plugin.interview.answer_input import read_signals
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.replies.grading import GradeMaterial, deep_question, grade_question
+from memory_plugin.replies.judge import GradeMaterial, deep_question, grade_question
 from memory_plugin.sessions.dimensions import read_scores
 from memory_plugin.work.judges import check_question
 from memory_plugin.work.search_phrases import phrases_question

@@ -1,0 +1,148 @@
+"""The wordings with which a prompt opts out of memories; most prompts have no hint of one, and then this is not imported."""
+
+from __future__ import annotations
+
+from ..kernel.paths import load_data
+
+_MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
+_MAX_CLAUSE = 60  # characters
+
+
+class OptOut:
+    """The wordings with which a prompt opts out of memories."""
+
+    __slots__ = ("_around", "_clause_ends", "_clauses", "_table", "_verbs", "_words")
+
+    def __init__(self) -> None:
+        self._table = table = load_data("recall", "opt_out")
+        names = ("polite", "many", "determiners", "nouns", "of", "of_determiners", "owners", "other_senses")
+        self._words = {name: set(table[name].split()) for name in names}
+        self._clauses = set(table["clauses"])
+        self._clause_ends = str.maketrans(dict.fromkeys(table["clause_ends"], "\n"))
+        self._verbs = sorted((verb.split() for verb in table["verbs"]), key=len, reverse=True)
+        self._around = [(verb.split(), then.split()) for verb, then in table["around"]]
+
+    def has_tag(self, text: str) -> bool:
+        """Return whether a text contains a tag such as `#nomem`, as a word of its own."""
+        lowered = text.lower().replace("\uff03", "#")
+        return any(_has_separate_tag(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
+
+    def has_request(self, text: str, words: list[str]) -> bool:
+        """Return whether a passage with these words asks not to use memories; `text` is in lower case, with plain apostrophes."""
+        return self._has_clause(text) or self._has_phrase(words) or self._has_unspaced(text)
+
+    def _has_clause(self, text: str) -> bool:
+        clauses = text.translate(self._clause_ends).replace(" - ", "\n").split("\n")
+        return any(
+            " ".join(word for word in clause.split() if word not in self._words["polite"]) in self._clauses
+            for clause in clauses
+            if len(clause) < _MAX_CLAUSE
+        )
+
+    def _has_phrase(self, words: list[str]) -> bool:
+        nouns = self._words["nouns"]
+        if nouns.isdisjoint(words):
+            return False
+        return any(
+            word in nouns
+            and (self._is_refused_before(words, at) or self._is_refused_after(words, at))
+            and not self._is_computer_memory(words[at + 1 : at + 2 + _MAX_OF_WORDS])
+            for at, word in enumerate(words)
+        )
+
+    def _is_refused_before(self, words: list[str], at: int) -> bool:
+        """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing negates it."""
+        start = self._first_determiner(words, at)
+        verb = next((each for each in self._verbs if _ends_with(words[:start], each)), None)
+        if not verb or _follows(words, at + 1, self._table["turned_round_by"]):
+            return False
+        before = words[: start - len(verb)]
+        if any(_ends_with(before, phrase.split()) for phrase in self._table["not_after"]):
+            return False
+        alone = len(verb) == 1 and verb[0] in self._table["verbs_of_many"]
+        return not alone or not self._words["many"].isdisjoint(words[start : at + 1])
+
+    def _is_refused_after(self, words: list[str], at: int) -> bool:
+        """Return whether the refusal follows the noun at this place, as in "nutze dein Gedächtnis nicht"."""
+        if _follows(words, at + 1, self._table["after_noun"]):
+            return True
+        before = words[: self._first_determiner(words, at)]
+        return any(
+            _ends_with(before, verb) and words[at + 1 : at + 1 + len(then)] == then
+            for verb, then in self._around
+        )
+
+    def _first_determiner(self, words: list[str], at: int) -> int:
+        while at > 0 and words[at - 1] in self._words["determiners"]:
+            at -= 1
+        return at
+
+    def _is_computer_memory(self, after: list[str]) -> bool:
+        """Return whether the words after a noun make it a computer's memory: "leak", or "of" an owner other than ours."""
+        if not after:
+            return False
+        if after[0] not in self._words["of"]:
+            return after[0] in self._words["other_senses"]
+        owner = [word for word in after[1:] if word not in self._words["of_determiners"]]
+        return bool(owner) and owner[0] not in self._words["owners"] | self._words["determiners"]
+
+    def _has_unspaced(self, text: str) -> bool:
+        if text.isascii():
+            return False
+        squeezed = "".join(text.split())
+        return any(
+            _Unspaced(group, verb_first=group["order"] == "verb first").is_in(squeezed)
+            for group in self._table["unspaced"]
+        )
+
+
+def _ends_with(words: list[str], end: list[str]) -> bool:
+    return words[-len(end) :] == end
+
+
+def _follows(words: list[str], at: int, phrases: list[str]) -> bool:
+    return any(words[at : at + len(phrase.split())] == phrase.split() for phrase in phrases)
+
+
+def _has_separate_tag(text: str, tag: str, before: str) -> bool:
+    at = text.find(tag)
+    while at >= 0:
+        after = text[at + len(tag) : at + len(tag) + 1]
+        if (at == 0 or text[at - 1].isspace() or text[at - 1] in before) and not (
+            after.isalnum() or after in tuple("_-/=#")
+        ):
+            return True
+        at = text.find(tag, at + 1)
+    return False
+
+
+class _Unspaced:
+    """Wordings in a script without spaces: a verb and a noun, in the `order` of that language, with nothing but `between` in the middle."""
+
+    __slots__ = ("_between", "_firsts", "_not_after", "_other_senses", "_seconds")
+
+    def __init__(self, group: dict[str, list[str]], *, verb_first: bool) -> None:
+        names = ("verbs", "nouns") if verb_first else ("nouns", "verbs")
+        self._firsts, self._seconds = (group[name] for name in names)
+        self._between = list(filter(None, group["between"]))
+        self._not_after, self._other_senses = tuple(group["not_after"]), tuple(group["other_senses"])
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text without spaces has one of the wordings."""
+        for first in self._firsts:
+            at = text.find(first)
+            while at >= 0:
+                if not text[:at].endswith(self._not_after) and self._is_followed(text[at + len(first) :]):
+                    return True
+                at = text.find(first, at + 1)
+        return False
+
+    def _is_followed(self, rest: str) -> bool:
+        while True:
+            for second in self._seconds:
+                if rest.startswith(second) and not rest[len(second) :].startswith(self._other_senses):
+                    return True
+            skipped = next((word for word in self._between if rest.startswith(word)), "")
+            if not skipped:
+                return False
+            rest = rest[len(skipped) :]

@@ -1,0 +1,205 @@
+"""Decide on one reply: whether a judge should see it, whether it drifted (too padded or too thin), and which correction follows.
+
+The first matching row of the escalation gate wins, and its name goes to the ledger. Shares are whole thousandths here, so that .570 and
+.600 are exactly .03 apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..kernel.context import Context
+from ..kernel.fastjson import digest
+from ..kernel.files import os_error_text
+from ..kernel.paths import load_data
+from ..kernel.settings import Settings
+from . import ReplyState
+from .rows import Score
+
+AMBIGUOUS = "ambiguous"
+QUERY_TYPES = (
+    "code", "diagnostic", "claim", "emotional", "meta", "directive", "factual", "conversational", AMBIGUOUS,
+)  # fmt: skip
+THRESHOLD = "scoring.escalation.thresholds.%s"
+PREAMBLE = THRESHOLD % "preamble"
+_SEVERITIES = ("low", "medium", "high")
+
+
+class GateBounds(NamedTuple):
+    """The numbers of the gate, from the settings and `config/replies/gate.json`; densities are in thousandths."""
+
+    min_padding: int
+    max_padding: int
+    margin: int
+    clear_margin: int
+    mixed_signal: bool
+    preamble_min: int
+    thresholds: Mapping[str, int]
+
+    @classmethod
+    def of(cls, settings: Settings) -> GateBounds:
+        """Return the numbers under some settings."""
+        padding: Any = settings.get("scoring.escalation.padding_range")
+        return cls(
+            min(padding),
+            max(padding),
+            thousandths(settings.number("scoring.escalation.density_margin")),
+            thousandths(load_data("replies", "gate")["clear_margin"]),
+            settings.flag("scoring.escalation.mixed_signal"),
+            settings.integer(PREAMBLE),
+            {kind: thousandths(settings.number(THRESHOLD % kind)) for kind in QUERY_TYPES},
+        )
+
+    def threshold(self, query_type: str) -> int:
+        """Return the density that a reply to such a message should have, in thousandths."""
+        return self.thresholds.get(query_type, self.thresholds[AMBIGUOUS])
+
+
+def thousandths(share: float) -> int:
+    """Return a share as a whole number of thousandths."""
+    return round(share * 1000)
+
+
+def find_row(
+    padding: int, preamble: int, density: int, query_type: str, bounds: GateBounds
+) -> tuple[str, bool]:
+    """Return the gate's first matching row and whether a judge should see the reply.
+
+    Args:
+        padding: number of filler phrases.
+        preamble: number of words before the answer.
+        density: share of content words, in thousandths.
+        query_type: kind of the message, which decides the expected density.
+        bounds: the gate's numbers.
+    """
+    threshold = bounds.threshold(query_type)
+    has_preamble = preamble >= bounds.preamble_min
+    rows = (
+        ("clean", padding == 0 and not has_preamble and density >= threshold + bounds.clear_margin, False),
+        ("clear_drift", padding > bounds.max_padding, False),
+        ("padding_range", padding >= max(1, bounds.min_padding), True),
+        ("borderline_density", abs(density - threshold) <= bounds.margin, True),
+        ("mixed_signal", padding == 0 and has_preamble and bounds.mixed_signal, True),
+        ("low_density", padding == 0 and density < threshold - bounds.margin, False),
+        ("clean_enough", True, False),
+    )
+    return next((row, escalates) for row, matches, escalates in rows if matches)
+
+
+def is_sampled(name: str, identity: str, share: float) -> bool:
+    """Return whether an id belongs to a sample of that share; the same id always gets the same answer.
+
+    Each `name` has its own sample, so that being audited is independent of being in the control group.
+    """
+    draw = int(digest(("%s\0%s" % (name, identity)).encode("utf-8", "replace"), 6), 16)  # uniform in 48 bits
+    return draw < share * float(1 << 48)
+
+
+class Drift(NamedTuple):
+    """A reply's drift.
+
+    `categories` are `padding`, `density` or judged dimensions; there are none without a drift. `severity` is low, medium or high, and
+    `levels` are the judge's, by dimension.
+    """
+
+    categories: Sequence[str] = ()
+    severity: str = ""
+    levels: Mapping[str, int] = {}
+
+
+def find_drift(padding: int, density: int, words: int, threshold: int, margin: int) -> Drift:
+    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band.
+
+    Args:
+        padding: number of filler phrases.
+        density: in thousandths, with code, paths and quotes as content: with them masked, a short factual reply consists of function words.
+        words: number of the reply's own words; density needs enough of them.
+        threshold: expected density, in thousandths.
+        margin: width of the band.
+    """
+    table = load_data("replies", "drift")
+    categories, weight = [], 0
+    if padding >= table["padding"]["drift"]:
+        categories.append("padding")
+        weight = 2 if padding >= table["padding"]["high"] else 1
+    gap = threshold - density
+    if gap > margin and words >= table["density"]["least_words"]:
+        categories.append("density")
+        steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
+        weight = max(weight, sum(gap > step for step in steps))
+    return Drift(categories, _SEVERITIES[min(2, weight + len(categories) - 1)]) if categories else Drift()
+
+
+def raise_drift(before: Drift, levels: Mapping[str, int]) -> Drift | None:
+    """Return the drift with a judge's severe levels added, or None where they add nothing. A judge never lowers a drift."""
+    table = load_data("replies", "drift")["judged"]
+    severe = {name: level for name, level in levels.items() if level >= table["drift"]}
+    if not severe:
+        return None
+    severity = "high" if max(severe.values()) >= table["high"] else "medium"
+    if before.categories:
+        severity = max(severity, before.severity, key=_SEVERITIES.index)
+    return Drift([*before.categories, *sorted(severe, key=lambda name: -severe[name])], severity, severe)
+
+
+def choose_correction(drift: Drift, score: Score) -> tuple[str, str]:
+    """Return the id and the text of the correction for a drift; the text is empty if no correction is intended.
+
+    The matching row with the most conditions wins, of equal ones the last. Rule findings take precedence over a judge's.
+    """
+    table = load_data("replies", "drift")
+    kind = "compound" if {"padding", "density"} <= set(drift.categories) else drift.categories[0]
+    case = {"drift": kind, "query_type": score.query_type, "severity": drift.severity}
+    rows = [
+        row for row in table["corrections"] if all(row.get(name, case[name]) == case[name] for name in case)
+    ]
+    best = max(reversed(rows), key=len)
+    numbers = {
+        "padding": score.padding_count,
+        "density": round(100 * (score.density or 0.0)),
+        "threshold": round(100 * score.threshold),
+        "level": drift.levels.get(kind, 0),
+    }
+    return best["id"], best["text"].format(**numbers)[: table["longest"]]
+
+
+def record_drift(
+    drift: Drift, score: Score, context: Context, *, kind: str = "drift", may_correct: bool = True
+) -> None:
+    """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
+
+    The correction is saved first, as the next prompt may wait for it, and even if the ledger fails. Without one, an older one is discarded
+    if `may_correct`. Raises OSError.
+    """
+    settings = context.settings
+    correction_id, text = choose_correction(drift, score)
+    is_control = is_sampled("holdout", score.id, settings.number("scoring.holdout"))
+    is_eligible = bool(text) and settings.flag("scoring.corrections") and may_correct
+    copied = ("id", "prompt_id", "query_type", "padding_count", "density", "threshold")
+    record: dict[str, object] = {
+        "kind": kind, **drift._asdict(), "correction": correction_id,
+        "arm": ("control" if is_control else "corrected") if is_eligible else "none",
+        **{name: getattr(score, name) for name in copied},
+    }  # fmt: skip
+    state = ReplyState(context.paths, context.session)
+    try:
+        if is_eligible and not is_control:
+            state.save_correction(score.id, text, load_data("replies", "drift")["pending_hours"])
+        elif may_correct:
+            state.discard_correction()
+    finally:
+        context.append("drift", record)
+
+
+def run_steps(*steps: Callable[[], object]) -> list[OSError]:
+    """Run every step, even if an earlier one failed; return the errors, whose texts name no path."""
+    errors: list[OSError] = []
+    for step in steps:
+        try:
+            step()
+        except OSError as error:
+            is_named = error.errno is None  # such as LedgerError
+            text = "the session's state was not saved: %s" % os_error_text(error)
+            errors.append(error if is_named else OSError(text))
+    return errors

@@ -1,0 +1,313 @@
+"""The rows of the ledgers `scores` and `drift`: as they are written, read, joined and grouped; and the effect of corrections.
+
+The ledger records where a reply is, not its text, so `memory replies tune` reads transcripts again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..kernel.fastjson import as_text, digest
+from ..kernel.paths import Paths
+from ..kernel.records import (
+    WRONG,
+    Form,
+    Records,
+    count,
+    counts,
+    lists_of,
+    number,
+    number_or_null,
+    text,
+    texts,
+)
+from ..kernel.stats import Proportion, share, share_difference
+from ..kernel.transcript.reader import Lines
+from ..kernel.transcript.rows import reply_text_of
+
+PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
+_SEVERE_LEVEL = 2  # of 3
+_DAY = len("2026-01-31")
+_MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
+_ARMS = ("corrected", "control")
+
+
+def _flag(value: object) -> object:
+    return value if isinstance(value, bool) else WRONG
+
+
+SCORES = Form(
+    "scores",
+    {
+        **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), text),
+        **dict.fromkeys(("text", "query_type", "severity", "mode", "why"), text),
+        **dict.fromkeys(("padding_count", "preamble_words", "words", "turn"), count),
+        **dict.fromkeys(("escalate", "audit", "agrees"), _flag),
+        "density": number_or_null,
+        "threshold": number,
+        "matches": lists_of(int, int, str),
+        "missed": lists_of(int, int),
+        "phrases": lists_of(str, bool),
+        "drift": texts,
+        "levels": counts,
+    },
+)
+DRIFT = Form("drift", {"id": text, "arm": text, "categories": texts})
+# The fields without which a score cannot be used.
+_NEEDED = {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"}
+_ADDED = ("time", "session", "project", "judged")  # by the ledger, and by the join
+
+
+class Judged(NamedTuple):
+    """A judge's answer about a reply: the levels by dimension, [rule, is filler] of the rules' phrases, and passages missed.
+
+    `agrees` is None if it gave no verdict on the phrases of the rules.
+    """
+
+    levels: Mapping[str, int] = {}
+    phrases: Sequence[tuple[str, bool]] = ()
+    missed: Sequence[tuple[int, int]] = ()
+    agrees: bool | None = None
+
+
+class Score(NamedTuple):
+    """One scored reply, which the ledger quotes only if the user allows it; `judged` is the judge's answer, None without one.
+
+    `matches` are [start, end, rule] in the reply, and `density` is None if it was not measured. `gate` is the row of the escalation gate,
+    `turn` the reply's number in its session, and `record` the id of its transcript record.
+    """
+
+    id: str
+    padding_count: int = 0
+    preamble_words: int = 0
+    density: float | None = None
+    query_type: str = ""
+    threshold: float = 0.0
+    gate: str = ""
+    escalate: bool = False
+    drift: Sequence[str] = ()
+    severity: str = ""
+    matches: Sequence[tuple[int, int, str]] = ()
+    words: int = 0
+    audit: bool = False
+    mode: str = ""
+    prompt_id: str = ""
+    model: str = ""
+    transcript: str = ""
+    record: str = ""
+    text: str = ""
+    turn: int = 0
+    time: str = ""
+    session: str = ""
+    project: str = ""
+    judged: Judged | None = None
+
+    def fields(self) -> dict[str, object]:
+        """Return the row for the ledger."""
+        unwritten = _ADDED if self.text else (*_ADDED, "text")
+        row = {name: value for name, value in self._asdict().items() if name not in unwritten}
+        return {"kind": "score", **row}
+
+    @property
+    def why_judged(self) -> str:
+        """Return why a judge may be asked about it."""
+        return "audit" if self.audit else "escalated"
+
+
+class ScoreJoin:
+    """Joins scores with the judge's answers. A reply that was scored twice counts once, as it was scored last.
+
+    `unusable` counts the rows of other kinds and those without a needed field.
+    """
+
+    def __init__(self) -> None:
+        self._scores: dict[str, Score] = {}
+        self._judged: dict[str, Judged] = {}
+        self.unusable = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add the next row of the ledger `scores`."""
+        if row.get("kind") == "judged" and "id" in row and "outcome" in row:
+            if row["outcome"] == "ok":
+                self._judged[row["id"]] = Judged()._replace(**_known(Judged._fields, row))
+        elif row.get("kind") == "score" and row.keys() >= _NEEDED:
+            self._scores[row["id"]] = Score(**_known(Score._fields, row))
+        else:
+            self.unusable += 1
+
+    def scores(self) -> list[Score]:
+        """Return the scored replies, oldest first."""
+        return [score._replace(judged=self._judged.get(score.id)) for score in self._scores.values()]
+
+
+def _known(names: Iterable[str], row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in names if name in row}
+
+
+def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[Score], int]:
+    """Return the scored replies since a time (as `kernel.context.iso` writes it), oldest first, and the number of unusable lines."""
+    join, rows = ScoreJoin(), Records(paths.state(), SCORES, since, project=project)
+    for row in rows:
+        join.add(row)
+    return join.scores(), join.unusable + rows.skipped
+
+
+class ScoreGroup(NamedTuple):
+    """The shares of a group of replies; `density` is the mean, None if none was measured."""
+
+    name: str
+    replies: int
+    padded: Proportion
+    drifted: Proportion
+    escalated: Proportion
+    density: float | None
+
+
+def group_scores(scores: Iterable[Score], key: Callable[[Score], str]) -> list[ScoreGroup]:
+    """Group replies by a key, the largest group first."""
+    groups: dict[str, list[Score]] = {}
+    for score in scores:
+        groups.setdefault(key(score), []).append(score)
+    summaries = [_summarize(name, members) for name, members in groups.items()]
+    return sorted(summaries, key=lambda group: (-group.replies, group.name))
+
+
+def _summarize(name: str, scores: Sequence[Score]) -> ScoreGroup:
+    total = len(scores)
+    densities = [score.density for score in scores if score.density is not None]
+    return ScoreGroup(
+        name or "unknown",
+        total,
+        share(sum(score.padding_count > 0 for score in scores), total),
+        share(sum(bool(score.drift) for score in scores), total),
+        share(sum(score.escalate for score in scores), total),
+        sum(densities) / len(densities) if densities else None,
+    )
+
+
+def group_by_day(scores: Iterable[Score]) -> list[ScoreGroup]:
+    """Group replies by day (UTC), oldest first; days without replies are left out."""
+    return sorted(group_scores(scores, lambda score: score.time[:_DAY]), key=lambda group: group.name)
+
+
+def count_patterns(scores: Iterable[Score]) -> list[tuple[str, int]]:
+    """Return how often each rule matched, the most frequent first."""
+    return Counter(rule for score in scores for _, _, rule in score.matches).most_common()
+
+
+def missed_by_rules(scores: Iterable[Score]) -> Proportion:
+    """Return the share of audited replies in which the judge found something.
+
+    Audited replies passed the gate, so this estimates what the rules miss. No other record covers replies that passed.
+    """
+    judged = [score.judged for score in scores if score.audit and score.judged]
+    findings = sum(bool(severe_dimensions(answer.levels) or answer.missed) for answer in judged)
+    return share(findings, len(judged))
+
+
+def severe_dimensions(levels: Mapping[str, int]) -> set[str]:
+    """Return the dimensions with a level of 2 or 3 among a judge's levels."""
+    return {name for name, level in levels.items() if level >= _SEVERE_LEVEL}
+
+
+def score_id(session: str, prompt_id: str, reply: str) -> str:
+    """Return the id of a score in every ledger; the same reply to the same prompt has the same id."""
+    parts = (session, prompt_id, digest(reply.encode("utf-8", "replace")))
+    return digest("\0".join(parts).encode("utf-8", "replace"), 8)
+
+
+def reread_replies(scores: Iterable[Score]) -> Iterator[tuple[str, str]]:
+    """Yield id and text of the scored replies that the ledger or transcripts still hold; each transcript is read once."""
+    by_path: dict[str, list[Score]] = {}
+    for score in scores:
+        path = score.transcript
+        if score.text:
+            yield score.id, score.text
+        elif path.endswith(".jsonl") and os.path.isabs(path) and os.path.isfile(path):
+            by_path.setdefault(path, []).append(score)
+    for path, members in by_path.items():
+        try:
+            yield from _reread(path, members)
+        except OSError:
+            continue
+
+
+def _reread(path: str, scores: Sequence[Score]) -> Iterator[tuple[str, str]]:
+    by_record = {score.record: score.id for score in scores if score.record}
+    # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
+    without_record = [score for score in scores if not score.record]
+    with open(path, "rb") as file:
+        for record in Lines(file):
+            reply = reply_text_of(record)
+            ids = (one.id for one in without_record if one.id == score_id(one.session, one.prompt_id, reply))
+            identity = by_record.get(as_text(record.get("uuid"))) or next(ids, "")
+            if reply and identity:
+                yield identity, reply
+
+
+class CorrectionEffect(NamedTuple):
+    """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95% interval.
+
+    A drift is an extreme value, so the next reply is usually better even without a correction (regression to the mean). Only the
+    difference from the control group shows the effect of corrections.
+    """
+
+    corrected: Proportion
+    control: Proportion
+    gap: tuple[float, float, float] | None
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Return whether both groups have enough drifts for a conclusion."""
+        return min(self.corrected.n, self.control.n) >= _MIN_DRIFTS
+
+
+class DriftLog:
+    """Takes the rows of the ledger `drift`."""
+
+    def __init__(self) -> None:
+        self._drifts: dict[str, tuple[str, list[str]]] = {}  # id: arm and categories
+        self._delivered: set[str] = set()  # drifts whose correction Claude was told
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Record a drift, or that Claude was told its correction."""
+        if row.get("kind") == "said":
+            self._delivered.add(row.get("id", ""))
+        elif row.get("kind") == "drift" and row.get("arm") in _ARMS and "categories" in row:
+            self._drifts[row.get("id", "")] = (row["arm"], row["categories"])
+
+    def effect(self, scores: Iterable[Score]) -> CorrectionEffect:
+        """Return the effect of the corrections on the replies that followed."""
+        outcomes: dict[str, list[bool]] = {arm: [] for arm in _ARMS}
+        last: dict[tuple[str, str], str] = {}  # (project, session): its last reply
+        for score in scores:
+            before = last.get((score.project, score.session), "")
+            last[score.project, score.session] = score.id
+            arm, categories = self._drifts.get(before, ("", []))
+            if arm == "control" or (arm and before in self._delivered):
+                in_line = _is_in_line(categories, score)
+                outcomes[arm] += [] if in_line is None else [in_line]
+        corrected, control = (share(sum(outcomes[arm]), len(outcomes[arm])) for arm in _ARMS)
+        return CorrectionEffect(corrected, control, share_difference(corrected, control))
+
+
+def _is_in_line(categories: Iterable[str], reply: Score) -> bool | None:
+    """Return whether a reply is in line in all categories that drifted before; None if none of them was measured."""
+    if reply.density is None:
+        return None
+    by_rules = [name not in reply.drift for name in categories if name in ("padding", "density")]
+    judged = [name for name in categories if name not in ("padding", "density")] if reply.judged else []
+    severe = severe_dimensions(reply.judged.levels) if reply.judged else ()
+    checks = by_rules + [name not in severe for name in judged]
+    return all(checks) if checks else None
+
+
+def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
+    """Return the effect of the corrections since a time."""
+    log = DriftLog()
+    for row in Records(paths.state(), DRIFT, since):
+        log.add(row)
+    return log.effect(read_scores(paths)[0])

@@ -1,0 +1,254 @@
+"""Score one reply with rules: read it, measure it, decide on escalation and drift, record the score.
+
+This runs in the background when a reply has
+ended. Replies on which the rules are unsure are marked (`escalate` or `audit`), and a judge may grade them (see `judge.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..kernel.context import Context
+from ..kernel.fastjson import as_text
+from ..kernel.hygiene import redact
+from ..kernel.paths import load_data
+from ..kernel.settings import Settings
+from ..kernel.text import without_private
+from ..kernel.transcript.reader import MAX_LINE
+from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
+from . import ReplyState
+from .gate import (
+    AMBIGUOUS,
+    Drift,
+    GateBounds,
+    find_drift,
+    find_row,
+    is_sampled,
+    record_drift,
+    run_steps,
+    thousandths,
+)
+from .prose import BREAK, POSITIONS, PhraseIndex, Prose, word_classes
+from .rows import Score, score_id
+from .signals import load_filler_rules, measure_reply
+
+_DRAFTING = "drafting"
+_TAIL_BYTES = 1 << 20  # of a transcript
+_MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
+
+
+class QueryClassifier:
+    """The rules of `config/replies/query_types.json`, applied to a message."""
+
+    def __init__(self) -> None:
+        self._table = table = load_data("replies", "query_types")
+        entries = [(kind["id"], *pair) for kind in table["types"] for pair in kind["patterns"]]
+        entries += [(_DRAFTING, *pair) for pair in table["drafting"]["patterns"]]
+        self._phrases = PhraseIndex([pattern for _, _, pattern in entries], word_classes(table))
+        self._rules = [(owner, POSITIONS[position]) for owner, position, _ in entries]
+
+    def classify(self, prompt: str) -> tuple[str, bool]:
+        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in somebody's voice."""
+        prose = Prose(prompt[: self._table["looked_at"]])
+        counts = self._count_matches(prose)
+        has_code = BREAK in prose.words or "```" in prompt
+        best, most = AMBIGUOUS, 0
+        for kind in self._table["types"]:  # of equal ones, the first wins
+            points = kind["weight"] * min(counts[kind["id"]], self._table["most_counted"])
+            points += kind.get("with_code", 0) if has_code else 0
+            if points > most:
+                best, most = kind["id"], points
+        return best, _DRAFTING in counts
+
+    def _count_matches(self, prose: Prose) -> Counter[str]:
+        """Return at how many words a pattern of each kind begins."""
+        counts: Counter[str] = Counter()
+        for at, word in enumerate(prose.words):
+            numbers = self._phrases.first_words.get(word, ())
+            counts.update(
+                {
+                    self._rules[number][0]
+                    for number in numbers
+                    if self._rules[number][1] <= prose.boundary(at)
+                    and self._phrases.match(number, prose, at) >= 0
+                }
+            )
+        return counts
+
+
+class ReplyScorer:
+    """The data for scoring, loaded once; `error` names a rejected rule of the user's own pack, else None."""
+
+    def __init__(self, settings: Settings, state_dir: str | None) -> None:
+        self._rules = load_filler_rules(state_dir)
+        self._bounds = GateBounds.of(settings)
+        self._classifier = cache(QueryClassifier)
+        self.error = self._rules.error
+
+    def score(self, text: str, prompt: str) -> Score:
+        """Score a text as a reply to a prompt, without recording anything, so that it has no id.
+
+        Without a density it is neither escalated nor a drift, and `gate` is the reason.
+        """
+        bounds = self._bounds
+        query_type, drafting = self._classifier().classify(prompt) if prompt else (AMBIGUOUS, False)
+        signals = measure_reply(text, self._rules, drafting=drafting)
+        padding, threshold = len(signals.matches), bounds.threshold(query_type)
+        score = Score(
+            "",
+            padding,
+            signals.preamble,
+            signals.density,
+            query_type,
+            threshold / 1000,
+            signals.unscored,
+            matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
+            words=signals.words,
+        )
+        if signals.density is None:
+            return score
+        density = thousandths(signals.density_with_masked)
+        gate, escalates = find_row(
+            padding, signals.preamble, thousandths(signals.density), query_type, bounds
+        )
+        drift = find_drift(padding, density, signals.words, threshold, bounds.margin)
+        return score._replace(gate=gate, escalate=escalates, drift=drift.categories, severity=drift.severity)
+
+
+class Scored(NamedTuple):
+    """A reply that was scored: its record in `scores.jsonl`, its text, the prompt that it answers, and the errors that occurred."""
+
+    score: Score
+    text: str
+    prompt: str
+    errors: list[Exception]
+
+
+def score_reply(text: str, context: Context, prompt_id: str = "", transcript: str = "") -> Scored:
+    """Score a reply, record the score, and save a correction for the next prompt.
+
+    Without a text, the reply is read from the transcript. Every step runs even if the disk fails in another one.
+    """
+    # The host may omit the text, and the prompt is only in the transcript.
+    last = read_last_reply(transcript)
+    text = text or last.text
+    scorer = ReplyScorer(context.settings, context.paths.state_dir)
+    found = scorer.score(text, last.prompt)
+    state, gate = ReplyState(context.paths, context.session), load_data("replies", "gate")
+    identity = score_id(context.session, prompt_id, text)
+    # A sample of the replies that pass the gate is judged too, to measure what the rules miss.
+    passes = found.density is not None and not found.escalate
+    errors: list[Exception] = [scorer.error] if scorer.error else []
+    kept = [""]
+    if "replies" in context.settings.texts("ledger.keep_text"):
+        errors += run_steps(lambda: kept.append(_text_to_keep(text, last.prompt, transcript)))
+    score = found._replace(
+        id=identity,
+        matches=found.matches[: gate["recorded_matches"]],
+        audit=passes and is_sampled("audit", identity, gate["audit_share"]),
+        mode=context.settings.text("scoring.mode"),
+        prompt_id=prompt_id,
+        model=last.model,
+        transcript=transcript,
+        record=last.record if last.text == text else "",
+        text=kept[-1],
+        turn=state.replies() + 1,
+    )
+    drift = Drift(score.drift, score.severity)
+    errors += run_steps(
+        state.count_reply,
+        lambda: context.append("scores", score.fields()),
+        (lambda: record_drift(drift, score, context)) if score.drift else state.discard_correction,
+    )
+    return Scored(score, text, last.prompt, errors)
+
+
+def _text_to_keep(text: str, prompt: str, transcript: str) -> str:
+    """Return the redacted reply; empty if it may repeat a private part of a prompt of its session. Raises OSError."""
+    if without_private(prompt) != prompt or _holds_private_prompt(transcript):
+        return ""
+    return redact(without_private(text), "ledger").text
+
+
+def _holds_private_prompt(path: str) -> bool:
+    """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        lines = (line for line in iter(lambda: file.readline(MAX_LINE), b"") if b"private" in line.lower())
+        texts = (user_input_of(record)[1] for record in map(parse_row, lines) if record)
+        return any(without_private(text) != text for text in texts)
+
+
+def may_request_grade(context: Context, *, judges_off: bool) -> bool:
+    """Return whether a judge may be asked about replies here.
+
+    This requires hybrid mode and no earlier refusal in this session. `judges_off` says that the project's environment may have set an
+    endpoint or a key.
+    """
+    is_on = context.settings.is_judge_enabled("scoring") and not judges_off
+    return is_on and not ReplyState(context.paths, context.session).is_judge_disabled()
+
+
+class LastReply:
+    """The last reply at the end of a transcript. Any field may be empty: the file may lag behind, and a turn may be long.
+
+    `text` and `record` are the assistant's last text and its record's id. `has_prompt` says that the user's message before it was found;
+    its text, `prompt`, is empty for a slash command without arguments. `repeated_prompt` is the client's copy of the prompt, for turns
+    whose own record is further back than is read.
+    """
+
+    def __init__(self) -> None:
+        self.model = self.record = self.text = self.prompt = ""
+        self.has_prompt = False
+        self.repeated_prompt: str | None = None
+
+
+def read_last_reply(path: str) -> LastReply:
+    """Return the last reply at the end of a transcript. Never raises; the fields stay empty for an unreadable file."""
+    reply = LastReply()
+    for record in records_backwards(path, _TAIL_BYTES):
+        _add_record(reply, record)
+        if reply.has_prompt and reply.model:
+            return reply
+    if not reply.has_prompt and reply.repeated_prompt is not None:
+        reply.has_prompt, reply.prompt = True, reply.repeated_prompt
+    return reply
+
+
+def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
+    """Fill in the empty fields from one record; records come newest first."""
+    kind = record.get("type")
+    if kind == "assistant":
+        _add_answer(reply, record)
+    elif reply.has_prompt:  # an earlier turn: only its model is of use, because it is most likely the same
+        return
+    elif kind == "user":
+        kind, reply.prompt = user_input_of(record)
+        reply.has_prompt = bool(kind)
+    elif kind == "last-prompt" and reply.repeated_prompt is None:
+        reply.repeated_prompt = _repeated_prompt(record.get("lastPrompt"))
+    elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
+        params = record.get("params")
+        reply.model = reply.model or as_text(params.get("model") if isinstance(params, dict) else None)
+
+
+def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
+    message = record.get("message")
+    if not isinstance(message, dict) or message.get("model") == SYNTHETIC or record.get("isSidechain"):
+        return
+    reply.model = reply.model or as_text(message.get("model"))
+    text = "" if reply.text or reply.has_prompt else reply_text_of(record)
+    if text:
+        reply.text, reply.record = text, as_text(record.get("uuid"))
+
+
+def _repeated_prompt(text: object) -> str | None:
+    """Return the text of a repeated prompt (a slash command's arguments), or None if no person typed it."""
+    kind, words = user_input_of({"type": "user", "message": {"content": text}})
+    if not kind:
+        return None
+    return words.partition(" ")[2] if words.startswith("/") else words

@@ -1,0 +1,386 @@
+"""Measure one reply by rules: filler phrases, words before the answer, and the share of content words.
+
+Filler is found by the plugin's rules and those of the user's pack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..kernel.fastjson import loads
+from ..kernel.files import read_regular
+from ..kernel.paths import load_data
+from .prose import (
+    BREAK,
+    CROSS_SIGN,
+    LINE,
+    POSITIONS,
+    SENTENCE,
+    PhraseIndex,
+    Prose,
+    rule_problem,
+    word_classes,
+)
+
+USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
+_MAX_BYTES = 1 << 20
+_CUE_REACH = 8  # words between a cue such as "avoid" and the phrase it mentions
+_BULLETS = ("-", "*", "+", "\u2022", "**", "- **")
+_MAX_CHARACTERS = 300_000  # more than a model writes in one reply
+_GREETING = "greeting"  # in a draft it is part of the letter
+_MAX_LEADS = 6
+_MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
+_SENTENCE_CATEGORIES = ("validation", "rapport", "affect")  # their whole sentence belongs to the preamble
+
+
+class RulePackError(RuntimeError):
+    """The user's rule pack, or a rule in it, that cannot be used."""
+
+
+class FillerRule(NamedTuple):
+    """One rule about filler phrases.
+
+    A match must begin at least a `level` (see `Prose.boundary`), and one of the signs in `followed_by` must follow it, if there are any. An
+    `exempt` rule still claims its matches, so no other rule reports the same words. With `unless_concrete`, an offer that names a concrete
+    alternative is no match.
+    """
+
+    id: str
+    category: str
+    level: int
+    followed_by: str
+    exempt: bool
+    unless_concrete: bool
+
+
+class FillerMatch(NamedTuple):
+    """A filler phrase: its rule, its place in the original text, and its words from `first_word` up to, not including, `end_word`."""
+
+    rule: FillerRule
+    start: int
+    end: int
+    first_word: int
+    end_word: int
+
+
+class FillerRules:
+    """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last error in the user's pack, else None."""
+
+    def __init__(self, pack: Mapping[str, Any]) -> None:
+        table = load_data("replies", "filler")
+        classes = word_classes(table)
+        self.error: RulePackError | None = None
+        entries = list(table["rules"])
+        user_rules, exempt = pack.get("rules"), pack.get("exempt")
+        for entry in user_rules if isinstance(user_rules, list) else ():
+            problem = rule_problem(entry, classes)
+            if problem:
+                self.error = RulePackError("a rule of your own pack is left out: " + problem)
+            else:
+                entries.append(entry)
+        patterns: list[str] = []
+        self.rule_of: list[FillerRule] = []
+        for entry in entries:
+            is_exempt = (isinstance(exempt, dict) and entry["id"] in exempt) or entry.get("exempt") is True
+            level, signs = POSITIONS[entry["position"]], entry.get("behind", "")
+            is_offer = entry.get("unless_concrete") is True
+            patterns += entry["patterns"]
+            self.rule_of += [
+                FillerRule(entry["id"], entry["category"], level, signs, is_exempt, is_offer)
+            ] * len(entry["patterns"])
+        self.phrases = PhraseIndex(patterns, classes)
+        names = ("interjections", "chain", "mention_cues", "alternative", "vague")
+        self.interjections, chain, self.cues, self.alternative, self.vague = (
+            frozenset(table[name].split()) for name in names
+        )
+        self.chain = self.interjections | chain
+
+
+def load_filler_rules(state_dir: str | None) -> FillerRules:
+    """Return the plugin's rules and those of the user's pack; an unreadable pack is ignored and reported in `error`."""
+    try:
+        return FillerRules(read_user_pack(state_dir))
+    except RulePackError as error:
+        rules = FillerRules({})
+        rules.error = error
+        return rules
+
+
+def read_user_pack(state_dir: str | None) -> dict[str, Any]:
+    """Return the user's pack, empty if there is none. Raises RulePackError."""
+    if state_dir is None:
+        return {}
+    try:
+        pack = loads(read_regular("%s/%s" % (state_dir, USER_PACK), _MAX_BYTES)[0].decode("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise RulePackError("your own rule pack is not used: %s" % error) from None
+    if not isinstance(pack, dict):
+        raise RulePackError("your own rule pack is not used: it is not a JSON object")
+    return pack
+
+
+def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
+    """Return the filler phrases from left to right; of two overlapping ones, the longer one."""
+    found: list[FillerMatch] = []
+    starters = rules.chain | rules.phrases.first_words.keys()
+    # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
+    end = inherited = -1
+    for at in [at for at, word in enumerate(prose.words) if word in starters]:
+        if at < end:
+            continue
+        level = max(prose.boundary(at), inherited) if at == end else prose.boundary(at)
+        match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
+        if match is not None and not _is_mentioned(prose, rules, match.first_word):
+            if not match.rule.exempt and not _is_concrete(prose, rules, match):
+                found.append(match)
+            end = match.end_word
+            inherited = _inherited_level(prose, end, level)
+        elif level >= LINE and prose.words[at] in rules.chain:
+            end = at + 1
+            is_interjection = prose.words[at] in rules.interjections
+            inherited = level if is_interjection else _inherited_level(prose, end, level)
+    return found
+
+
+def _inherited_level(prose: Prose, at: int, level: int) -> int:
+    """Return the level that word `at` shares with the opener before it; -1 if no sign separates them."""
+    if level < LINE or at >= len(prose):
+        return -1
+    return level if prose.next_sign(at - 1) in tuple(".!,\u2014-\u2013") else -1
+
+
+def _best_match(prose: Prose, rules: FillerRules, at: int, level: int) -> FillerMatch | None:
+    best: FillerMatch | None = None
+    for number in rules.phrases.first_words.get(prose.words[at], ()):
+        rule = rules.rule_of[number]
+        end = rules.phrases.match(number, prose, at, rule.followed_by) if rule.level <= level else -1
+        is_first = end >= 0 and best is None
+        if is_first or (best and (end > best.end_word or (end == best.end_word and rule.exempt))):
+            start, stop = prose.folded.original_span(prose.starts[at], prose.end(end - 1))
+            best = FillerMatch(rule, start, stop, at, end)
+    return best
+
+
+def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) -> FillerMatch | None:
+    """Return a longer match that begins inside this one, else this one."""
+    for at in range(match.first_word + 1, match.end_word) if match else ():
+        other = _best_match(prose, rules, at, prose.boundary(at))
+        if match and other and other.end_word - at > match.end_word - match.first_word:
+            return other
+    return match
+
+
+def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
+    """Return whether an offer names an alternative ("if you'd rather gate `tab` out"), by code or a word for one, and no vague word.
+
+    A question before a list names what is in the list.
+    """
+    if not match.rule.unless_concrete:
+        return False
+    end = match.first_word + 1
+    while end < len(prose) and prose.boundary(end) < SENTENCE:
+        end += 1
+    words = prose.words[match.first_word : end]
+    is_named = BREAK in words or not rules.alternative.isdisjoint(words) or _begins_list(prose, end)
+    return is_named and rules.vague.isdisjoint(words)
+
+
+def _begins_list(prose: Prose, at: int) -> bool:
+    """Return whether word `at` begins the first item of a list."""
+    if at >= len(prose):
+        return False
+    before = prose.masked[: prose.starts[at]].rpartition("\n")[2]
+    return prose.words[at] == "1" or before.strip() in _BULLETS
+
+
+def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:
+    """Return whether a phrase is only mentioned: a cue such as "avoid" precedes it in its sentence."""
+    for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
+        if prose.boundary(back + 1) >= SENTENCE and prose.words[back] != CROSS_SIGN:
+            return False
+        if prose.words[back] in rules.cues or prose.words[back] == CROSS_SIGN:
+            return True
+    return False
+
+
+class ReplySignals(NamedTuple):
+    """The measures of one reply.
+
+    `words` counts the words of the prose, `symbols` its single letters that are no words, as in formulas, `masked` the passages that are
+    no prose, and `preamble` the words before the answer. `density` is content words over words, or None if the
+    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`.
+    """
+
+    matches: list[FillerMatch]
+    words: int
+    symbols: int
+    masked: int
+    preamble: int
+    density: float | None
+    unscored: str
+
+    @property
+    def density_with_masked(self) -> float:
+        """Return the density if each symbol and each masked passage counts as a content word."""
+        content = (self.density or 0.0) * self.words + self.symbols + self.masked
+        return content / max(1, self.words + self.masked)
+
+
+def measure_reply(text: str, rules: FillerRules, *, drafting: bool = False) -> ReplySignals:
+    """Return the signals of a reply, in linear time; only its first 300,000 characters count.
+
+    `drafting` means that the user asked for a text in someone's voice. Then only the words around that text can be filler.
+    """
+    text = text[:_MAX_CHARACTERS]
+    prose = Prose(text)
+    matches = find_filler(prose, rules)
+    if drafting:
+        matches = _around_draft(prose, matches)
+    masked = prose.words.count(BREAK)
+    words = len(prose) - masked - prose.words.count(CROSS_SIGN)
+    function_words = _function_words()
+    content = sum(word not in function_words and len(word) > 1 for word in prose.words)
+    unscored = _unscored(prose, words, content) if text.strip() else "empty"
+    is_prose = unscored not in ("empty", "code_only", "other_script")
+    return ReplySignals(
+        matches,
+        words,
+        sum(len(word) == 1 and word.isalnum() for word in prose.words if word not in "ai"),
+        masked,
+        _preamble_words(text, prose, matches) if is_prose else 0,
+        None if unscored else round(content / words, 3),
+        unscored,
+    )
+
+
+def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]:
+    """Return the matches in the first line and the offers in the last one; the draft is between them."""
+    first_line_end = prose.masked.find("\n", prose.starts[0]) if prose.starts else -1
+    last_line_start = prose.masked.rstrip().rfind("\n")
+    around = []
+    for match in matches:
+        at, rule = prose.starts[match.first_word], match.rule
+        is_before = (first_line_end < 0 or at < first_line_end) and rule.id != _GREETING
+        if is_before or (at > last_line_start and rule.category == "offer"):
+            around.append(match)
+    return around
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    return frozenset(load_data("replies", "density")["function_words"].split())
+
+
+def _unscored(prose: Prose, words: int, content: int) -> str:
+    """Return why density cannot be measured, or ""."""
+    table, function_words = load_data("replies", "density"), _function_words()
+    if not words:
+        return "code_only" if BREAK in prose.words else "empty"
+    # Letters in other scripts; a Chinese or Japanese one counts three.
+    other = [word for word in prose.words if not word.isascii() and word not in function_words]
+    other_script = sum(3 if char >= "\u2e80" else 1 for word in other for char in word if char >= "\u0370")
+    if other_script and other_script * 2 > sum(map(len, prose.words)):
+        return "other_script"
+    if words < table["minimum_words"]:
+        return "too_short"
+    rules = table["language"]
+    is_measurable = words >= rules["least_words"]
+    is_other = is_measurable and words - content < rules["least_function_share"] * words
+    return "other_language" if is_other else ""
+
+
+@cache
+def _leads() -> tuple[PhraseIndex, list[str]]:
+    """Return the patterns of preambles, and the scope of each."""
+    table = load_data("replies", "preamble")
+    pairs = [(pattern, lead["scope"]) for lead in table["leads"] for pattern in lead["patterns"]]
+    return PhraseIndex([pattern for pattern, _ in pairs], word_classes(table)), [scope for _, scope in pairs]
+
+
+def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch]) -> int:
+    """Return the number of words in the original before the answer begins; headings do not count.
+
+    A preamble is a chain of leads: affirmation, praise, "here is", "let me", the question repeated.
+    """
+    begin = at = _after_headings(prose)
+    openers = {match.first_word: match for match in matches if match.first_word < begin + _MAX_LEAD_START}
+    for _ in range(_MAX_LEADS):
+        after = _after_lead(prose, at, openers)
+        if after <= at:
+            break
+        at = after
+        if at >= len(prose) or _ends_with_colon(prose, at):
+            break
+    if at <= begin:
+        return 0
+    start = prose.folded.original_offset(prose.starts[begin])
+    end = prose.folded.original_offset(prose.starts[at]) if at < len(prose) else len(text)
+    return sum(any(map(str.isalnum, word)) for word in text[start:end].split())
+
+
+def _after_headings(prose: Prose) -> int:
+    """Return the index of the first word that is not in a heading."""
+    for at, start in enumerate(prose.starts):
+        line = prose.masked.rfind("\n", 0, start) + 1
+        if prose.masked[line:start].lstrip(" *")[:1] != "#":
+            return at
+    return len(prose)
+
+
+def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch]) -> int:
+    """Return the index of the word after a lead that begins at word `at`; `at` itself if none does."""
+    if at >= len(prose):
+        return at
+    end = _sentence_end(prose, at)
+    if at in openers:
+        match = openers[at]
+        return max(end, match.end_word) if match.rule.category in _SENTENCE_CATEGORIES else match.end_word
+    leads, scopes = _leads()
+    ends = [at]
+    for number in leads.first_words.get(prose.words[at], ()):
+        after = leads.match(number, prose, at)
+        if after >= 0:
+            ends.append(_scope_end(prose, scopes[number], after, at, end))
+    return max(ends)
+
+
+def _scope_end(prose: Prose, scope: str, after: int, at: int, end: int) -> int:
+    """Return the index of the word after a lead's scope, or `at` if it is no lead here.
+
+    `after` is the word after the lead's pattern, `end` the word after its sentence; `config/replies/preamble.json` explains the scopes.
+    """
+    clause_end = _clause_end(prose, after, end)
+    if scope == "alone":
+        return after if after == end else at
+    if scope == "sign":
+        return after if after in (end, clause_end) else at
+    if scope == "sentence":
+        return end
+    if scope == "comma" and clause_end < end:
+        return clause_end
+    if _ends_with_colon(prose, end):
+        return end
+    return clause_end if scope == "lead" or (scope == "clause" and clause_end < end) else at
+
+
+def _sentence_end(prose: Prose, at: int) -> int:
+    end = at + 1
+    while end < len(prose) and prose.boundary(end) < SENTENCE and not _ends_with_colon(prose, end):
+        end += 1
+    return end
+
+
+def _clause_end(prose: Prose, at: int, end: int) -> int:
+    """Return the word after the next comma or dash from `at` on, or `end`."""
+    signs = (",", "\u2014", "-")
+    return next((word for word in range(at, end) if prose.next_sign(word - 1) in signs), end)
+
+
+def _ends_with_colon(prose: Prose, end: int) -> bool:
+    """Return whether there is a colon between the word before `end` and `end`."""
+    until = prose.starts[end] if end < len(prose) else len(prose.masked)
+    return ":" in prose.masked[prose.end(end - 1) : until]

@@ -1,0 +1,343 @@
+"""Learn from past replies: which phrases the judge clears, how often it agrees, which phrases rules miss, which thresholds would fit.
+
+The results are proposals. Nothing changes until the user asks for it (`memory replies tune --apply`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ..kernel.files import read_regular, replace_file
+from ..kernel.paths import Paths, load_data
+from ..kernel.settings import Settings
+from ..kernel.stats import Proportion, share
+from .gate import PREAMBLE, QUERY_TYPES, THRESHOLD, GateBounds, find_row, thousandths
+from .prose import BREAK, Prose, rule_problem, word_classes
+from .rows import PADDING_DIMENSIONS, Judged, Score, missed_by_rules, reread_replies, severe_dimensions
+from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_user_pack
+
+# Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
+_MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
+_MIN_JUDGED = 20
+_ROWS = ("padding_range", "borderline_density", "mixed_signal")  # of the gate, that escalate
+_MIN_VERDICTS = 5
+_MIN_QUOTED = 3
+_MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
+_SENTENCE_ENDS = ".!?:\n"
+_MAX_CANDIDATES = 20
+_MAX_RESCORED = 500
+_MAX_BYTES = 1 << 20
+MIN_REPLIES = 200  # to fit thresholds; the interval of a share of 25% is then +- 6 points
+_MIN_SHARE, _TARGET_SHARE, _MAX_SHARE = 0.2, 0.25, 0.3
+_MIN_MEASURED = 20  # words; shorter replies have no meaningful density
+_MIN_OF_KIND = 40  # with fewer replies of its kind, a threshold only moves along with the others
+_QUANTILES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+_PREAMBLES = (4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 100, 150, 200)
+
+
+class RuleClearance(NamedTuple):
+    """How often the judge cleared a rule's phrases, as appropriate in their context; `exempt` proposes to switch the rule off."""
+
+    rule: str
+    cleared: Proportion
+    exempt: bool
+
+
+class PhraseCandidate(NamedTuple):
+    """A phrase that the judge quoted as filler, and the number of replies that contain it.
+
+    `promote` proposes it as a rule, with `position` as in the rule pack.
+    """
+
+    phrase: str
+    replies: int
+    promote: bool
+    position: str
+
+
+class TuningStudy(NamedTuple):
+    """Findings from judged replies; the transcripts of `reread` among the `judged` replies could be read again for candidates.
+
+    `agreement` is over the escalated replies on which the judge decided, and `rows` counts these by the gate's row.
+    """
+
+    judged: int
+    reread: int
+    agreement: Proportion
+    rows: dict[str, int]
+    missed: Proportion
+    cleared: list[RuleClearance]
+    candidates: list[PhraseCandidate]
+
+
+def study_scores(scores: Sequence[Score], rules: FillerRules) -> TuningStudy:
+    """Study the judged replies among some scores."""
+    judged = [(score, score.judged) for score in scores if score.judged is not None]
+    decided = [(score, answer) for score, answer in judged if score.escalate and _has_decided(score, answer)]
+    texts = dict(reread_replies(score for score, _ in judged))
+    return TuningStudy(
+        len(judged),
+        len(texts),
+        share(sum(answer.agrees is True for _, answer in decided), len(decided)),
+        dict(Counter(score.gate for score, _ in decided).most_common()),
+        missed_by_rules(scores),
+        _clearances(answer for _, answer in judged),
+        _candidates(judged, texts, rules),
+    )
+
+
+def _has_decided(score: Score, answer: Judged) -> bool:
+    """Return whether a judge gave a verdict on the rules' phrases, if there are any, or found what rules cannot see."""
+    has_verdicts = bool(answer.phrases) or not score.padding_count
+    return has_verdicts or bool(severe_dimensions(answer.levels) - PADDING_DIMENSIONS)
+
+
+def _clearances(answers: Iterable[Judged]) -> list[RuleClearance]:
+    """Return the rules with verdicts, the most cleared first. A rule with at least five verdicts, all clearing it, gets `exempt`."""
+    verdicts: dict[str, list[bool]] = {}
+    for answer in answers:
+        for rule, is_filler in answer.phrases:
+            verdicts.setdefault(rule, []).append(is_filler)
+    clearances = [
+        RuleClearance(
+            rule, share(given.count(False), len(given)), len(given) >= _MIN_VERDICTS and not any(given)
+        )
+        for rule, given in verdicts.items()
+    ]
+    return sorted(clearances, key=lambda row: (-(row.cleared.value or 0.0), -row.cleared.n, row.rule))
+
+
+def _candidates(
+    judged: Iterable[tuple[Score, Judged]], texts: dict[str, str], rules: FillerRules
+) -> list[PhraseCandidate]:
+    """Return the phrases that the judge quoted as missed and that no rule covers, the most frequent first."""
+    replies: Counter[str] = Counter()
+    inside: set[str] = set()
+    for score, answer in judged:
+        quoted = set(_quoted_phrases(answer.missed, texts.get(score.id, "")))
+        replies.update({phrase for phrase, _ in quoted})
+        inside.update(phrase for phrase, begins in quoted if not begins)
+    return [
+        PhraseCandidate(phrase, count, count >= _MIN_QUOTED, "anywhere" if phrase in inside else "sentence")
+        for phrase, count in replies.most_common()
+        if not find_filler(Prose(phrase), rules)  # a rule may have been added since
+    ][:_MAX_CANDIDATES]
+
+
+def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the passages that the judge quoted as missed, as words, and whether each begins a sentence.
+
+    Passages too short or too long for a pattern are left out.
+    """
+    for start, end in missed:
+        words = [word for word in Prose(text[start:end]).words if word != BREAK]
+        if _MIN_WORDS <= len(words) <= _MAX_WORDS:
+            yield " ".join(words), text[:start].rstrip()[-1:] in _SENTENCE_ENDS
+
+
+def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds) -> str:
+    """Return a sentence of advice on the escalation gate.
+
+    It names a value with which fewer or more of the `replies` escalate: of the setting that made most of the judged ones escalate, if
+    that has one.
+    """
+    agreement = study.agreement
+    if agreement.n < _MIN_JUDGED or agreement.value is None:
+        return "needs %d judged replies, has %d; to turn the judge on: memory judge on scoring" % (
+            _MIN_JUDGED,
+            agreement.n,
+        )
+    agree, change = "", "the judge is asked about as often as it should be"
+    if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
+        is_narrower = agreement.value > _MAX_AGREEMENT
+        agree = "" if is_narrower else "only "
+        change = "ask the judge %s often" % ("less" if is_narrower else "more")
+        setting = _effective_setting(study, replies, bounds, is_narrower)
+        change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
+    return "judge and rules agree on %s%s of the judged replies: %s" % (agree, agreement, change)
+
+
+def _effective_setting(
+    study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds, is_narrower: bool
+) -> str:
+    """Return the setting with a value that changes how many replies escalate, of the most frequent row that has one; or ""."""
+    before, choose = escalated_share(replies, bounds).k, min if is_narrower else max
+    for row in dict.fromkeys([*study.rows, *_ROWS]):
+        trials = _trials(row, bounds, is_narrower)
+        counts = {setting: escalated_share(replies, trial).k for setting, trial in trials}
+        setting = choose(counts, key=counts.__getitem__, default="")
+        if setting and counts[setting] != before and (counts[setting] < before) is is_narrower:
+            return setting
+    return ""
+
+
+def _trials(row: str, bounds: GateBounds, is_narrower: bool) -> Iterator[tuple[str, GateBounds]]:
+    """Yield settings that let fewer or more replies escalate by a row of the gate, with the thresholds under them."""
+    low, high = bounds.min_padding, bounds.max_padding
+    if row == "padding_range":
+        ranges = [(low + 1, high), (low, high - 1)] if is_narrower else [(low, high + 1), (low - 1, high)]
+        for first, last in ranges:
+            if 1 <= first <= last:
+                trial = bounds._replace(min_padding=first, max_padding=last)
+                yield "padding_range [%d,%d]" % (first, last), trial
+    elif row == "borderline_density":
+        margin = max(0, bounds.margin - 10 if is_narrower else bounds.margin + 20)
+        yield "density_margin %g" % (margin / 1000), bounds._replace(margin=margin)
+    elif row == "mixed_signal":
+        other = [words for words in _PREAMBLES if (words > bounds.preamble_min) is is_narrower]
+        for words in other if is_narrower else reversed(other):
+            yield "thresholds.preamble %d" % words, bounds._replace(preamble_min=words)
+
+
+class PackChange(NamedTuple):
+    """The user's rule pack before and after applying the proposals."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def diff(self) -> str:
+        """Return the difference as a unified diff; empty if there is none."""
+        if {"exempt": {}, "rules": [], **self.before} == self.after:
+            return ""
+        old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in self)
+        return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
+
+    def rescored(self, scores: Sequence[Score]) -> dict[str, int]:
+        """Return the number of replies with filler, and of filler phrases, under both packs."""
+        texts = [text for _, text in reread_replies(scores[-_MAX_RESCORED:])]
+        totals = {"replies": len(texts)}
+        for name, pack in self._asdict().items():
+            rules = FillerRules(pack)
+            counts = [len(measure_reply(text, rules).matches) for text in texts]
+            totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
+        return totals
+
+    def write(self, paths: Paths) -> tuple[str, str]:
+        """Write the pack after a backup of the present one; return both paths, the latter empty without one. Raises OSError."""
+        path, backup = paths.state(USER_PACK), ""
+        with suppress(FileNotFoundError):  # there was no pack before
+            replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
+            backup = path + ".backup"
+        replace_file(path, (json.dumps(self.after, indent=2) + "\n").encode("ascii"))
+        return path, backup
+
+
+def propose_pack(study: TuningStudy, state_dir: str | None) -> PackChange:
+    """Return the change of the user's rule pack by the proposals. Raises RulePackError for a pack that cannot be read."""
+    before = read_user_pack(state_dir)
+    exempt, rules = dict(before.get("exempt") or {}), list(before.get("rules") or [])
+    for rule, cleared, is_exempt in study.cleared:
+        if is_exempt:
+            exempt.setdefault(rule, "cleared by the judge in %d of %d" % (cleared.k, cleared.n))
+    classes = word_classes(load_data("replies", "filler"))
+    present = {pattern for rule in rules if isinstance(rule, dict) for pattern in rule.get("patterns") or ()}
+    for candidate in study.candidates:
+        new = {
+            "id": "own-" + candidate.phrase.replace(" ", "-").replace("'", ""),
+            "category": "own",
+            "reason": "called filler by the judge in %d replies" % candidate.replies,
+            "patterns": [candidate.phrase],
+            "position": candidate.position,
+        }
+        if candidate.promote and candidate.phrase not in present and not rule_problem(new, classes):
+            rules.append(new)
+    return PackChange(before, {**before, "exempt": exempt, "rules": rules})
+
+
+class MeasuredReply(NamedTuple):
+    """The gate's inputs for a reply, from the ledger; the density is in thousandths."""
+
+    kind: str
+    padding: int
+    preamble: int
+    density: int
+
+
+class ThresholdFit(NamedTuple):
+    """The proposed thresholds, and the shares that escalate before and after."""
+
+    bounds: GateBounds
+    before: Proportion
+    after: Proportion
+
+    def settings(self) -> dict[str, float]:
+        """Return the proposed thresholds by the names of their settings."""
+        values: dict[str, float] = {
+            THRESHOLD % kind: value / 1000 for kind, value in self.bounds.thresholds.items()
+        }
+        return {**values, PREAMBLE: self.bounds.preamble_min}
+
+    def changes(self, settings: Settings) -> dict[str, float]:
+        """Return the proposed values that differ from some settings."""
+        return {name: value for name, value in self.settings().items() if value != settings.get(name)}
+
+
+def measured_replies(scores: Iterable[Score]) -> list[MeasuredReply]:
+    """Return the replies of at least 20 words with a density."""
+    return [
+        MeasuredReply(score.query_type, score.padding_count, score.preamble_words, thousandths(score.density))
+        for score in scores
+        if score.density is not None and score.words >= _MIN_MEASURED
+    ]
+
+
+def escalated_share(replies: Sequence[MeasuredReply], bounds: GateBounds) -> Proportion:
+    """Return the share of replies that escalate under given thresholds."""
+    rows = [find_row(reply.padding, reply.preamble, reply.density, reply.kind, bounds) for reply in replies]
+    return share(sum(escalates for _, escalates in rows), len(rows))
+
+
+def is_outside(part: Proportion) -> bool:
+    """Return whether a share is outside 20 to 30%; False for too few replies."""
+    return part.n >= MIN_REPLIES and not _is_in_range(part)
+
+
+def _is_in_range(part: Proportion) -> bool:
+    return part.value is not None and _MIN_SHARE <= part.value <= _MAX_SHARE
+
+
+def fit_thresholds(replies: Sequence[MeasuredReply], bounds: GateBounds) -> ThresholdFit:
+    """Propose thresholds for some replies; the present `bounds` remain if they already reach 20 to 30%.
+
+    Only two numbers are fitted, so a few hundred replies suffice: one density quantile that gives the thresholds of all kinds of messages,
+    and `preamble_min`. Of the combinations that come equally near to 25% (in whole percent), the smallest change wins. Replies with one or
+    two filler phrases escalate whatever the thresholds are.
+    """
+
+    def loss(trial: GateBounds) -> tuple[int, int, int]:
+        value = escalated_share(replies, trial).value
+        distance = 100 if value is None else round(100 * abs(value - _TARGET_SHARE))
+        moved = sum(abs(trial.thresholds[kind] - bounds.thresholds[kind]) for kind in QUERY_TYPES)
+        return distance, abs(trial.preamble_min - bounds.preamble_min), moved
+
+    before, best = escalated_share(replies, bounds), bounds
+    if not _is_in_range(before):
+        preambles = sorted({*_PREAMBLES, bounds.preamble_min})
+        moved = [_at_quantile(replies, quantile, bounds) for quantile in _QUANTILES]
+        trials = [
+            bounds._replace(thresholds=thresholds, preamble_min=preamble)
+            for thresholds in moved
+            for preamble in preambles
+        ]
+        best = min([bounds, *trials], key=loss)
+    return ThresholdFit(best, before, escalated_share(replies, best))
+
+
+def _at_quantile(replies: Sequence[MeasuredReply], quantile: float, bounds: GateBounds) -> dict[str, int]:
+    """Return the thresholds at a quantile of each kind's densities; kinds with few replies move by the others' mean."""
+    moved: dict[str, int] = {}
+    weighted = total = 0
+    for kind in QUERY_TYPES:
+        densities = sorted(reply.density for reply in replies if reply.kind == kind)
+        if len(densities) >= _MIN_OF_KIND:
+            moved[kind] = densities[int(quantile * (len(densities) - 1))]
+            weighted += len(densities) * (moved[kind] - bounds.threshold(kind))
+            total += len(densities)
+    shift = round(weighted / total) if total else 0
+    return {kind: moved.get(kind, max(0, min(1000, bounds.threshold(kind) + shift))) for kind in QUERY_TYPES}
