@@ -268,8 +268,8 @@ def test_a_repeated_sentence_is_matched_once(text: str, monkeypatch: pytest.Monk
         return match_all(pack, rules, sentence, whole)
 
     monkeypatch.setattr(rule_matching, "_match_all", counted)
-    result("crisis", talk(("user", text * (20_000 // len(text)))))
-    assert 0 < len(matched) <= 30
+    assert not result("crisis", talk(("user", text * (20_000 // len(text))))).error
+    assert len(matched) <= 30
 
 
 def test_the_first_findings_are_quoted_and_all_are_reported() -> None:
