@@ -15,16 +15,8 @@ from ..memories.survey import Item, choose, life_cycle_state, read_item, shortes
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
 from ..recall.memory_search import neighbors
+from . import memory_facts
 from .context import WorkContext, WorkError
-from .memory_facts import (
-    as_json,
-    guard_as_json,
-    guard_lines,
-    is_guarded,
-    is_personal,
-    may_trust,
-    redaction_lines,
-)
 from .refresh import refresh
 
 
@@ -65,8 +57,8 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     old = choose(items, new.supersedes) if new.supersedes else None
     data = _data(new, old, context)
     refuse_taken_title(items, new.scope, data, old)
-    guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
-    approved = may_trust(context, guarded=guarded)
+    guarded = "guard" in data or (old is not None and memory_facts.is_guarded(old.stored, context))
+    approved = memory_facts.may_trust(context, guarded=guarded)
     store = named_store(context.paths, new.scope)
     written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
     if approved:
@@ -79,8 +71,8 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     item, name = choose(items, key), shortest_names(items)[key]
     similar = similar_to(context, [(key, memory)])[0]
     record = {
-        **as_json(item),
-        "guard": guard_as_json(memory),
+        **memory_facts.as_json(item),
+        "guard": memory_facts.guard_as_json(memory),
         "redacted": [redaction._asdict() for redaction in written.redacted],
         "created": written.created,
         "superseded": replaced,
@@ -89,7 +81,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     lines = _lines(new, written, name) + (["  %s is no longer shown" % replaced] if replaced else [])
     lines += similar_lines(similar)
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
-    if new.scope == PROJECT and is_personal(memory.category, memory.title):
+    if new.scope == PROJECT and memory_facts.is_personal(memory.category, memory.title):
         lines.append("personal, not the team's? memory edit %s --scope user" % name)
     return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
 
@@ -102,7 +94,9 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     lines = line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name).split("\n")
     if len(new.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
-    return lines + ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
+    return lines + [
+        "  " + line for line in memory_facts.redaction_lines(written) + memory_facts.guard_lines(memory)
+    ]
 
 
 def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, Any]:
