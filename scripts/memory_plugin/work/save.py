@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..memories import InvalidMemory, lifecycle
 from ..memories.hygiene import clean_data, shown_line
@@ -99,7 +99,7 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     ]
 
 
-def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, Any]:
+def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, object]:
     category, extra = categories()[new.category], dict(new.extra)
     if new.candidate:
         from .candidate_check import find_candidate  # most saves have no candidate
@@ -140,14 +140,14 @@ class TakenTitles:
         """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
-        self._new: dict[str, dict[str, Any]] = {}
+        self._new: dict[str, dict[str, object]] = {}
         own = "" if excluded is None else excluded.stored.key
         for item in items:
             stored = item.stored
             if stored.key != own and stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
                 self._by_title.setdefault(plain_title(stored.memory.title), []).append(item)
 
-    def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
+    def owner(self, data: dict[str, object], or_same: bool = False) -> str:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
         cleaned, _ = clean_data(data)
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
@@ -155,7 +155,7 @@ class TakenTitles:
                 return shortest_names(self._items)[item.stored.key]
         return ""
 
-    def take(self, data: dict[str, Any], source: str) -> str:
+    def take(self, data: dict[str, object], source: str) -> str:
         """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
@@ -167,7 +167,7 @@ class TakenTitles:
         return "%s has this title too; give one of them another title" % first["source"]
 
 
-def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
+def refuse_taken_title(items: list[Item], scope: str, data: dict[str, object], old: Item | None) -> None:
     """Raise WorkError if an active memory of the scope has the title of `data` and says something else.
 
     Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
@@ -177,7 +177,7 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
         raise WorkError((_TAKEN + _OR_REPLACE) % (name, name, name))
 
 
-def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:
+def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:
     return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))
 
 
