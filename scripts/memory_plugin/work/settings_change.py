@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from shlex import quote
-from shutil import rmtree
 from typing import Any, NamedTuple
 
 from ..kernel.files import make_folder, replace_file
@@ -138,6 +136,8 @@ def install_status_line(context: WorkContext) -> Installed:
 
 def remove_status_line(context: WorkContext) -> str:
     """Restore the user's own line, and return the changed file; empty if ours is not in the settings. Raises WorkError and EditError."""
+    from shutil import rmtree  # imports compression
+
     paths, path = context.paths, ""
     current = _status_line(paths)
     if current is not None and current.get("command") == _line_command(paths):
@@ -164,6 +164,8 @@ def _back_up(current: dict[str, object], paths: Paths) -> None:
 
 def _line_command(paths: Paths) -> str:
     """Return the command that prints the status line."""
+    from shlex import quote
+
     return "sh " + quote(script_path(paths))
 
 
