@@ -11,7 +11,7 @@ from ...work.save import NewMemory, Saved, save
 from .. import memory_input
 from ..command_context import CommandContext, UsageError
 
-HELP = "store a memory"
+HELP = "save a memory"
 EXAMPLES = """\
   memory save "Staging is reset every night at 03:00. Put test data into seeds/."
   memory save --category decision --title "Postgres for billing" \\
