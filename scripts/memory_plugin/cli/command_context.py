@@ -155,7 +155,7 @@ def about(action: str, memories: Sequence[StoredMemory], effect: str = "") -> Ap
 
 
 def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:
-    """Leave a wish for this command. Raises CommandError unless the client asked the user about exactly these words."""
+    """Record that the user allowed this command, to be carried out later. Raises CommandError unless the client asked the user about exactly these words."""
     from ..memories.tickets import take_ticket
 
     covered = take_ticket(context.paths, context.session, number, words) if number else None

@@ -104,7 +104,7 @@ def _fill_in(
         answer.record["judge"] = judged.record()
         answer.notice = judged.notice
     if judged is None or not judged.verdicts:
-        hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
+        hits = [hit for hit in hits if hit.score > 0]  # the others were only for the judges
     choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
     if (
         choice is not None and "\nFiles: " in answer.block

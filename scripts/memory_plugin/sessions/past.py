@@ -1,4 +1,4 @@
-"""Find past sessions and tell Claude about them: the index file, the search, the block for Claude, and its record.
+"""Find past sessions and show them to Claude: the index file, the search, the block for Claude, and its record.
 
 The texts were redacted and cleaned when they were indexed, so nothing here imports `re`: a prompt waits. What Claude once said may quote
 anybody, so it is escaped and headed as a quotation.
@@ -238,7 +238,7 @@ def by_session(found: list[Exchange]) -> list[Exchange]:
 
 
 class Told:
-    """What Claude is told about past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing.
+    """What Claude is shown of past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing.
 
     `is_pointer` means that only a line with a title was shown, for a prompt that may ask.
     """

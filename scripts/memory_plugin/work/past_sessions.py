@@ -54,7 +54,7 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
 
 
 def answer_ask(text: str, context: Context, problems: list[str]) -> Told:
-    """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
+    """Return what Claude is shown on a prompt that asks about past sessions; nothing if no session matches."""
     if not is_on(context):
         return Told()
     now = time()
