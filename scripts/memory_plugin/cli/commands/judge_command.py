@@ -15,7 +15,8 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import JUDGE_SWITCHES, load
+from ...kernel.settings import JUDGE_SWITCHES
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
