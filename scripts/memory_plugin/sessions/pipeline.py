@@ -174,9 +174,9 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     graded = 0
     try:
         with FileLock(os.path.join(os.path.dirname(ended_folder(scorer.paths)), "ended.lock"), 0.0):
-            for path, note in pending_notes(scorer.paths):
+            for path, session, transcript in pending_notes(scorer.paths):
                 os.unlink(path)
-                graded += _grade_note(note, scorer, report)
+                graded += _grade_note(session, transcript, scorer, report)
     except (Busy, FileNotFoundError):
         return 0
     problem = send_new_scores(scorer, lambda _: None) if graded else ""
@@ -185,9 +185,11 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     return graded
 
 
-def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
+def _grade_note(
+    session: str, transcript: str, scorer: SessionScorer, report: Callable[[str, str], None]
+) -> bool:
     """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
-    settings, session = scorer.settings, str(note.get("session"))
+    settings = scorer.settings
     if settings.text("sessions.judge.when") != "ended":
         return False
     rows = Records(scorer.paths.state(), SESSIONS, now_iso()[:10])  # of today, in UTC
@@ -197,7 +199,7 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
     if len(today) >= settings.integer("sessions.automatic.per_day"):
         return False
     try:
-        prepared = prepare(note["transcript"])
+        prepared = prepare(transcript)
     except OSError as error:
         report(session, "the session is not graded: %s" % os_error_text(error))
         return False
