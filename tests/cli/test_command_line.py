@@ -23,7 +23,7 @@ def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]
 
 
 FOLDER = os.path.dirname(commands.__file__)
-NOUNS = sorted({row.noun for row in TABLE if row.second and not row.background})
+NOUNS = sorted({row.noun for row in TABLE if row.second})
 
 
 def test_every_module_is_named_for_a_command_and_every_row_has_a_module() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..work.refresh import Refreshed
     from .console import Console
 
-_FAILED, _USAGE = 1, 2
+DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
 
 MAX_NAMED = 5
 _MAX_LINE = 200
@@ -35,7 +35,7 @@ _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memor
 class CommandError(WorkError):
     """A command failed. `main` prints the message on one line and exits with `exit_code`."""
 
-    def __init__(self, text: str, exit_code: int = _FAILED) -> None:
+    def __init__(self, text: str, exit_code: int = FAILED) -> None:
         super().__init__(text)
         self.exit_code = exit_code
 
@@ -44,7 +44,7 @@ class UsageError(CommandError):
     """The arguments are invalid, such as a file that does not exist. The exit code is 2."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, _USAGE)
+        super().__init__(text, USAGE)
 
 
 class CommandContext(WorkContext):

@@ -29,12 +29,18 @@ from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from ..memories.tickets import FOLDER, OPTION, settle
 from ..work.context import WorkError
-from .command_context import CommandContext, CommandError, Handler, UsageError, require_approval
+from .command_context import (
+    FAILED,
+    USAGE,
+    CommandContext,
+    CommandError,
+    Handler,
+    UsageError,
+    require_approval,
+)
 from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
 
-USAGE = 2
-FAILED = 1
 _INTERRUPTED = 130
 _NOTED = (
     "noted: it takes effect when the reply ends, or with `memory settle`,"
@@ -225,11 +231,9 @@ def _after_options(argv: list[str], at: int) -> int:
     return at
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """The format of all help. Given a width, argparse does not import a module to find it for each declared argument."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_help_width())
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Return the format of all help. Given a width, argparse does not import a module to find it for each declared argument."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=_help_width())
 
 
 class _Parser(argparse.ArgumentParser):
@@ -244,7 +248,7 @@ class _Parser(argparse.ArgumentParser):
     texts: tuple[str, str] | None = None
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
-        super().__init__(formatter_class=_Formatter, **options)
+        super().__init__(formatter_class=_formatter, **options)
 
     @property
     def name(self) -> str:
@@ -285,21 +289,19 @@ class _Parser(argparse.ArgumentParser):
                 return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
             return "unknown command '%s'%s" % (("%s %s" % (self.name, choice[1])).strip(), near)
         if leftovers:
-            return self._about_leftover(leftovers[1].split()[0].partition("=")[0])
+            word = leftovers[1].split()[0].partition("=")[0]
+            if word.startswith("-"):
+                known = dict(zip(self.option_names, self.option_names))
+                return "unknown option '%s'%s" % (word, _nearest(word, known))
+            return "unexpected word '%s'; put a text of several words in quotes" % word
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
         return message
 
-    def _about_leftover(self, word: str) -> str:
-        if word.startswith("-"):
-            known = dict(zip(self.option_names, self.option_names))
-            return "unknown option '%s'%s" % (word, _nearest(word, known))
-        return "unexpected word '%s'; put a text of several words in quotes" % word
-
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""
         if not self.name:
-            seconds = {row.second: row.name for row in TABLE if row.second and not row.background}
+            seconds = {row.second: row.name for row in TABLE if row.second}
             return {**seconds, **{row.name: row.name for row in TABLE if row.group}}
         actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
         words = [*chain(*actions), *second_words(self.name)]

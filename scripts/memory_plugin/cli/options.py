@@ -30,15 +30,10 @@ def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = Fals
 
     They have defaults only at the start: elsewhere a default would overwrite a value given earlier.
     """
-    parser.add_argument(
-        "--root",
-        metavar="DIR",
-        default=None if at_start else argparse.SUPPRESS,
-        help="the project folder, or its memory store (default: the current folder)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", default=False if at_start else argparse.SUPPRESS, help="print JSON"
-    )
+    root, json = (None, False) if at_start else (argparse.SUPPRESS, argparse.SUPPRESS)
+    text = "the project folder, or its memory store (default: the current folder)"
+    parser.add_argument("--root", metavar="DIR", default=root, help=text)
+    parser.add_argument("--json", action="store_true", default=json, help="print JSON")
 
 
 def add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:
@@ -51,12 +46,10 @@ def add_actions(
 ) -> dict[str, argparse.ArgumentParser]:
     """Declare the actions of a command, given their help texts; return their parsers by name."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parsers = {
-        name: actions.add_parser(name, help=purpose, description=purpose)
-        for name, purpose in purposes.items()
-    }
-    for action in parsers.values():
-        add_common_options(action)
+    parsers = {}
+    for name, purpose in purposes.items():
+        parsers[name] = actions.add_parser(name, help=purpose, description=purpose)
+        add_common_options(parsers[name])
     return parsers
 
 

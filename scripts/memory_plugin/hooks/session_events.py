@@ -196,39 +196,38 @@ def _forget_history(event: Event) -> None:
 
 
 def handle_end(event: Event) -> None:
-    """Start background processes that search the session for memory candidates and, if switched on, grade it.
+    """Start the process that searches the session for memory candidates, indexes it and, if switched on, grades it.
 
     The host gives all its hooks together 1.5 seconds.
     """
-    paths = event.paths
-    if paths.state_dir is None or not event.transcript:
+    if event.paths.state_dir is None or not event.transcript:
         return
-    handle_compaction(event)
     settings = event.context.settings
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
+        handle_compaction(event)
         return
-    from ..host.background import judge_variables, start
+    from ..host.spawn import judge_variables
     from ..sessions.session_files import leave_note
 
     try:
-        leave_note(paths, event.session, event.transcript)
+        leave_note(event.paths, event.session, event.transcript)
     except OSError as error:
         event.log("the session is not graded: %s" % os_error_text(error))
-        return
-    arguments = ["session", "ended", "--root", paths.project_root]
-    if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):
-        event.log("no process could be started to grade the session")
+    _start_steps(event, (*judge_variables(settings), *_LANGFUSE))
 
 
 def handle_compaction(event: Event) -> None:
     """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
     if event.paths.state_dir is None or not os.path.isfile(event.transcript):
         return
-    if event.context.settings.text("capture.mode") == "off":
-        return
+    if event.context.settings.text("capture.mode") != "off":
+        _start_steps(event, ())
+
+
+def _start_steps(event: Event, variables: tuple[str, ...]) -> None:
     from ..work.background import start_steps
 
-    if not start_steps(event.name, event.transcript, event.context):
+    if not start_steps(event.name, event.transcript, event.context, variables):
         event.log("no process could be started to look for suggestions")
 
 

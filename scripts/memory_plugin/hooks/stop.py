@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..host.background import judge_variables
+from ..host.spawn import judge_variables
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file

@@ -90,7 +90,6 @@ TABLE = (
     Command("config", MORE, asks=True, prompts=True, about="settings", shared="config"),
     Command("config statusline", asks=True, prompts=True, shared="config"),
     Command("config completions", prompts=True, shared="config"),
-    Command("session ended", prompts=True, background=True, shared="plugin"),
     Command("refresh", background=True, shared="plugin"),
     Command("background", prompts=True, background=True, shared="plugin"),
     Command("settle", prompts=True, background=True, shared="plugin"),
@@ -105,5 +104,5 @@ def command_of(words: Sequence[str]) -> Command | None:
 
 
 def second_words(noun: str) -> list[str]:
-    """Return the second words of the commands that begin with a noun, without those that only hooks start."""
-    return [row.second for row in TABLE if row.noun == noun and row.second and not row.background]
+    """Return the second words of the commands that begin with a noun."""
+    return [row.second for row in TABLE if row.noun == noun and row.second]

@@ -25,7 +25,7 @@ from ..kernel.context import Context
 from ..kernel.fastjson import loads
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
-from .interview_store import Concept, Given, Interview, InterviewError, Setup, Signals
+from .interview_store import Given, Interview, InterviewError, Setup, Signals
 
 Part = TypeVar("Part")
 
@@ -190,7 +190,7 @@ def _valid(
     return valid
 
 
-def _concept(entry: object, setup: Setup) -> Concept:
+def _concept(entry: object, setup: Setup) -> dict[str, Any]:
     given = entry if isinstance(entry, dict) else {}
     types = [known["id"] for known in setup["pack"]["types"]]
     kind, stance, confidence = given.get("type"), given.get("stance", 0), given.get("confidence", 0.8)

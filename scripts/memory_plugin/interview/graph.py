@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .interview_store import Concept, Covered, Given, Pack, Question, Setup, Signals, State, Turn
+from .interview_store import Given, Pack, Setup, Signals, State, Turn
 from .wording import contains_run, content_stems, count_phrases, is_terminal, normalize, signals_by_rule
 
 LEADS_TO, REVISES = "leads_to", "revises"
@@ -222,12 +222,11 @@ def diameter(graph: Graph, nodes: Iterable[int]) -> int:
 
 def new_state(covered: dict[str, str]) -> State:
     """Return the state of an interview before its first question; `covered` maps elements that are known already to their source."""
-    known: dict[str, Covered] = {name: {"turn": 0, "by": source} for name, source in covered.items()}
     return {
         "nodes": [],
         "edges": [],
         "turns": [],
-        "covered": known,
+        "covered": {name: {"turn": 0, "by": source} for name, source in covered.items()},
         "skipped": [],
         "rate": 1.0,
         "more": 0,
@@ -263,8 +262,7 @@ class _Answer:
     """
 
     def __init__(self, state: State, setup: Setup, fields: Given) -> None:
-        question: Any = state["next"]  # there is one, as long as the interview is open
-        self.question: Question = question
+        self.question = state["next"] or {}  # there is one, as long as the interview is open
         self.state, self.setup, self.fields = state, setup, fields
         has_concepts = bool(fields["concepts"])
         self.by_rule = signals_by_rule(fields["answer"], setup["patterns"], has_concepts=has_concepts)
@@ -288,7 +286,7 @@ class _Answer:
                 self.graph.mention(index, self.number, concept["quote"], concept["confidence"])
                 self.nodes.append(index)
 
-    def _add_concept(self, concept: Concept, stems: list[str]) -> int:
+    def _add_concept(self, concept: dict[str, Any], stems: list[str]) -> int:
         """Add a node. Link it to the one of the opposite stance, which is superseded if the user took it back."""
         graph, stance = self.graph, concept["stance"]
         opposite = graph.find(stems, -stance) if stance else -1

@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 from typing import Any, TypedDict
 
-from ..kernel.context import now_iso
+from ..kernel.context import Ledger, now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import make_folder
+from ..kernel.files import make_folder, os_error_text
+from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection, SqliteError, connect
+from . import Reminder
 
 Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
 NEW = -1  # the last event's number in an interview that is not stored yet
+_LEDGER = ("turn", "phase", "strategy", "stop", "reason")
 _COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
 _SETUP = (
     "PRAGMA synchronous = NORMAL",
@@ -93,32 +96,14 @@ class Setup(TypedDict):
     target_coverage: float
 
 
-class Question(TypedDict):
-    """The pending question; `probe` is a plain wording."""
-
-    strategy: str
-    focus: dict[str, str]
-    probe: str
-
-
-class Concept(TypedDict):
-    """A concept in an answer; `stance` is -1, 0 or 1, and `confidence` 0 to 1."""
-
-    text: str
-    type: str
-    stance: int
-    confidence: float
-    quote: str
-
-
 class Given(TypedDict):
-    """The valid parts of an answer; a relation is a source and a target."""
+    """The valid parts of an answer; a concept has text, type, stance, confidence and quote, a relation source and target."""
 
     answer: str
     question: str
     wish: str
     signals: Signals
-    concepts: list[Concept]
+    concepts: list[dict[str, Any]]
     relations: list[list[str]]
     covered: list[str]
 
@@ -163,15 +148,8 @@ class Node(TypedDict):
     elements: list[str]
 
 
-class Covered(TypedDict):
-    """In which turn, and how, an element was covered."""
-
-    turn: int
-    by: str
-
-
 class State(TypedDict):
-    """Everything said so far. An edge is [source, target, kind, turn].
+    """Everything said so far. An edge is [source, target, kind, turn], and `next` the pending question: strategy, focus, probe.
 
     `rate` is a moving average of new concepts per answer, and `more` is the number of questions added by resuming.
     """
@@ -179,11 +157,11 @@ class State(TypedDict):
     nodes: list[Node]
     edges: list[list[Any]]
     turns: list[Turn]
-    covered: dict[str, Covered]
+    covered: dict[str, dict[str, Any]]
     skipped: list[str]
     rate: float
     more: int
-    next: Question | None
+    next: dict[str, Any] | None
 
 
 class Rated(TypedDict, total=False):
@@ -375,3 +353,26 @@ def _saved(interview: Interview) -> Statement:
     )  # fmt: skip
     marks = ", ".join("?" * len(values))
     return "INSERT OR REPLACE INTO interviews (%s) VALUES (%s)" % (_COLUMNS, marks), values
+
+
+def record_decision(interview: Interview, decision: Decision, paths: Paths, *, begins: bool) -> list[str]:
+    """Update the reminder of the session, and write the decision, without any text of the user, to the ledger; return problems.
+
+    `begins` says that the interview was just started or resumed.
+    """
+    problems = []
+    reminder = Reminder(paths, interview.session)
+    try:
+        if interview.session and begins:
+            reminder.create(interview.id, interview.topic)
+        elif interview.session and interview.status != OPEN:  # no question is pending, only the summary
+            reminder.set_active(active=False)
+    except OSError as error:
+        problems.append("the next prompt will not mention the interview: %s" % os_error_text(error))
+    # Under the session and project of the interview, which may not be those of this run.
+    ledger = Ledger(paths.state(), "interviews")
+    named = {name: value for name, value in decision.items() if name in _LEDGER}
+    score = decision["chosen"]["score"] if "chosen" in decision else None
+    row = {"interview": interview.id, **named, "score": score, "gaps": decision["progress"]["gaps"]}
+    problem = ledger.append(interview.session, interview.project, row)
+    return problems + (["the decision was not written to the ledger: " + problem] if problem else [])

@@ -34,6 +34,14 @@ from .wording import QuestionSimilarity, wants_to_stop
 
 START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
+_EXPLAINED = (
+    "probe",
+    "chosen",
+    "runners_up",
+    "vetoed",
+    "measures",
+)  # parts of a decision that Claude does not need
+_PENDING = ("strategy", "focus", "probe")
 _DIGITS = 6
 _DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
 # Stored with each decision and compared by `memory interview replay`, so the texts stay as they are.
@@ -154,32 +162,16 @@ def _replayed(
 
 def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     """Return the part of a decision that Claude needs; `explain` shows all of it."""
-    given: Mapping[str, object] = decision
-    names = ("turn", "stop", "phase", "reason", "strategy", "focus", "why", "intent", "avoid", "deferred")
-    brief: dict[str, Any] = {"interview": interview.id}
-    brief.update({name: given[name] for name in names if name in given})
+    hidden = _EXPLAINED if decision.get("dropped") else (*_EXPLAINED, "dropped")
+    brief = {name: value for name, value in decision.items() if name not in hidden}
     if decision["turn"] == 1 and not decision["stop"]:
         elements = [element["id"] for element in interview.setup["elements"]]
         brief["elements"] = [element for element in elements if element not in interview.state["covered"]]
-    brief["progress"] = decision["progress"]
-    brief["runners_up"] = [
+    runners_up = [
         {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
         for other in decision.get("runners_up", ())
     ]
-    brief.update({name: given[name] for name in ("dropped", "judge") if given.get(name)})
-    return brief
-
-
-def ledger_fields(interview: Interview, decision: Decision) -> dict[str, object]:
-    """Return a decision's fields for the ledger, without any text of the user."""
-    given: Mapping[str, object] = decision
-    names = ("turn", "phase", "strategy", "stop", "reason")
-    return {
-        "interview": interview.id,
-        **{name: given[name] for name in names if name in given},
-        "score": decision["chosen"]["score"] if "chosen" in decision else None,
-        "gaps": decision["progress"]["gaps"],
-    }
+    return {"interview": interview.id, **brief, "runners_up": runners_up}
 
 
 class QuestionChoice(NamedTuple):
@@ -225,11 +217,7 @@ def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decisi
     else:
         question = _question(now, select_question(now))
         decision.update(question)
-        state["next"] = {
-            "strategy": question["strategy"],
-            "focus": question["focus"],
-            "probe": question["probe"],
-        }
+        state["next"] = {name: value for name, value in question.items() if name in _PENDING}
     if dropped:
         decision["dropped"] = dropped
     return decision

@@ -57,10 +57,8 @@ def signals_by_rule(answer: str, patterns: dict[str, list[str]], *, has_concepts
     elif found["terminal"]:
         signals["uncertainty"] = {"type": "knowledge_gap", "severity": 0.4 if is_exploratory else 0.9}
     elif found["hedge"] >= 2:
-        signals["uncertainty"] = {
-            "type": "confidence_qualification",
-            "severity": min(1.0, found["hedge"] / 4),
-        }
+        severity = min(1.0, found["hedge"] / 4)
+        signals["uncertainty"] = {"type": "confidence_qualification", "severity": severity}
     if found["causal"]:
         signals["reasoning"] = {"quality": "causal"}
     if found["reversal"]:

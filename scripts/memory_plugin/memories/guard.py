@@ -18,6 +18,9 @@ _LISTS = ("files", "commands")
 _TOOLS = {"commands": ("Bash",), "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
 _KEYS = (*_LISTS, "action")
 _NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; leave out |, >, = and $(...)"
+_NO_OBJECT = (
+    'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix it, or remove the key'
+)
 _NO_FILES = "%s: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
 
 
@@ -38,10 +41,7 @@ def parse_guard(value: object) -> Guard | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise InvalidGuard(
-            'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix it, or remove the key'
-            % type(value).__name__
-        )
+        raise InvalidGuard(_NO_OBJECT % type(value).__name__)
     unknown = sorted(str(key) for key in value if key not in _KEYS)
     if unknown:
         raise InvalidGuard("guard.%.40s: expected one of %s; remove it" % (unknown[0], ", ".join(_KEYS)))
@@ -59,9 +59,8 @@ def _patterns(value: object, name: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or len(value) > MAX_PATTERNS:
         found = "%d entries" % len(value) if isinstance(value, list) else type(value).__name__
-        raise InvalidGuard(
-            "guard.%s: expected a list of at most %d texts, got %s" % (name, MAX_PATTERNS, found)
-        )
+        text = "guard.%s: expected a list of at most %d texts, got %s"
+        raise InvalidGuard(text % (name, MAX_PATTERNS, found))
     return tuple(_pattern(item, name, "guard.%s[%d]" % (name, at)) for at, item in enumerate(value))
 
 

@@ -30,6 +30,7 @@ SCHEMA = 1
 MAX_GUARDS = 500
 _MAX_BYTES = 8 << 20
 _FIELDS = ("key", "action", "until", "commands", "files")
+_TEXTS = ("title", "block", "body", "mark", "path", "current")
 # Characters that a shell removes from a word: quotes, escapes, and the line ends after them.
 _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
 
@@ -115,15 +116,11 @@ def _fixed_parts(words: list[str]) -> Iterator[str]:
 
 def saved_rows(paths: Paths) -> dict[str, dict[str, object]]:
     """Return the rows of the file by key, as `write_guard_file` takes them."""
-    prepared = GuardFile(paths)
-    names = ("title", "block", "body", "mark", "path", "current")
-    return {
-        guard.key: {
-            **{name: getattr(guard, name) for name in _FIELDS},
-            "texts": {name: prepared.text(guard.key, name) for name in names},
-        }
-        for guard in prepared.guards
-    }
+    prepared, rows = GuardFile(paths), dict[str, dict[str, object]]()
+    for guard in prepared.guards:
+        texts = {name: prepared.text(guard.key, name) for name in _TEXTS}
+        rows[guard.key] = {**{name: getattr(guard, name) for name in _FIELDS}, "texts": texts}
+    return rows
 
 
 def guard_file_path(paths: Paths) -> str:
@@ -160,9 +157,8 @@ def paths_below(root: str, path: str, folder: str) -> list[str]:
     through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
     start = root.rstrip(os.sep) + os.sep
     candidates = dict.fromkeys([full, through_links, os.path.realpath(full)])
-    return [
-        _composed(path[len(start) :].replace(os.sep, "/")) for path in candidates if path.startswith(start)
-    ]
+    below = (path[len(start) :] for path in candidates if path.startswith(start))
+    return [_composed(path.replace(os.sep, "/")) for path in below]
 
 
 def _composed(path: str) -> str:
@@ -259,9 +255,8 @@ def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
             is_last = at == len(segments) - 1
             reached = set(range(min(reached) + is_last, len(parts) + 1))
         else:
-            reached = {
-                length + 1 for length in reached if length < len(parts) and _matches(segment, parts[length])
-            }
+            lengths = (length for length in reached if length < len(parts))
+            reached = {length + 1 for length in lengths if _matches(segment, parts[length])}
         if not reached:
             break
     return reached - {0}

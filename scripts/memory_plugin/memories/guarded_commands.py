@@ -87,9 +87,8 @@ def _covers(command: list[str], words: Sequence[str]) -> bool:
     has_subcommand = words[1:2] and words[1].rstrip(_ANY).replace("-", "").replace("_", "").isalnum()
     if has_subcommand and "." not in program and program not in _options("operands_only"):
         at = _after_subcommand(command, words[1])
-    return at > 0 and _Arguments(command[at:], _options("with_value").get(program, "")).contain(
-        words[1 if at == 1 else 2 :]
-    )
+    given = _Arguments(command[at:], _options("with_value").get(program, ""))
+    return at > 0 and given.contain(words[1 if at == 1 else 2 :])
 
 
 def _after_subcommand(command: list[str], name: str) -> int:
@@ -145,9 +144,9 @@ class _Arguments:
                 has_option = given or (value and name in self._options and value in operands)
                 if not has_option and not (_is_bundle(word) and self._letters.issuperset(word[1:])):
                     return False
-            elif "%s=%s" % (before, word) not in self._options and not any(
-                _fits(operand, word) for operand in operands
-            ):
+            elif "%s=%s" % (before, word) in self._options:
+                continue
+            elif not any(_fits(operand, word) for operand in operands):
                 return False
         return True
 
@@ -237,16 +236,14 @@ def _has_short_option(word: str, letter: str) -> bool:
 def _after_markers(words: list[str], markers: list[str]) -> list[list[str]]:
     """Return the commands between a marker such as `-exec` and the `;` or `+` that ends it."""
     commands: list[list[str]] = []
-    current: list[str] | None = None
+    is_inside = False
     for word in words[1:]:
-        if current is None:
-            current = [] if word in markers else None
-        elif word in (";", "+"):
-            commands.append(current)
-            current = None
-        else:
-            current.append(word)
-    return [part for part in [*commands, current or []] if part]
+        if not is_inside and word in markers:
+            commands.append([])
+        elif is_inside and word not in (";", "+"):
+            commands[-1].append(word)
+        is_inside = word not in (";", "+") if is_inside else word in markers
+    return list(filter(None, commands))
 
 
 class _PrefixReader:
@@ -295,9 +292,8 @@ class _PrefixReader:
             self.is_lookup = word not in self._subcommands
             self._subcommands = None
             return True
-        if word == "-" or (
-            self._prefix.get("assignments") and word.partition("=")[0].isidentifier() and "=" in word
-        ):
+        name, sign, _ = word.partition("=")
+        if word == "-" or (self._prefix.get("assignments") and sign and name.isidentifier()):
             return True
         if self._operands:
             self._operands -= 1

@@ -18,6 +18,8 @@ MAX_TAG = 40
 _MAX_LINE = 1000
 _MAX_SHORT_VALUE = 200
 _clean_texts: set[int] = set()
+_REFUSED = "%s: refused, because it contains what must not be stored (%s); to allow it, add the rule to the setting hygiene.allow"
+_NOTHING_LEFT = "%s: nothing is left of it after private text and hidden characters are removed"
 _MAX_TOGETHER = 4_000  # characters; above it, what each scan costs at least no longer matters
 # Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
@@ -67,14 +69,9 @@ def clean_data(data: dict[str, object]) -> tuple[dict[str, Any], list[Redacted]]
         if isinstance(cleaned.get(name), list):
             texts = (plain(item, length).replace(",", " ") for item in cleaned[name] if isinstance(item, str))
             cleaned[name] = list(dict.fromkeys(filter(None, texts)))
-    if not cleaned["title"]:
-        raise InvalidMemory(
-            "title: nothing is left of it after private text and hidden characters are removed"
-        )
-    if not any(_holds_text(value) for value in cleaned["content"].values()):
-        raise InvalidMemory(
-            "content: nothing is left of it after private text and hidden characters are removed"
-        )
+    for name in ("title", "content"):
+        if not _holds_text(cleaned[name]):
+            raise InvalidMemory(_NOTHING_LEFT % name)
     return cleaned, redacted
 
 
@@ -94,9 +91,7 @@ def _texts(value: object, name: str, depth: int) -> Iterator[str]:
 
 
 def _is_fixed(name: str, value: object) -> bool:
-    return name in _FIXED and (
-        value is None or (isinstance(value, str) and _FIXED[name].match(value) is not None)
-    )
+    return name in _FIXED and (value is None or (isinstance(value, str) and bool(_FIXED[name].match(value))))
 
 
 def _holds_text(value: object) -> bool:
@@ -114,9 +109,8 @@ def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name
     if isinstance(value, list):
         return [_clean(item, field, redacted, depth + 1, name) for item in value]
     if isinstance(value, dict):
-        return dict(
-            _clean_field(str(key), item, field, redacted, depth + 1, name) for key, item in value.items()
-        )
+        items = value.items()
+        return dict(_clean_field(str(key), item, field, redacted, depth + 1, name) for key, item in items)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         text = _clean_value(str(value), field, redacted, name)
         return value if text == str(value) else text
@@ -234,10 +228,7 @@ def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
     result = _without_secrets(without_private(text), "memory")
     for finding in result.findings:
         if finding.action == "block":
-            raise InvalidMemory(
-                "%s: refused, because it contains what must not be stored (%s); to allow it, add the rule to the setting hygiene.allow"
-                % (field, finding.rule)
-            )
+            raise InvalidMemory(_REFUSED % (field, finding.rule))
         if finding.action == "redact":
             redacted.append(Redacted(finding.rule, field))
     return result.text

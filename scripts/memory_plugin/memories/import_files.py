@@ -6,6 +6,7 @@ import os
 import re
 
 from .markdown import form, table
+from .memory_files import has_memory_name
 from .record import categories
 from .writing import is_own_index
 
@@ -34,13 +35,11 @@ def stored_files(folder: str) -> list[tuple[str, str]]:
     """Return the files of a store, or of a project with one: its memories with their categories, then notes next to them; else nothing."""
     inside = os.path.join(folder, _STORE)
     store = inside if os.path.isdir(inside) else folder
-    memories = [
-        (os.path.join(store, kind.folder, name), kind.name)
-        for kind in categories().values()
-        if os.path.isdir(os.path.join(store, kind.folder))
-        for name in sorted(os.listdir(os.path.join(store, kind.folder)))
-        if name.endswith(".json") and not name.startswith(".")
+    folders = [(kind.name, os.path.join(store, kind.folder)) for kind in categories().values()]
+    present = [
+        (kind, at, name) for kind, at in folders if os.path.isdir(at) for name in sorted(os.listdir(at))
     ]
+    memories = [(os.path.join(at, name), kind) for kind, at, name in present if has_memory_name(name)]
     notes = [os.path.join(store, name) for name in sorted(os.listdir(store)) if name.endswith(".md")]
     own = [path for path in notes if os.path.basename(path) == "index.md" and is_own_index(path)]
     return [*memories, *((path, "") for path in notes if path not in own)] if memories else []
@@ -83,11 +82,8 @@ def _ignored(folder: str) -> set[str]:
     from subprocess import DEVNULL, SubprocessError, run
 
     try:
-        run_it = run(
-            _IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True
-        )
+        git = run(_IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
     except (OSError, SubprocessError):
         return set()
-    return {
-        os.path.join(folder, os.fsdecode(name).rstrip("/")) for name in run_it.stdout.split(b"\0") if name
-    }
+    names = os.fsdecode(git.stdout).split("\0")
+    return {os.path.join(folder, name.rstrip("/")) for name in names if name}

@@ -156,18 +156,15 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
     named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_ "))
     guesses = (described, headed) if "name" in fields else (headed, described)
     names = [fields.get("title", ""), fields.get("name", ""), *guesses]
-    titles = [
-        name for name in names if isinstance(name, str) and (" " in name or not re.search("[_-]|^$", name))
-    ]
+    titles = [str(name) for name in names if " " in name or not re.search("[_-]|^$", str(name))]
     titles += [named] if _SEVERAL_WORDS.search(named) else []
+    title = form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
     kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
     return {
         **({"type": kind[1]} if kind else {}),
         "asked_as": [question for section in sections(text) for question in questions(section.heading)],
         **fields,
-        "title": title_for(
-            form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
-        ),
+        "title": title_for(title),
         "body": "\n\n".join(filter(None, (described, text.strip()))),
     }
 

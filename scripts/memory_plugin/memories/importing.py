@@ -172,9 +172,8 @@ def _markdown(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
         over = import_records.no_longer_holds(more.get("status", ""), fields)
         replaces = tuple(import_records.replaced_names(found.fields, fields))
         names = import_records.record_names(path, title)
-        yield _Entry(
-            "%s:%d" % (path, found.line + skipped), item, found.category, more, over, names, replaces
-        )
+        source = "%s:%d" % (path, found.line + skipped)
+        yield _Entry(source, item, found.category, more, over, names, replaces)
     runbook = without_markdown(title) if form("runbook").search(_near(path, title)) else ""
     is_diary = any(map(form("diary").fullmatch, [_near(path), stem, *texts_in(fields.get("tags"))]))
     is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
@@ -191,9 +190,8 @@ def _markdown(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
         raise _LeftOut(_DIARY)
     for section in others:
         for rule in markdown.statements_in(section, runbook):
-            kind = reading.category or (
-                "runbook" if runbook and rule.text[0].isdigit() else statement_category(rule.text)
-            )
+            is_step = runbook and rule.text[0].isdigit()
+            kind = reading.category or ("runbook" if is_step else statement_category(rule.text))
             yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
 
 
@@ -326,9 +324,8 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
     identity = str(item["id"]) if record.is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
-    return record.new_memory(
-        kind, identity, title if isinstance(title, str) else title_for(body), content, extra
-    )
+    title = title if isinstance(title, str) else title_for(body)
+    return record.new_memory(kind, identity, title, content, extra)
 
 
 def statement_category(text: str) -> str:

@@ -217,9 +217,8 @@ def rewrite(
 
     def replaced(present: dict[str, object]) -> dict[str, object]:
         if present != stored.memory.data:
-            raise InvalidMemory(
-                "%s: someone else changed it in the meantime; your version was not saved" % stored.memory.id
-            )
+            text = "%s: someone else changed it in the meantime; your version was not saved"
+            raise InvalidMemory(text % stored.memory.id)
         return with_change(data, summary, {})
 
     before = before_write(paths, stored)
@@ -240,9 +239,8 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
     """
     memory = stored.memory
     if memory.supersedes or memory.superseded_by:
-        raise InvalidMemory(
-            "%s replaces a memory or is replaced; save a new one with --supersedes" % memory.id
-        )
+        text = "%s replaces a memory or is replaced; save a new one with --supersedes"
+        raise InvalidMemory(text % memory.id)
     content = dict(memory.data["content"])
     main = content.pop(categories()[memory.category].primary, "")
     content.update(body_content(category, "\n".join(as_texts(main)) if isinstance(main, list) else str(main)))
@@ -265,12 +263,8 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
     (trust.erase if at_once else trust.withdraw)(stored)
     if at_once:
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
-    reason_text = clean_text(reason, "retired_reason", [])
-    fields = {
-        "record_status": RETIRED,
-        "retired_at": now_iso(),
-        "retired_reason": reason_text or "forgotten by the user",
-    }
+    why = clean_text(reason, "retired_reason", []) or "forgotten by the user"
+    fields = {"record_status": RETIRED, "retired_at": now_iso(), "retired_reason": why}
     writing.change(paths, stored, lambda data: with_change(data, "retired", fields), cleaned=False)
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
 

@@ -117,9 +117,10 @@ def why_not_read(store: Store) -> str:
     A project's store must be inside the project itself. It may belong to another user, as in a container, because only the text of a
     memory is trusted; the user's own store may not.
     """
-    if store.worktree is not None and os.path.realpath(store.root) != os.path.join(
-        os.path.realpath(store.worktree), ".claude", "memory"
-    ):
+    inside = store.worktree is None or _inside(os.path.realpath(store.worktree)) == os.path.realpath(
+        store.root
+    )
+    if not inside:
         return "%s is a symbolic link that leads elsewhere" % store.root
     try:
         status = os.stat(store.root)
@@ -159,7 +160,7 @@ def examined(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
     for path in paths:
         with suppress(OSError):
             status = os.lstat(path)
-            if modes.S_ISREG(status.st_mode) and _has_memory_name(os.path.basename(path)):
+            if modes.S_ISREG(status.st_mode) and has_memory_name(os.path.basename(path)):
                 yield path, status
 
 
@@ -179,14 +180,15 @@ def listing(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, 
                 raise TooManyEntries
             if count >= MAX_FILES:
                 return
-            if _has_memory_name(entry.name) and entry.is_file(follow_symlinks=False):
+            if has_memory_name(entry.name) and entry.is_file(follow_symlinks=False):
                 try:
                     yield entry.path, entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
 
 
-def _has_memory_name(name: str) -> bool:
+def has_memory_name(name: str) -> bool:
+    """Return whether a file in a category's folder may hold a memory."""
     return name.endswith(".json") and not name.startswith(".")
 
 
@@ -262,6 +264,6 @@ def _odd_entries(folder: str) -> Iterator[FileProblem]:
         return
     with entries:
         for entry in entries:
-            if _has_memory_name(entry.name) and not entry.is_file(follow_symlinks=False):
+            if has_memory_name(entry.name) and not entry.is_file(follow_symlinks=False):
                 reason = "a symbolic link" if entry.is_symlink() else "not a regular file"
                 yield FileProblem(entry.path, reason)

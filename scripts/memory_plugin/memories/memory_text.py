@@ -119,11 +119,8 @@ def shown_fields(memory: Memory) -> dict[str, list[str]]:
 
 def changes(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[FieldChange]:
     """Return the fields in which two versions of a memory differ, as `shown_fields` has them, in reading order."""
-    return [
-        FieldChange(name, _difference(old.get(name, []), new.get(name, [])))
-        for name in dict.fromkeys([*new, *old])
-        if old.get(name, []) != new.get(name, [])
-    ]
+    both = [(name, old.get(name, []), new.get(name, [])) for name in dict.fromkeys([*new, *old])]
+    return [FieldChange(name, _difference(a, b)) for name, a, b in both if a != b]
 
 
 def lines_of(changed: list[FieldChange], fields: dict[str, list[str]]) -> list[str]:
@@ -151,9 +148,8 @@ def _difference(old: list[str], new: list[str]) -> list[str]:
         if kind == "equal":
             lines += ["  " + line for line in old[start:end]]
         else:
-            lines += ["- " + line for line in old[start:end]] + [
-                "+ " + line for line in new[new_start:new_end]
-            ]
+            lines += ["- " + line for line in old[start:end]]
+            lines += ["+ " + line for line in new[new_start:new_end]]
     return lines
 
 

@@ -162,9 +162,8 @@ def unread_nearby(paths: Paths) -> list[str]:
 def has_store(root: str) -> bool:
     """Return whether a folder has a store with at least one category's folder."""
     store = os.path.join(root, _STORE)
-    return os.path.isdir(store) and any(
-        os.path.isdir(os.path.join(store, category.folder)) for category in categories().values()
-    )
+    folders = (os.path.join(store, category.folder) for category in categories().values())
+    return any(map(os.path.isdir, folders))
 
 
 def _above(folder: str, paths: Paths) -> Iterator[str]:

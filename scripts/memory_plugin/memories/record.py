@@ -102,9 +102,8 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
     Raises InvalidMemory without a valid id, title or content. Other fields of a wrong type are read as empty.
     """
     if not is_id(identity):
-        raise InvalidMemory(
-            "id: expected lower-case letters, digits and inner hyphens (at most 80), got %r" % identity
-        )
+        text = "id: expected lower-case letters, digits and inner hyphens (at most 80), got %r"
+        raise InvalidMemory(text % identity)
     if not isinstance(data, dict):
         raise InvalidMemory("expected an object, got %s" % type(data).__name__)
     title = data.get("title")

@@ -116,10 +116,9 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
             newer[older].remove(key)
         else:
             superseded.setdefault(older, key)
-    circular = {key for _, key in circular_claims} | {
-        key for key in superseded if key in _replacements(key, newer)
-    }
-    return Resolution(superseded, _inherited(superseded, newer, find), sorted(circular))
+    own = {key for key in superseded if key in _replacements(key, newer)}
+    circular = sorted(own.union(key for _, key in circular_claims))
+    return Resolution(superseded, _inherited(superseded, newer, find), circular)
 
 
 def _target(name: str, key: str, find: Callable[[str], Link | None]) -> str:

@@ -145,9 +145,8 @@ def _renamed(paths: set[str], root: str) -> dict[str, str]:
                 now[path] = new
             elif old.startswith(place.rstrip("/") + "/") and new.endswith(inside):
                 now[path] = new.removesuffix(inside) + place[len(place.rstrip("/")) :]
-    return {
-        path: new for path, new in now.items() if new != path and os.path.lexists(os.path.join(root, new))
-    }
+    moved = {path: new for path, new in now.items() if new != path}
+    return {path: new for path, new in moved.items() if os.path.lexists(os.path.join(root, new))}
 
 
 def _git(root: str, *words: str) -> str:

@@ -80,23 +80,16 @@ def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> 
     `accept_from` is the user's setting of that name. Raises TrustUnreadable.
     """
     result = Survey([], [], [])
-    trust = None
-    if paths.state_dir is not None:
-        trust = load_trust(paths, accept_from)
+    trust = None if paths.state_dir is None else load_trust(paths, accept_from)
+    found: list[Item] = []  # in all stores, because one memory may supersede another in the other store
     for store in stores(paths):
-        problems = result.problems if scope in ("", store.scope) else []
-        reason = why_not_read(store)
-        if reason and scope in ("", store.scope):
-            result.left_alone.append(reason)
-        result.items.extend(
-            item_of(stored, trust, paths.why_no_state) for stored in all_memories(store, problems)
-        )
-    superseded = supersession(result.items).superseded
-    result.items[:] = [
-        item._replace(superseded_by=superseded.get(item.stored.key, ""))
-        for item in result.items
-        if scope in ("", item.stored.store.scope)
-    ]
+        is_asked = scope in ("", store.scope)
+        result.left_alone.extend(filter(None, [why_not_read(store)] if is_asked else []))
+        memories = all_memories(store, result.problems if is_asked else [])
+        found += [item_of(stored, trust, paths.why_no_state) for stored in memories]
+    superseded = supersession(found).superseded
+    asked = (item for item in found if scope in ("", item.stored.store.scope))
+    result.items.extend(one._replace(superseded_by=superseded.get(one.stored.key, "")) for one in asked)
     return result
 
 
@@ -116,12 +109,9 @@ def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Ite
 def supersession(items: list[Item]) -> Resolution:
     """Return which of these memories are superseded, and what the newer ones inherit."""
     active = {item.stored.key: item for item in items if item.stored.memory.status == ACTIVE}
-    links = {
-        key: _link(item)
-        for key, item in active.items()
-        if item.stored.memory.superseded_by or item.stored.memory.supersedes
-    }
-    return resolve(links, lambda key: _link(active[key]) if key in active else None)
+    links = {key: _link(item) for key, item in active.items()}
+    naming = {key: link for key, link in links.items() if link.superseded_by or link.supersedes}
+    return resolve(naming, links.get)
 
 
 def superseding(items: list[Item], old: Item) -> list[Item]:
@@ -129,12 +119,12 @@ def superseding(items: list[Item], old: Item) -> list[Item]:
     active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
 
     def names_old(item: Item) -> bool:
-        own_key = item.stored.key
-        for name in item.stored.memory.supersedes:
-            meant = (key for key in named_keys(name, own_key) if key in active and key != own_key)
-            if next(meant, "") == old.stored.key:
-                return True
-        return False
+        others = active - {item.stored.key}
+        meant = (
+            filter(others.__contains__, named_keys(name, item.stored.key))
+            for name in item.stored.memory.supersedes
+        )
+        return old.stored.key in (next(keys, "") for keys in meant)
 
     return [read_item(item) for item in items if item.stored.key in active and names_old(item)]
 
@@ -151,10 +141,8 @@ def successors(items: list[Item], item: Item) -> list[str]:
 
 
 def _link(item: Item) -> Link:
-    memory = item.stored.memory
-    return Link(
-        item.stored.key, item.trust == TRUSTED, memory.superseded_by, memory.supersedes, memory.asked_as
-    )
+    key, one = item.stored.key, item.stored.memory
+    return Link(key, item.trust == TRUSTED, one.superseded_by, one.supersedes, one.asked_as)
 
 
 def life_cycle_state(item: Item) -> str:
@@ -169,11 +157,8 @@ def life_cycle_state(item: Item) -> str:
 
 def without_phrases(items: list[Item]) -> list[Item]:
     """Return the memories that may be recalled but have no phrases, by which prompts in other words find a memory."""
-    return [
-        item
-        for item in items
-        if item.trust == TRUSTED and not item.stored.memory.asked_as and life_cycle_state(item) == ACTIVE
-    ]
+    bare = (item for item in items if item.trust == TRUSTED and not item.stored.memory.asked_as)
+    return [item for item in bare if life_cycle_state(item) == ACTIVE]
 
 
 def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
@@ -230,9 +215,8 @@ def _words(name: str) -> list[str]:
 def may_mean(name: str, key: str, title: str) -> bool:
     """Return whether a name begins a memory's id, also after its category or scope, or its title as the catalog shows it (escaped, cut)."""
     begun, at = _comparable(name), key.rfind("/") + 1
-    is_id = any(
-        key.startswith(name, start) and start + len(name) > at for start in (at, key.find(":") + 1, 0)
-    )
+    starts = (start for start in (at, key.find(":") + 1, 0) if key.startswith(name, start))
+    is_id = any(start + len(name) > at for start in starts)
     return bool(begun) and (is_id or _comparable(title).startswith(begun))
 
 
@@ -243,10 +227,8 @@ def _comparable(title: str) -> str:
 def shortest_names(items: list[Item]) -> dict[str, str]:
     """Return the shortest unambiguous name of each memory by key, for use in a suggested command."""
     counts = Counter(name for item in items for name in _names(item))
-    return {
-        item.stored.key: next((name for name in _names(item) if counts[name] == 1), item.stored.key)
-        for item in items
-    }
+    unique = ((item.stored.key, [name for name in _names(item) if counts[name] == 1]) for item in items)
+    return {key: names[0] if names else key for key, names in unique}
 
 
 def _names(item: Item) -> tuple[str, str, str]:

@@ -69,12 +69,8 @@ def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -
     except OSError:
         return None
     until = ticket.get("until")
-    expected = {"words": list(words), "project": paths.project_key}
-    if (
-        not isinstance(until, float)
-        or not 0 <= until - now() <= SECONDS
-        or not expected.items() <= ticket.items()
-    ):
+    is_valid = isinstance(until, float) and 0 <= until - now() <= SECONDS
+    if not is_valid or (ticket.get("words"), ticket.get("project")) != (list(words), paths.project_key):
         return None
     name = _stem(session) + _WISH + os.path.basename(path).removeprefix(_stem(session))
     write_state(paths.state(FOLDER, name), {**ticket, "folder": os.getcwd()})

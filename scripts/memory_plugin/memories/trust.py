@@ -107,12 +107,10 @@ class Trust:
     def is_accepted_by_setting(self, stored: StoredMemory) -> bool:
         """Return whether the setting `trust.accept_from` accepts this memory; never one with a guard."""
         folder = stored.store.worktree
-        return (
-            bool(self.accept_from)
-            and folder is not None
-            and os.path.realpath(folder) in self.accept_from
-            and stored.memory.data.get("guard") is None
+        is_named = (
+            folder is not None and bool(self.accept_from) and os.path.realpath(folder) in self.accept_from
         )
+        return is_named and stored.memory.data.get("guard") is None
 
     def is_own(self, stored: StoredMemory) -> bool:
         """Return whether the user wrote this text, instead of accepting or importing it; names that were only seen decide nothing."""
@@ -151,24 +149,19 @@ class Trust:
         Of a text that is trusted, the new phrases are rejected.
         """
         with trust_lock(self._paths):
-            new = [self.has_new_phrases(stored) for stored in memories]
-            self.rejected.append(
-                self._decision(
-                    stored, _digests(stored)[is_new].text, _PHRASES_REJECTED if is_new else REJECTED
-                )
-                for stored, is_new in zip(memories, new)
-            )
+            rows = [(stored, self.has_new_phrases(stored)) for stored in memories]
+            texts = [(stored, _digests(stored)[is_new].text, is_new) for stored, is_new in rows]
+            hows = (REJECTED, _PHRASES_REJECTED)
+            self.rejected.append(self._decision(stored, text, hows[is_new]) for stored, text, is_new in texts)
 
     def withdraw(self, stored: StoredMemory) -> None:
         """Withdraw trust from every text of this memory, older ones included. Raises OSError."""
         with trust_lock(self._paths):
             self._load()
             withdrawal, digests = self._every_text(stored)
-            trusted = [digest for digest in digests if self._is_accepted(digest)]
             # The text's own digest in any case: by it, the index finds what to look at again.
-            self.trusted.append(
-                withdrawal._replace(digest=digest) for digest in dict.fromkeys([*trusted, withdrawal.digest])
-            )
+            ended = dict.fromkeys([*filter(self._is_accepted, digests), withdrawal.digest])
+            self.trusted.append(withdrawal._replace(digest=digest) for digest in ended)
 
     def erase(self, stored: StoredMemory) -> None:
         """Withdraw trust, and delete this memory's stored texts and its name; a rejected text stays rejected. Raises OSError."""
@@ -176,9 +169,8 @@ class Trust:
             self._load()
             withdrawal, digests = self._every_text(stored)
             self.trusted.rewrite(lambda decision: None if decision.digest in digests else decision)
-            self.rejected.rewrite(
-                lambda decision: decision._replace(id="") if decision.name == withdrawal.name else decision
-            )
+            name = withdrawal.name
+            self.rejected.rewrite(lambda one: one._replace(id="") if one.name == name else one)
             for full in digests:
                 with suppress(FileNotFoundError):
                     os.unlink(self._text_path(full))
@@ -228,9 +220,8 @@ class Trust:
         if new:
             with suppress(OSError), trust_lock(self._paths, 0.0):
                 self._load()
-                self.trusted.append(
-                    self._decision(stored, digest, SEEN) for stored in new for digest in self._seen(stored)
-                )
+                seen = [(stored, digest) for stored in new for digest in self._seen(stored)]
+                self.trusted.append(self._decision(*pair, SEEN) for pair in seen)
 
     def _lacks_name(self, stored: StoredMemory) -> bool:
         """Return whether a text is trusted, but its name is not recorded in this project, or only the digest with phrases."""

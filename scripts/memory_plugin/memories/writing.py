@@ -94,9 +94,8 @@ def _same_memory(store: Store, category: str, path: str, data: dict[str, object]
         existing = read_memory(store, categories()[category], path)
     except (InvalidMemory, OSError):
         return None
-    fields = ("title", "content", "record_status")
-    is_same = all(existing.memory.data.get(name) == data.get(name) for name in fields)
-    return existing if is_same else None
+    names = ("title", "content", "record_status")
+    return existing if all(existing.memory.data.get(name) == data.get(name) for name in names) else None
 
 
 def _is_exact(existing: StoredMemory, data: dict[str, object]) -> bool:
@@ -144,13 +143,8 @@ def sweep(paths: Paths, store: Store) -> list[str]:
     """Delete the temporary files of killed writers; return their paths. The lock excludes writers that are still at work."""
     with store_lock(paths, store):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
-        drafts = [
-            entry.path
-            for folder in folders
-            if os.path.isdir(folder)
-            for entry in os.scandir(folder)
-            if is_draft(entry.name)
-        ]
+        entries = chain.from_iterable(os.scandir(folder) for folder in folders if os.path.isdir(folder))
+        drafts = [entry.path for entry in entries if is_draft(entry.name)]
         for path in drafts:
             os.unlink(path)
     return drafts
@@ -239,19 +233,16 @@ def _encode(data: dict[str, object]) -> bytes:
     # A lone surrogate is written as its JSON escape: a file that contains one can be retired without a loss.
     text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     if len(text) > MAX_BYTES:
-        raise InvalidMemory(
-            "%d bytes, a memory holds at most %d; keep the long text in a file and name it"
-            % (len(text), MAX_BYTES)
-        )
+        advice = "%d bytes, a memory holds at most %d; keep the long text in a file and name it"
+        raise InvalidMemory(advice % (len(text), MAX_BYTES))
     refuse_many_values(text)
     return text
 
 
 def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> int:
     """Rebuild `index.md`, the list for people, from all memories of a store; return how many it lists."""
-    lines = {
-        _shown_path(store, stored.path): _line(store, stored) for stored in memories if _is_listed(stored)
-    }
+    listed = filter(_is_listed, memories)
+    lines = {_shown_path(store, stored.path): _line(store, stored) for stored in listed}
     _save_lines(store, lines)
     return len(lines)
 

@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context
 from ..kernel.fastjson import dumps
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import (
-    Question,
-    Rubric,
-    excerpt,
-    load_rubric,
-    one_line,
-    read_rubric,
-    value_at,
-)
+from ..kernel.judge.question import Question, Rubric, excerpt, load_rubric, one_line, read_rubric, value_at
 from ..kernel.paths import load_data
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT

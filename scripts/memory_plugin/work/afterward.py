@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from time import sleep
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from ..kernel.fastjson import as_integer, as_text, loads
 from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
+from ..kernel.text.clean import terminal_safe
 from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
 from ..replies import ReplyState
 from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
@@ -157,7 +159,8 @@ def _propose(work: _Work) -> None:
         if ask or may_hold_statement(work.prompt or read_last_reply(transcript).prompt):
             capture_turn(transcript, may_use, check_for(context), context, ask)
         return
-    capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
+    if os.path.isfile(transcript):
+        capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
     keep_other_candidates(context, _NOTE_DAYS)
 
 
@@ -178,9 +181,21 @@ def _index_past(work: _Work) -> None:
         work.log(problem)
 
 
+def _grade_sessions(work: _Work) -> None:
+    """Grade the sessions that have ended, if the user's settings say so."""
+    if work.context.settings.text("sessions.judge.when") != "ended":
+        return
+    from ..sessions.pipeline import SessionScorer, grade_ended  # most sessions are not graded
+
+    def report(session: str, text: str) -> None:
+        log_event(work.context.paths, session, work.ended.event, PROBLEM, text)
+
+    grade_ended(SessionScorer(work.context.paths, work.context.settings, terminal_safe(work.why_off)), report)
+
+
 # Event -> what follows it, in this order.
 STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
     "Stop": (_score, _record_uses, _grade, _propose, _write_phrases, _index_past),
     "PreCompact": (_propose,),
-    "SessionEnd": (_propose, _index_past),
+    "SessionEnd": (_propose, _index_past, _grade_sessions),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import time
 
-from ..host.background import MAX_INPUT, judge_variables, start
+from ..host.spawn import MAX_INPUT, judge_variables, start
 from ..kernel.fastjson import dumps
 from ..kernel.files import FileLock, make_folder
 

@@ -8,7 +8,7 @@ from ...capture.candidate import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
 from ...kernel.text.clean import counted
 from ...work.candidate_check import keep_other_candidates, may_use, section_watch
-from ..command_context import Approval, CommandContext, CommandError, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, UsageError
 from ..options import add_flag, require_existing
 
 HELP = "find what may be worth keeping in past sessions"
@@ -19,7 +19,6 @@ EXAMPLES = """\
   memory review                           shows what was found
   memory capture clear                    delete all suggestions and the record of rejected ones
 """
-DONE, FAILED = 0, 1
 _NOTE_DAYS = 30.0
 _NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
 _NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"

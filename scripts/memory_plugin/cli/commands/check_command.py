@@ -19,7 +19,7 @@ from ...memories.hygiene import clean_data
 from ...memories.memory_files import Store, all_memories, stores, why_not_read
 from ...memories.survey import Item
 from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
-from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, require_existing
 
 _CHECK_TEXT = """\
@@ -29,7 +29,6 @@ validate a repository's memories (commit hooks, CI)
   memory check .claude/memory/decisions/use-postgres.json    report only on these files
 """
 
-DONE, FOUND = 0, 1
 _MAX_PATH = 500
 
 
@@ -58,7 +57,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     problems = counted(len(wanted), "problem") if wanted else "no problems"
     lines = [*map(_finding_line, wanted), "%s in %s" % (problems, counted(number, "memory"))]
     context.console.result(arguments.json, record, *lines)
-    return FOUND if any(finding.rule != GONE for finding in wanted) else DONE
+    return FAILED if any(finding.rule != GONE for finding in wanted) else DONE
 
 
 def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
@@ -109,7 +108,7 @@ def _check_text(arguments: argparse.Namespace, context: CommandContext) -> int:
             skipped += 1
     if skipped:
         context.console.error("%s without a text skipped" % counted(skipped, "line"))
-    return FOUND if skipped else DONE
+    return FAILED if skipped else DONE
 
 
 _SECRETS_TEXT = """\
@@ -142,7 +141,7 @@ def _check_secrets(arguments: argparse.Namespace, context: CommandContext) -> in
     context.console.result(arguments.json, record, *_scan_lines(scan, fixed))
     for reason in [] if arguments.json else scan.unread:
         context.console.error(reason)
-    return FOUND if scan.places or scan.unread else DONE
+    return FAILED if scan.places or scan.unread else DONE
 
 
 def _progress(context: CommandContext) -> Callable[[int, int], None]:

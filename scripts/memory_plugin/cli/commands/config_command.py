@@ -37,11 +37,9 @@ from ...work.settings_change import (
     value,
     written,
 )
-from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..command_line import handler_of
 from ..options import add_actions, add_common_options, add_flag
-
-DONE, FAILED = 0, 1
 
 _CONFIG_TEXT = """\
 show, change and check the settings

@@ -51,18 +51,9 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     names = shortest_names(items)
     rows, lines = [], [] if enabled else [_OFF]
     for row in found:
-        memory, key, title = row.item.stored.memory, row.item.stored.key, shown_line(row.version.title)
-        guard, problem = guard_as_json(row.version), shown_line(row.problem)
-        rows.append(
-            {
-                "id": memory.id,
-                "key": key,
-                "title": title,
-                "state": row.state,
-                "guard": guard,
-                "problem": problem,
-            }
-        )
+        key, title, problem = row.item.stored.key, shown_line(row.version.title), shown_line(row.problem)
+        head = {"id": row.item.stored.memory.id, "key": key, "title": title, "state": row.state}
+        rows.append({**head, "guard": guard_as_json(row.version), "problem": problem})
         words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
         lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
         if row.state in (PENDING, LAST_TRUSTED):

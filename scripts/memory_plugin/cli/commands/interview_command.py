@@ -13,14 +13,13 @@ from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import (
     FINISHED,
-    OPEN,
     Decision,
     Interview,
     InterviewError,
     InterviewStore,
     Rated,
+    record_decision,
 )
-from ...kernel.context import Ledger
 from ...kernel.files import bug_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
@@ -60,10 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
     parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="WORD",
-        help="topic, question or turn; right after the action",
+        "words", nargs="*", metavar="WORD", help="topic, question or turn; right after the action"
     )
     parser.add_argument(
         "--session",
@@ -159,22 +155,11 @@ def _check_question(
 def _report(
     arguments: argparse.Namespace, context: CommandContext, interview: Interview, decision: Decision
 ) -> int:
-    """Update the reminder of the session, write the decision to the ledger, and print it."""
-    try:
-        if interview.session and arguments.action in ("start", "resume"):
-            Reminder(context.paths, interview.session).create(interview.id, interview.topic)
-        elif interview.session and interview.status != OPEN:
-            # No question is pending, only the summary.
-            Reminder(context.paths, interview.session).set_active(active=False)
-    except OSError as error:
-        context.console.error(
-            "the next prompt will not mention the interview: %s" % (error.strerror or error)
-        )
-    # Under the session and project of the interview, which may not be those of this run.
-    ledger = Ledger(context.paths.state(), "interviews")
-    problem = ledger.append(interview.session, interview.project, pipeline.ledger_fields(interview, decision))
-    if problem:
-        context.console.error("the decision was not written to the ledger: " + problem)
+    """Record the decision, and print it."""
+    for problem in record_decision(
+        interview, decision, context.paths, begins=arguments.action in ("start", "resume")
+    ):
+        context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
     asks = brief.get("intent") if context.inside_client else decision.get("probe")
     context.console.result(arguments.json, brief, *_lines(brief, asks))
@@ -207,7 +192,7 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories
-    from ...work.interview_memories import finish, unfinished
+    from ...work.interviews import finish, unfinished
 
     interview = unfinished(_current(arguments, context, store))
     if not arguments.confirm:

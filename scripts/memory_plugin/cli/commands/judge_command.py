@@ -36,10 +36,8 @@ from ...work.judges import (
     opinions,
     where,
 )
-from ..command_context import Approval, CommandContext, CommandError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError
 from ..options import add_actions, add_flag
-
-DONE, FAILED = 0, 1
 
 HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
@@ -77,18 +75,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
         choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
-        actions[name].add_argument(
-            "feature",
-            nargs="?",
-            choices=choices,
-            default="retrieval",
-            metavar="FEATURE",
-            help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
+        text = "the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices)
+        named = actions[name].add_argument(
+            "feature", nargs="?", choices=choices, default="retrieval", help=text
         )
+        named.metavar = "FEATURE"
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
-    actions["stats"].add_argument(
-        "--days", type=int, default=30, metavar="N", help="the last N days (default: 30)"
-    )
+    text = "the last N days (default: 30)"
+    actions["stats"].add_argument("--days", type=int, default=30, metavar="N", help=text)
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:

@@ -9,17 +9,16 @@ import argparse
 import sys
 from typing import Any
 
-from ...host.background import MAX_INPUT
+from ...host.spawn import MAX_INPUT
 from ...kernel.fastjson import loads
 from ...kernel.text.clean import counted
-from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from ..command_line import carry_out, handler_of, parse_arguments
 
 _BACKGROUND_TEXT = """\
 run what follows a reply or a session (used by the plugin itself)
   memory background < request.json
 """
-DONE, FAILED = 0, 1
 
 
 def _background(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
@@ -31,26 +30,6 @@ def _background(arguments: argparse.Namespace, context: CommandContext) -> int: 
     except ValueError:
         raise UsageError("expected a request of a hook on standard input") from None
     return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
-
-
-_ENDED_TEXT = """\
-grade the sessions that have ended (used by the plugin itself)
-  memory session ended
-"""
-
-
-def _session_ended(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Grade them one by one; a failure is recorded in the events ledger."""
-    from ...host.events import PROBLEM, log_event
-    from ...sessions.pipeline import grade_ended
-    from ...work.judges import session_scorer
-
-    def report(session: str, text: str) -> None:
-        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
-
-    graded = grade_ended(session_scorer(context), report)
-    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
-    return DONE
 
 
 _SETTLE_TEXT = """\
@@ -132,7 +111,6 @@ def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 HANDLERS = {
     "background": Handler(_BACKGROUND_TEXT, _background),
-    "session ended": Handler(_ENDED_TEXT, _session_ended),
     "settle": Handler(_SETTLE_TEXT, _settle),
     "refresh": Handler(_REFRESH_TEXT, _refresh),
     "describe": Handler(_DESCRIBE_TEXT, _describe, _configure_describe),

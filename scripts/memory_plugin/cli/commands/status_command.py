@@ -17,7 +17,7 @@ from ...work.doctor import examine
 from ...work.installation import FAIL, NOTE, OK, WARN
 from ...work.memory_facts import as_json, named_notes
 from ...work.state import catalog, stored_counts, titles_and_names
-from ..command_context import CommandContext, Handler
+from ..command_context import DONE, FAILED, CommandContext, Handler
 
 _STATUS_TEXT = """\
 show what is stored, what is pending, and recent activity
@@ -170,7 +170,6 @@ find problems and explain how to fix them
   memory doctor --json
 """
 
-DONE, FOUND = 0, 1
 _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
 _MAX_DETAILS = 20
 
@@ -181,7 +180,7 @@ def _doctor(arguments: argparse.Namespace, context: CommandContext) -> int:
     is_healthy = all(check.status in (OK, NOTE) for check in checks)
     if arguments.json:
         console.json({"ok": is_healthy, "checks": [check._asdict() for check in checks]})
-        return DONE if is_healthy else FOUND
+        return DONE if is_healthy else FAILED
     for check in checks:
         label = console.style("%-4s" % check.status, _COLORS[check.status])
         console.paragraph("%s: %s" % (check.name, plain(check.text, MAX_LINE)), label + "  ", 6)
@@ -191,7 +190,7 @@ def _doctor(arguments: argparse.Namespace, context: CommandContext) -> int:
             console.line("        and %d more" % (len(check.details) - _MAX_DETAILS))
         if check.fix:
             console.paragraph(plain(check.fix, MAX_LINE), "      > ", 8)
-    return DONE if is_healthy else FOUND
+    return DONE if is_healthy else FAILED
 
 
 HANDLERS = {
