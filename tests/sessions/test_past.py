@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +21,7 @@ from memory_plugin.sessions.past import Exchange, Told, answer
 from memory_plugin.sessions.past_ask import ask_of, may_ask
 from memory_plugin.sessions.past_index import forget, refresh
 from tests.kernel.transcript.rows import user
-from tests.project import write_repository
+from tests.project import PLUGIN_ROOT, write_repository
 from tests.sessions.past_rows import (
     FOG,
     LAMP,
@@ -396,3 +398,33 @@ def test_worktrees_share_the_index(world: World, tmp_path: Path) -> None:
     write_rows(world.config, root, "7e8f9000-linked", rows_of("7e8f9000-linked", "", [said], root))
     assert refresh(Paths(root), 365, RULES) == []
     assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK, "7e8f9000-linked"}
+
+
+def test_two_processes_that_write_leave_one_whole_index(world: World) -> None:
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from memory_plugin.kernel.paths import Paths\n"
+        "from memory_plugin.sessions.past_index import refresh\n"
+        "refresh(Paths(sys.argv[2]), 3650, %d, 20)" % RULES
+    )
+    command = [sys.executable, "-c", program, os.path.join(PLUGIN_ROOT, "scripts"), world.root]
+    running = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(60) for process in running] == [0, 0]
+    assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK}
+    assert len(world.exchanges()) == len({each.id for each in world.exchanges()}) == 5
+
+
+def test_rows_of_compactions_and_of_old_clients_are_read(world: World) -> None:
+    root = world.paths.project_root
+    summary = user("This session is being continued. The lamp was painted.", isCompactSummary=True)
+    old = {"type": "user", "sessionId": QUICK, "message": {"role": "user", "content": "grease the hinge"}}
+    reply = {"type": "assistant", "message": {"id": "old", "role": "assistant", "content": "Greased."}}
+    rows = rows_of(QUICK, "", [Said("2026-10-07T21:00:00Z", "paint the door", "The door is green.")], root)
+    world.files[QUICK] = write_rows(world.config, world.root, QUICK, [*rows, summary, old, reply])
+    with open(world.files[QUICK], "ab") as file:
+        file.write(
+            b'\xff\xfe{"type": "user", "message"\n{"type": "user", "message": {"role": "user", "content": "cut'
+        )
+    assert world.index() == []
+    said = [(each.prompt, each.reply) for each in world.exchanges(QUICK)]
+    assert said == [("paint the door", "The door is green."), ("grease the hinge", "Greased.")]
