@@ -27,7 +27,7 @@ SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
     """Return an open interview whose graph has that many nodes."""
-    setup = new_setup("a large system", read_pack(find_pack("requirements", "")), 200, 0.8)
+    setup = new_setup("a large system", read_pack(find_pack("requirements", "")), 200, {})
     interview, decision = start(store, setup, project, "", {})
     ladder = setup["pack"]["ladder"]
     for at in range(nodes):

@@ -131,7 +131,7 @@ def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         "id": "kit", "name": "Kit", "reason": "a flat list", "types": [fact], "ladder": ["fact"], "terminal": ["fact"],
         "elements": elements,
     }  # fmt: skip
-    setup = new_setup("your work", pack, TURNS, 1.0)
+    setup = new_setup("your work", pack, TURNS, {"stop": {"coverage": 1.0}})
     oracle, used = (
         Oracle(topics, old, volunteers),
         dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0),

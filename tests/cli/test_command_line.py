@@ -145,7 +145,7 @@ def test_a_usage_error_is_one_line_and_exit_code_2(project: Project, args: list[
 def test_a_missing_memory_is_one_line_and_exit_code_1(project: Project, args: list[str]) -> None:
     code, out, err = cli(project, *args)
     assert (code, out) == (1, "")
-    assert err == "memory: x: no memory has this id or title; to find it: memory search WORDS\n"
+    assert err == "memory: x: no memory has this id or title. To find it: memory search WORDS\n"
 
 
 def test_without_a_home_it_says_so(project: Project) -> None:

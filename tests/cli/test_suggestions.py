@@ -84,7 +84,7 @@ def test_a_name_that_no_memory_has_brings_the_nearest(project: Project, name: st
     project.save("Deploy on Tuesdays", "Never on Friday.")
     run = project.cli("show", name)
     assert run.returncode == 1
-    assert "did you mean %s? to find it: memory search WORDS" % saved in run.stderr
+    assert "Did you mean %s? To find it: memory search WORDS" % saved in run.stderr
 
 
 def test_search_shows_a_piece_of_the_text(project: Project) -> None:

@@ -53,7 +53,7 @@ def trusted(project: Project) -> set[str]:
             id="config set",
         ),
         pytest.param(("config", "unset", "search"), "unset your setting search?", id="config unset"),
-        pytest.param(("judge", "on"), "turn on the judge for recall? Cost: ", id="judge on"),
+        pytest.param(("judge", "on"), "turn on the judge for recall? Cost of a prompt: ", id="judge on"),
         pytest.param(
             ("feedback", "reset", "--all"), "delete the feedback on all memories", id="feedback reset"
         ),

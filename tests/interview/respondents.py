@@ -200,10 +200,10 @@ def reply(text: str, *concepts: dict[str, Any]) -> dict[str, Any]:
     return {"answer": text, "concepts": list(concepts)}
 
 
-def setup_for(max_turns: int = 24, target_coverage: float = 0.8) -> Any:  # noqa: ANN401 (JSON)
+def setup_for(max_turns: int = 24) -> Any:  # noqa: ANN401 (JSON)
     """Return the setup of an interview with the pack `requirements`."""
     pack = read_pack(find_pack("requirements", ""))
-    return new_setup("the billing export", pack, max_turns, target_coverage)
+    return new_setup("the billing export", pack, max_turns, {})
 
 
 def hold_interview(kind: str, setup: Any) -> tuple[list[Any], Any, list[Any]]:  # noqa: ANN401 (JSON)

@@ -31,7 +31,7 @@ def test_every_name_in_the_scoring_table_is_known() -> None:
 
 def test_a_pack_switches_strategies_and_changes_multipliers() -> None:
     changes = {"strategies": {"bridge": False}, "multipliers": {"focused": {"broaden": 2}}}
-    found = new_setup("x", check_pack({**pack(), **changes}, "p.json"), 20, 0.8)["scoring"]
+    found = new_setup("x", check_pack({**pack(), **changes}, "p.json"), 20, {})["scoring"]
     assert [entry["id"] for entry in found["strategies"] if not entry["enabled"]] == ["bridge"]
     assert found["multipliers"]["focused"] == {**SCORING["multipliers"]["focused"], "broaden": 2}
 

@@ -82,3 +82,13 @@ def test_a_record_about_templates_is_no_template(project: Project) -> None:
         project.write("adr/" + name, text % name)
     reading = read(os.path.join(project.root, "adr"))
     assert sorted(os.path.basename(draft.path) for draft in reading.drafts) == sorted(names[:2])
+
+
+def test_a_long_text_is_left_out_unless_it_has_rules_or_is_named(project: Project) -> None:
+    text = "# %s\n\n" + "".join("- The part %d of the engine burns oil.\n" % at for at in range(50))
+    project.write("docs/engines.md", text % "Engines")
+    project.write("docs/style.md", text % "Style guide")
+    reading = read(os.path.join(project.root, "docs"))
+    assert {os.path.basename(draft.path) for draft in reading.drafts} == {"style.md"}
+    assert "a long text" in reading.left_out[0][1]
+    assert len(read(os.path.join(project.root, "docs", "engines.md")).drafts) == 50

@@ -184,6 +184,7 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
         ("a.md", "---\nsource: https://x.test/a\npublished: 2026-01-01\n---\nWe moved to Kafka and were happy.\n"),
         ("Journal/2026-02-03.md", "# A day\n\n- We moved the broker to Kafka today.\n"),
         ("2026-05-01.md", "---\ntags: [daily]\n---\nThe broker was moved to Kafka.\n"),
+        ("b.md", "---\ntags: [a]\n---\n# Disk failure\n\nSee [the other page](other.md)\n"),
         ("todo.md", "# TODO\n\n- [ ] replace the font by a free one\n"),
         (".claude/skills/a/SKILL.md", "---\nname: a\n---\nAlways read the file first.\n"),
     ],
@@ -208,3 +209,9 @@ def test_boxes_are_things_to_do_unless_they_are_a_checklist(project: Project) ->
         "Bump the version in setup.py",
         "Tag the commit with the version",
     ]
+
+
+def test_a_note_below_a_folder_of_runbooks_is_one(project: Project) -> None:
+    text = "---\ntitle: List errors\n---\n## Meaning\n\nNo lists.\n\n## Diagnosis\n\nCheck the tokens of the service account.\n"
+    _, reading = imported(project, {"runbooks/operator/list-errors.md": text})
+    assert [draft.data["category"] for draft in reading.drafts] == ["runbook"]

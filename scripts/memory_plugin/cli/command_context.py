@@ -158,6 +158,6 @@ def require_approval(approval: Approval, words: Sequence[str], number: str, cont
     """Leave a wish for this command. Raises CommandError unless the client asked the user about exactly these words."""
     from ..memories.tickets import take_ticket
 
-    covered = take_ticket(context.paths, context.session, number, words) if number else None
+    covered = take_ticket(context.paths, context.session, number, list(words)) if number else None
     if covered is None:
         raise CommandError(_NOT_APPROVED % approval.question)

@@ -50,6 +50,9 @@ _CHANGED = "nothing changed: a memory changed after you approved it; run the com
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
+_TWICE = re.compile(
+    r"^argument (--([\w-]+)): \2: "
+)  # argparse names the option, and we the field of the same name
 _JSON = "--json"
 _CUTOFF = 0.6  # how similar a suggested word must be
 
@@ -296,7 +299,7 @@ class _Parser(argparse.ArgumentParser):
             return "unexpected word '%s'; put a text of several words in quotes" % word
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
-        return message
+        return _TWICE.sub(r"\1: ", message)
 
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""

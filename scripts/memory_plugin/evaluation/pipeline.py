@@ -141,7 +141,7 @@ def overall_result(
         failed = sorted({result.gate for result in results if result.hard and result.status != PASS})
         return OverallResult("fail", 0.0, 0.0, "failed gates: " + ", ".join(failed))
     if not judged:
-        return OverallResult("pass", None, 0.0, "all gates passed; no judges were asked")
+        return OverallResult("pass", None, 0.0, "all gates passed; no juror was asked")
     parts = [(row["weight"], row["median"] / rubric.highest) for row in rows if row["median"] is not None]
     if not parts:
         return OverallResult("unjudged", None, 0.0, "all gates passed; no dimension has a quorum of judges")
@@ -244,7 +244,7 @@ def text_lines(entry: Mapping[str, Any]) -> list[str]:
     if any(gate["gate"] == "crisis" for gate in entry["gates"]):
         lines.append("  " + _CRISIS_LIMIT)
     if not entry["jury"]["asked"] and entry["jury"]["why"] != GATES_ONLY:
-        lines.append("  jury: not asked (%s)" % entry["jury"]["why"])
+        lines.append("  jury: %s" % entry["jury"]["why"])
     return lines
 
 

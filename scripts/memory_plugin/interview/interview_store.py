@@ -93,7 +93,6 @@ class Setup(TypedDict):
     patterns: dict[str, list[str]]
     signals: dict[str, Any]
     max_turns: int
-    target_coverage: float
 
 
 class Given(TypedDict):
@@ -164,20 +163,11 @@ class State(TypedDict):
     next: dict[str, Any] | None
 
 
-class Rated(TypedDict, total=False):
-    """A candidate for the next question with its score, or with the veto against it."""
-
-    strategy: str
-    focus: dict[str, str]
-    veto: str
-    sum: float
-    multiplier: float
-    score: float
-    scorers: list[dict[str, Any]]
-
-
 class Decision(TypedDict, total=False):
-    """What follows an event: the next question with its runners-up, or the reason to stop and the elements left open."""
+    """What follows an event: the next question with its runners-up, or the reason to stop and the elements left open.
+
+    A candidate has strategy, focus, and either the veto against it, or its scorers, their sum, the phase's multiplier and the score.
+    """
 
     turn: int
     phase: str
@@ -191,9 +181,9 @@ class Decision(TypedDict, total=False):
     intent: str
     probe: str
     avoid: list[str]
-    chosen: Rated
-    runners_up: list[Rated]
-    vetoed: list[Rated]
+    chosen: dict[str, Any]
+    runners_up: list[dict[str, Any]]
+    vetoed: list[dict[str, Any]]
     measures: dict[str, float]
     dropped: list[str]
     judge: str

@@ -25,7 +25,6 @@ from .interview_store import (
     Interview,
     InterviewError,
     InterviewStore,
-    Rated,
     Setup,
     State,
 )
@@ -178,9 +177,9 @@ class QuestionChoice(NamedTuple):
     """The chosen candidate, and the records of this one, of the next best, and of the vetoed ones, as they are stored."""
 
     chosen: QuestionCandidate
-    record: Rated
-    runners_up: list[Rated]
-    vetoed: list[Rated]
+    record: dict[str, Any]
+    runners_up: list[dict[str, Any]]
+    vetoed: list[dict[str, Any]]
 
 
 def begin(setup: Setup, covered: dict[str, str]) -> tuple[State, Decision]:
@@ -284,7 +283,7 @@ def _candidate(entry: Params, focus: Focus, now: Situation) -> QuestionCandidate
     return QuestionCandidate(entry, entry["id"], entry["category"], focus, probe)
 
 
-def _rated(candidate: QuestionCandidate, now: Situation) -> Rated:
+def _rated(candidate: QuestionCandidate, now: Situation) -> dict[str, Any]:
     """Return the record of a candidate: with the first veto, or with its scores."""
     for entry in now.scoring["vetoes"]:
         if entry["enabled"] and candidate.strategy not in entry["exempt"]:
@@ -301,7 +300,9 @@ def _rated(candidate: QuestionCandidate, now: Situation) -> Rated:
     return _score_record(candidate, scorers, now.scoring["multipliers"][now.phase][candidate.strategy])
 
 
-def _score_record(candidate: QuestionCandidate, scorers: list[dict[str, Any]], multiplier: float) -> Rated:
+def _score_record(
+    candidate: QuestionCandidate, scorers: list[dict[str, Any]], multiplier: float
+) -> dict[str, Any]:
     total, score = combine_scores([(scorer["raw"], scorer["weight"]) for scorer in scorers], multiplier)
     return {
         "strategy": candidate.strategy,
@@ -361,7 +362,7 @@ def stop_reason(now: Situation) -> str:
 
 def _early_stop_reason(now: Situation, rules: Params) -> str:
     """Return why the interview ends before its budget is used up, or ""."""
-    is_covered = now.setup["elements"] and now.breadth >= now.setup["target_coverage"]
+    is_covered = now.setup["elements"] and now.breadth >= rules["coverage"]
     if is_covered and now.state["rate"] < rules["information_rate"]:
         return "covered"
     has_new = any(turn["new"] for turn in now.turns[-rules["rate_answers"] :])
@@ -376,7 +377,7 @@ def _early_stop_reason(now: Situation, rules: Params) -> str:
 def progress(now: Situation) -> dict[str, Any]:
     """Return the numbers of asked questions, gaps and questions still needed (an estimate), and a line for the user."""
     asked, gaps = len(now.turns), len(now.uncovered)
-    allowed_gaps = int(len(now.setup["elements"]) * (1 - now.setup["target_coverage"]) + 1e-9)
+    allowed_gaps = int(len(now.setup["elements"]) * (1 - now.scoring["stop"]["coverage"]) + 1e-9)
     covered = sum(1 for entry in now.state["covered"].values() if entry["turn"])
     per_question = max(1.0, covered / asked) if asked else 1.0
     # At least 1 while the budget lasts, because there is a next question until the interview stops.

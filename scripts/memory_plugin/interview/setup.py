@@ -139,17 +139,10 @@ def _number(value: object) -> float | None:
     return number if number is not None and 0 <= number <= 5 else None
 
 
-def new_setup(
-    topic: str,
-    pack: Pack,
-    max_turns: int,
-    target_coverage: float | None = None,
-    changes: Mapping[str, Any] | None = None,
-) -> Setup:
+def new_setup(topic: str, pack: Pack, max_turns: int, changes: Mapping[str, Any]) -> Setup:
     """Return the frozen setup of an interview as plain JSON values.
 
-    `max_turns` (1 to 200) is the number of questions, `target_coverage` (0 to 1) the share of elements, and `changes` the setting
-    `interview.scoring`.
+    `max_turns` (1 to 200) is the number of questions, and `changes` the setting `interview.scoring`.
     """
     if not 1 <= max_turns <= 200:
         raise ConfigError("--max-turns", "start", "1 to 200", max_turns)
@@ -160,7 +153,7 @@ def new_setup(
         stems = [content_stems(text, function_words) for text in (element["label"], *element["aliases"])]
         blank: Any = {"ask": "", "group": ""}
         elements.append({**blank, **element, "stems": [name for name in stems if name]})
-    scoring = merged(load_data("interview", "scoring"), dict(changes or {}))
+    scoring = merged(load_data("interview", "scoring"), dict(changes))
     for entry in scoring["strategies"]:
         entry["enabled"] = pack.get("strategies", {}).get(entry["id"], entry["enabled"])
     for phase, row in pack.get("multipliers", {}).items():
@@ -179,7 +172,6 @@ def new_setup(
         },
         "signals": load_data("interview", "signals"),
         "max_turns": max_turns,
-        "target_coverage": scoring["stop"]["coverage"] if target_coverage is None else target_coverage,
     }
 
 

@@ -23,12 +23,18 @@ _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_POINTER = "only a link to another text"
+_LONG = "a long text rather than notes; to import it, name it"
 _UNKNOWN = "unknown format: no title or text under a common name"
 _ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12
+_NEAR = 3  # folders above a file whose names say what it is
+_LINKS = ("](", "[[", "http")
+_FEW = 4  # words
+_MAX_OF_FILE = 40  # memories of one document that nobody named
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -174,9 +180,12 @@ def _markdown(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
         names = import_records.record_names(path, title)
         source = "%s:%d" % (path, found.line + skipped)
         yield _Entry(source, item, found.category, more, over, names, replaces)
-    runbook = without_markdown(title) if form("runbook").search(_near(path, title)) else ""
-    is_diary = any(map(form("diary").fullmatch, [_near(path), stem, *texts_in(fields.get("tags"))]))
+    folders = path.split(os.sep)[-1 - _NEAR : -1]
+    runbook = without_markdown(title) if form("runbook").search("\n".join([title, *folders])) else ""
+    is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
     is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    if is_note and not records and markdown.content(rest) < _FEW and any(mark in rest for mark in _LINKS):
+        raise _LeftOut(_POINTER)
     if not records and (is_one or is_note):
         item = import_records.note_item(fields, rest, stem)
         kind = "" if "type" in item or "kind" in item else reading.category or ("runbook" if runbook else "")
@@ -188,15 +197,15 @@ def _markdown(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
     others = _decided(others) if is_diary else others
     if is_diary and not records and not others:
         raise _LeftOut(_DIARY)
-    for section in others:
-        for rule in markdown.statements_in(section, runbook):
-            is_step = runbook and rule.text[0].isdigit()
-            kind = reading.category or ("runbook" if is_step else statement_category(rule.text))
-            yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
-
-
-def _near(path: str, title: str = "") -> str:
-    return ("%s\n%s" % (title, os.path.basename(os.path.dirname(path)))).strip()
+    rules = [(section, rule) for section in others for rule in markdown.statements_in(section, runbook)]
+    is_of_rules = form("rules").search("\n".join([title, stem, *folders[-1:]]))
+    is_short = bool(records) or len(rules) <= _MAX_OF_FILE or is_of_rules
+    if reading.is_folder and not (is_short or is_named(path, "instructions") or path.endswith(".mdc")):
+        raise _LeftOut(_LONG)
+    for section, rule in rules:
+        is_step = runbook and rule.text[0].isdigit()
+        kind = reading.category or ("runbook" if is_step else statement_category(rule.text))
+        yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
 
 
 def _refuse(path: str, title: str, fields: Fields, text: str, has_records: bool) -> None:

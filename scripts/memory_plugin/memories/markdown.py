@@ -21,7 +21,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 _FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
-_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
+_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)")
 _BOX = re.compile(r"\A\s*[-*+]\s+\[[ xX]\]\s")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])")
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
@@ -209,6 +209,11 @@ def _first_sentence(text: str) -> str:
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
+def _last_sentence(text: str) -> str:
+    """Return what of an introduction leads over to the items below it."""
+    return _SENTENCE_END.split(text.rstrip(" .:"))[-1].strip()
+
+
 def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
@@ -219,10 +224,11 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     is_checklist = form("checklist").search("%s %s %s" % (runbook, above, heading))
     blocks = [block for block in _blocks(section.text) if is_checklist or not _BOX.match(block.text)]
     is_structure = any(map(form("structure").match, (heading, above)))
-    if is_structure or not any(_content(block.text) for block in blocks):
+    if is_structure or not any(content(block.text) for block in blocks):
         return []
     if runbook or all(block.kind == _TEXT for block in blocks):
-        return [_whole(section, heading, runbook)]
+        is_courtesy = form("courtesy").match(section.text)
+        return [] if is_courtesy else [_whole(section, heading, runbook)]
     statements: list[Statement] = []
     lead = ""
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
@@ -237,7 +243,7 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
             if statements:  # a paragraph or code after a rule explains it
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
-            elif _content(block.text):
+            elif content(block.text):
                 title = title_for(block.text, section.heading)
                 statements.append(Statement(title, block.text, "", section.first + block.line))
     return statements
@@ -262,7 +268,7 @@ def _whole(section: Section, heading: str, runbook: str) -> Statement:
 
 def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[Statement]:
     """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
-    items = [item for item in items if _content(item.text) and not form("placeholder").search(item.text)]
+    items = [item for item in items if content(item.text) and not form("placeholder").search(item.text)]
     texts = [_MARK.sub("", item.text) for item in items]
     sentences = [_first_sentence(text) for text in texts]
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
@@ -273,8 +279,8 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     name = long_lead if long_lead and not is_order else with_lead(heading, lead)
     if not items or not (name or any(alone)) or form("structure").match(lead):
         return []
-    steps = items[0].kind == _STEP
-    if name and (steps or 2 * sum(alone) < len(alone)):
+    steps, illustrates = items[0].kind == _STEP, form("examples").search(lead or heading)
+    if name and (steps or illustrates or 2 * sum(alone) < len(alone)):
         is_procedure = steps and len(heading.split()) >= MIN_WORDS and not lead and not asks
         names_it = is_order or is_procedure
         title = with_lead(heading if names_it else name, long_lead if names_it else ", ".join(sentences))
@@ -288,8 +294,8 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     found = []
     for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
-        title = title_for(with_lead(above, sentence)) if above else title_for(text, heading)
-        if is_rule or binding or _content(sentence) > 1:
+        title = title_for(with_lead(_last_sentence(above), sentence)) if above else title_for(text, heading)
+        if is_rule or binding or content(sentence) > 1:
             context = lead if lead not in ("", above) else heading if is_order and not above else ""
             found.append(Statement(title, with_lead(above, text), context, first + item.line))
     return found
@@ -307,7 +313,7 @@ def _is_sentence(text: str) -> bool:
     return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
 
 
-def _content(text: str) -> int:
+def content(text: str) -> int:
     """Return the number of words of a text beside code, paths, addresses and placeholders."""
     return len(_WORD.findall(form("nothing").sub(" ", _COMMENT.sub(" ", text))))
 

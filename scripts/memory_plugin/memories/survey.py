@@ -191,8 +191,8 @@ def _unknown(items: list[Item], name: str) -> str:
     short = shortest_names(items)
     names = {item.stored.memory.id: short[item.stored.key] for item in items}
     near = nearest(name, [(item.stored.memory.id, item.stored.memory.title) for item in items])
-    hint = "did you mean %s? " % ", ".join(names[identity] for identity in near) if near else ""
-    return "%s: no memory has this id or title; %sto find it: memory search WORDS" % (name, hint)
+    hint = "Did you mean %s? " % ", ".join(names[identity] for identity in near) if near else ""
+    return "%s: no memory has this id or title. %sTo find it: memory search WORDS" % (name, hint)
 
 
 def nearest(name: str, memories: Collection[tuple[str, str]]) -> list[str]:

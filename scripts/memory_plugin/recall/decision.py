@@ -47,15 +47,6 @@ LISTED = (
 class Limits:
     """The limits of one prompt, from the settings; judges may lower `max_inject`."""
 
-    __slots__ = (
-        "inject_threshold",
-        "max_characters",
-        "max_inject",
-        "max_pointers",
-        "max_tokens",
-        "pointer_threshold",
-    )
-
     def __init__(self, settings: Settings, room: int) -> None:
         """`room`: characters left in the hook's output."""
         self.inject_threshold = settings.number("retrieval.inject_threshold")

@@ -148,7 +148,10 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Ga
     """
     agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
-        return "needs %d judged replies, has %d" % (_MIN_JUDGED, agreement.n)
+        return "needs %d judged replies, has %d; to turn the judge on: memory judge on scoring" % (
+            _MIN_JUDGED,
+            agreement.n,
+        )
     agree, change = "", "the judge is asked about as often as it should be"
     if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
         is_narrower = agreement.value > _MAX_AGREEMENT

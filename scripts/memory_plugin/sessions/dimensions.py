@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..kernel.fastjson import as_number
 from ..kernel.judge.question import Values, one_line
 from ..kernel.paths import load_data
-from ..kernel.settings import user_block
+from ..kernel.settings.load import user_block
 
 OVERALL = "overall_quality"
 CAUSES = (
@@ -56,7 +56,7 @@ def dimensions() -> dict[str, ScoreDimension]:
     return {
         entry["id"]: ScoreDimension(
             entry["id"],
-            weights[entry["id"]],
+            float(as_number(weights[entry["id"]]) or 0),
             tuple(entry.get("labels", ())),
             entry["merge"],
             entry["description"],

@@ -127,16 +127,16 @@ def _record(context: WorkContext) -> Check:
 
 def _accept_from(context: WorkContext) -> Check:
     """Report whether this project's memories are accepted without review, and entries that can never apply."""
-    name, roots = "accept_from", context.accept_from
+    name, roots = "auto-accept", context.accept_from
     wrong = tuple(
         "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
         for root in roots
         if not os.path.isabs(root) or os.path.realpath(root) != root
     )
     if wrong:
-        fix = "name git roots by their real paths: memory config set trust.accept_from"
+        fix = "name git roots by their real paths: memory config set trust.accept_from '[\"/a/path\"]'"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
-    return Check(name, OK, "auto-accept is off; you review every memory of this project")
+    return Check(name, OK, "off; you review every memory of this project")

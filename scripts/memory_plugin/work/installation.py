@@ -122,8 +122,8 @@ def _nearest(path: str) -> str:
 def switch(_context: WorkContext) -> Check:
     """Check whether the plugin is switched off."""
     if switched_off():
-        return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
-    return Check("switch", OK, "on (%s=1 turns it off)" % OFF)
+        return Check("plugin", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
+    return Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
 
 
 def recall(context: WorkContext) -> Check:
@@ -235,7 +235,7 @@ def langfuse(context: WorkContext) -> Check:
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     outbox, push = Outbox(paths, access), "memory session langfuse push"
     sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
-    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent, %d to send"
+    text = "%s is set up; %s sent, %d to send; to ask whether it answers: memory session langfuse check"
     text %= access.address.authority, counted(sent, "score"), waiting
     if outbox.refused:
         why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]

@@ -90,7 +90,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     lines += similar_lines(similar)
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
     if new.scope == PROJECT and is_personal(memory.category, memory.title):
-        lines.append("personal, not the team's? memory edit %s --scope user" % name)
+        lines.append("personal, not the team's: memory edit %s --scope user" % name)
     return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
 
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings import JUDGE_SWITCHES, Settings, SettingsFileError, content, load, merged
+from ..kernel.settings import JUDGE_SWITCHES, Settings, SettingsFileError, content, merged
+from ..kernel.settings.load import load
 from ..kernel.settings.schema import Rule, find_key, keys
 from ..kernel.settings.user_file import change_content, problem_sentence, readable, table_value
 from ..kernel.text.clean import plain, terminal_safe

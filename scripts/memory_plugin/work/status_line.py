@@ -9,11 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.fastjson import as_integer
-from ..kernel.paths import data_path, read_state
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths, data_path, read_state
 
 FOLDER, BEFORE = "statusline", "before.sh"
 _MAX_SCRIPT = 64 * 1024

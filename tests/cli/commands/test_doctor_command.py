@@ -163,7 +163,7 @@ def test_an_unreadable_trust_record_is_reported_and_kept(project: Project) -> No
 def test_projects_accepted_without_review_are_named(project: Project, roots: list[str], status: str) -> None:
     root = os.path.realpath(project.root)
     project.write_settings(trust={"accept_from": [one.replace("ROOT", root) for one in roots]})
-    assert checks(project)["accept_from"]["status"] == status
+    assert checks(project)["auto-accept"]["status"] == status
 
 
 def test_duplicates_are_named(project: Project) -> None:
@@ -252,7 +252,7 @@ def test_a_list_without_a_home_says_why(project: Project, reason: str) -> None:
 
 
 def test_the_switch_is_named(project: Project) -> None:
-    assert checks(project, MEMORY_DISABLE="1")["switch"]["status"] == "warn"
+    assert checks(project, MEMORY_DISABLE="1")["plugin"]["status"] == "warn"
 
 
 def test_without_a_home_it_still_answers(project: Project) -> None:

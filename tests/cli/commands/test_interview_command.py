@@ -118,7 +118,7 @@ def test_secrets_never_reach_the_state(project: Project) -> None:
 def test_a_person_is_told_the_next_command(project: Project) -> None:
     text = project.cli("interview", "start", "billing export").stdout
     name = text.partition(",")[0]
-    assert "next: memory interview answer --session %s " % name in text
+    assert "memory interview answer --session %s\n" % name in text
     finish = project.cli("interview", "finish").stdout
     assert finish.startswith("billing export: 0 questions\n")
 

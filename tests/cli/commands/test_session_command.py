@@ -307,7 +307,10 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     project.cli("session", "langfuse", "setup", **env)
     project.cli("session", "langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, 0 to send")
+    assert (found["status"], found["text"].partition("; ")[2]) == (
+        "ok",
+        "7 scores sent, 0 to send; to ask whether it answers: memory session langfuse check",
+    )
     assert not {key for key in KEYS if key in found["text"]}
 
 

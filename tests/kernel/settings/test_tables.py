@@ -114,8 +114,8 @@ def test_a_setup_has_the_changes() -> None:
     pack = {"id": "p", "name": "p", "reason": "r", "types": [{"id": "t", "name": "t", "memory": "decision"}],
             "ladder": ["t"], "terminal": ["t"], "elements": []}  # fmt: skip
     changes = {"stop": {"coverage": 0.4}, "strategies": {"deepen": {"enabled": False}}}
-    setup = new_setup("x", check_pack(pack, "p.json"), 20, changes=changes)
-    assert setup["target_coverage"] == 0.4
+    setup = new_setup("x", check_pack(pack, "p.json"), 20, changes)
+    assert setup["scoring"]["stop"]["coverage"] == 0.4
     assert [entry["id"] for entry in setup["scoring"]["strategies"] if not entry["enabled"]] == ["deepen"]
 
 

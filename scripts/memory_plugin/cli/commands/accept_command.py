@@ -170,7 +170,9 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         lines += [*([] if counts else ["nothing was accepted"]), text % ", ".join(left_out)]
     record = {"accepted": accepted, "left_out": left_out}
-    context.console.result(arguments.json, record, *(lines or ["nothing was pending"]))
+    context.console.result(
+        arguments.json, record, *(lines or ["nothing is pending; for suggestions: memory review"])
+    )
     context.report_unreadable()
 
 

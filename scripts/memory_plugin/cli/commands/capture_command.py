@@ -78,7 +78,8 @@ def _read_sessions(paths: list[str], arguments: argparse.Namespace, context: Com
     line = "read %s (%d MB)" % (counted(progress.read, "transcript"), progress.size >> 20)
     line += ", %d unreadable" % progress.unreadable if progress.unreadable else ""
     lines = [line] if paths else [_NO_SESSIONS]
-    lines.append("%s, %d open" % (counted(len(new), "new suggestion"), len(candidates)))
+    if paths or candidates:
+        lines.append("%s, %d open" % (counted(len(new), "new suggestion"), len(candidates)))
     if candidates:
         lines.append("to save or reject them: memory review, or /memory:review in Claude Code")
     record = {**progress._asdict(), "new": new, "open": len(candidates)}

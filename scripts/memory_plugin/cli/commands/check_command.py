@@ -188,7 +188,7 @@ add search phrases to memories that have none
   memory check phrases --judge            a judge writes them; shows the price first
 """
 _LEFT = "%s without search phrases"
-_ADVICE = "  To add some: /memory:phrases in Claude Code, or memory edit ID --asked-as 'a phrase'"
+_ADVICE = "  To add some: /memory:phrases in Claude Code; in a terminal: memory edit ID --asked-as 'a phrase'"
 
 
 def _configure_phrases(parser: argparse.ArgumentParser) -> None:

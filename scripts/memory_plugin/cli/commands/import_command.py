@@ -55,9 +55,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help=text)
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
-    add_flag(parser, "--dry-run", "print what would be stored, without writing")
+    add_flag(parser, "--dry-run", "print what would be saved, without writing")
     add_flag(parser, "--all", "include short instruction files that Claude loads in every session anyway")
-    add_flag(parser, "--yes", "in a terminal, store without confirmation")
+    add_flag(parser, "--yes", "in a terminal, save without asking")
 
 
 def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -73,8 +73,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and console.can_prompt()
     if asks:
         _print_outcomes(_compared(drafts, context) + others, context)
-        if not console.confirm("store %s?" % counted(len(drafts), "memory")):
-            console.line("nothing was stored")
+        if not console.confirm("Save %s?" % counted(len(drafts), "memory")):
+            console.line("nothing was saved")
             return DONE
     approved = bool(drafts) and not dry and not context.only_new  # a request to save covers no files
     outcomes = (_compared(drafts, context) if dry else _store(drafts, scope, context, approved)) + others
@@ -164,9 +164,9 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
     console, rest = context.console, (counts[SAME_STORED], counts[SKIPPED])
     if dry:
         new = counted(counts[WOULD_STORE], "memory")
-        console.line("%s would be stored, %d already stored, %d skipped" % (new, *rest))
+        console.line("%s would be saved, %d already saved, %d skipped" % (new, *rest))
         return
-    console.line("%d stored, %d already stored, %d skipped" % (counts[CREATED], *rest))
+    console.line("%d saved, %d already saved, %d skipped" % (counts[CREATED], *rest))
     for line in phrase_lines(context) if approved else []:
         console.line(line)
     if counts[CREATED] + counts[SAME_STORED] and not approved:

@@ -17,7 +17,6 @@ from ...interview.interview_store import (
     Interview,
     InterviewError,
     InterviewStore,
-    Rated,
     record_decision,
 )
 from ...kernel.files import bug_text
@@ -116,7 +115,7 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
     max_turns = settings.integer("interview.max_turns") if most is None else most
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
-    setup = new_setup(topic, pack, max_turns, changes=settings.block("interview.scoring"))
+    setup = new_setup(topic, pack, max_turns, settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
     return _report(arguments, context, *started)
@@ -179,7 +178,7 @@ def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
     else:
         lines += ["%s: %s" % (brief["strategy"], asks), "  why: %s" % brief["why"]]
         lines.append(
-            "next: memory interview answer --session %s   (the question and the answer on standard input)"
+            "next, with the question and the answer on standard input: memory interview answer --session %s"
             % brief["interview"]
         )
     lines.append("  %s" % brief["progress"]["line"])
@@ -289,7 +288,7 @@ def _show_decision(context: CommandContext, decision: Decision) -> None:
         line("vetoed: %s on %s: %s" % (other["strategy"], other["focus"]["label"], other["veto"]))
 
 
-def _figures(question: Rated) -> str:
+def _figures(question: dict[str, Any]) -> str:
     factors = (question["score"], question["sum"], question["multiplier"])
     return "%s on %s: %.3f = %.3f x %g" % (question["strategy"], question["focus"]["label"], *factors)
 

@@ -15,7 +15,8 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import JUDGE_SWITCHES, load
+from ...kernel.settings import JUDGE_SWITCHES
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
 from ...work.judges import (
@@ -167,9 +168,14 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
         current = context.settings.get(key)
         values[key] = off if current in on else current
     change = change_values(context.paths.config_dir, values)
-    subject = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
+    name = "recall" if arguments.feature == "retrieval" else arguments.feature
+    text = (
+        "All judges are off (in %s)"
+        if name == _ALL
+        else "The judge for " + name + " is off (in %s). All others: memory judge off all"
+    )
     record = {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path}
-    context.console.result(arguments.json, record, "%s: %s" % (subject, terminal_safe(change.path)))
+    context.console.result(arguments.json, record, text % terminal_safe(change.path))
     return DONE
 
 

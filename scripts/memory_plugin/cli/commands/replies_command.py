@@ -166,9 +166,9 @@ def _show_score(text: str, score: Score, context: CommandContext) -> None:
         ["filler phrases", ", ".join([str(score.padding_count), *rules[:10]])],
         ["words before the answer", str(score.preamble_words)],
         ["density", density],
-        ["message", score.query_type],
-        ["gate", "%s: %s" % (score.gate, advice)],
-        ["drift", " and ".join(score.drift) + ", " + score.severity if score.drift else "none"],
+        ["kind of message", score.query_type],
+        ["judge", "%s: %s" % (score.gate, advice)],
+        ["wordy", " and ".join(score.drift) + ", " + score.severity if score.drift else "no"],
     ]
     context.console.table(["measure", "value"], rows)
 

@@ -20,7 +20,7 @@ from ..memory_input import (
     text_of,
 )
 
-HELP = "store a memory"
+HELP = "save a memory"
 EXAMPLES = """\
   memory save "Staging is reset every night at 03:00. Put test data into seeds/."
   memory save --category decision --title "Postgres for billing" \\

@@ -34,7 +34,7 @@ _SNIPPET = 100
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "query", nargs="+", metavar="QUERY", help="what to look for; - reads it from standard input"
+        "query", nargs="*", metavar="QUERY", help="what to look for; - reads it from standard input"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judges consider relevant, if they are on")
@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
+    if not arguments.query:
+        raise UsageError('what should I look for? Example: memory search "login sessions"')
     judged_limit = (
         context.settings.integer("retrieval.judge.modes.search.max_output") if arguments.judge else 10
     )

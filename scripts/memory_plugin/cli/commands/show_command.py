@@ -210,7 +210,7 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
     if not result.items and not arguments.scope:
-        return 'No memories in this project yet. Save one: memory save "..."  Import notes: memory import CLAUDE.md docs --dry-run'
+        return 'No memories in this project yet. Save one: memory save "...". Import notes: memory import CLAUDE.md docs --dry-run'
     if arguments.rules:
         return 'No standing rules yet. To add one: memory save --category constraint "..."'
     return "No memories match. To list all: memory list --status all"

@@ -31,8 +31,8 @@ MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 _HINT = """\
 No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
-/memory:save, or run:  memory save --category decision --title "..." --body "..."
-To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
+/memory:save, or run: memory save --category decision --title "..." --body "..."
+To import notes that you already have: memory import CLAUDE.md docs --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 

@@ -77,7 +77,7 @@ def _nothing_found(prompt: str, place: str) -> str:
     if place and place != "prompt":
         return "nothing is recorded %s in this project" % explain.PLACE_TEXTS[place]
     if prompt == explain.LAST:
-        return "no decision is recorded in this project; recording starts with the first prompt"
+        return "nothing is recorded in this project yet; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
     return text % (prompt, "memory status --last 20 --json")
 
