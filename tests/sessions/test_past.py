@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +14,8 @@ from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
-from memory_plugin.sessions.past import Exchange, Told, answer
-from memory_plugin.sessions.past_ask import ask_of, may_ask
 from memory_plugin.sessions.past_index import forget, refresh
 from tests.kernel.transcript.rows import user
-from tests.project import PLUGIN_ROOT, write_repository
 from tests.sessions.past_rows import (
     FOG,
     LAMP,
@@ -31,61 +25,10 @@ from tests.sessions.past_rows import (
     Said,
     rows_of,
     write_rows,
-    write_sessions,
 )
+from tests.sessions.past_world import RULES, World
 
-RULES = 7
 SECRET = "ghp_" + "k3Jd8sLq0ZxW7vRt5YbN2mHcG6pFa9Ue1TiQ"
-
-
-class World:
-    """A project with transcripts, indexed in this process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.config, self.root = str(folder / ".claude"), str(folder / "p")
-        os.makedirs(self.root)
-        write_repository(self.root)
-        self.paths = Paths(self.root)
-        self.files = write_sessions(self.config, self.root)
-
-    def index(self, days: int = 365, rules: int = RULES) -> list[str]:
-        """Index, and return the problems."""
-        return refresh(self.paths, days, rules)
-
-    def exchanges(self, name: str = "", rules: int = RULES) -> list[Exchange]:
-        """Return what is indexed."""
-        connection = past.open_sessions(past.index_path(self.paths), rules)
-        assert connection is not None
-        try:
-            return past.exchanges(connection, name)
-        finally:
-            connection.close()
-
-    def say(self, session: str, *said: Said) -> str:
-        """Write a session that says this."""
-        return write_rows(
-            self.config, self.root, session, rows_of(session, "", list(said), self.paths.project_root)
-        )
-
-    def told(self, text: str, session: str = "") -> str:
-        """Return the block for a prompt."""
-        return self.answer(text, session).block if may_ask(text) else ""
-
-    def answer(self, text: str, session: str = "") -> Told:
-        """Return what an ask is answered with."""
-        connection = past.open_sessions(past.index_path(self.paths), RULES)
-        assert connection is not None
-        with closing(connection):
-            return answer(connection, ask_of(text, NOW), NOW, session)
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
-    monkeypatch.setattr(past_index, "now", lambda: NOW)
-    return World(tmp_path)
 
 
 def test_each_typed_prompt_is_kept_with_what_came_of_it(world: World) -> None:
@@ -219,36 +162,6 @@ def test_copies_and_sub_agents_are_left_out(world: World) -> None:
     world.index()
     assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK}
     assert sum(each.prompt.startswith("the lamp") for each in world.exchanges()) == 1
-
-
-def test_rollouts_of_codex_are_indexed_for_their_project(world: World) -> None:
-    name = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff%04d"
-    for number, folder in enumerate((world.paths.project_root, "/elsewhere")):
-        message = {
-            "type": "message",
-            "role": "user",
-            "content": [{"type": "input_text", "text": "grease the hinge"}],
-        }
-        rows = [
-            {"type": "session_meta", "payload": {"id": "c", "cwd": folder}},
-            {
-                "type": "response_item",
-                "timestamp": "2026-10-06T10:0%d:00Z" % number,
-                "payload": {**message, "id": "u%d" % number},
-            },
-        ]
-        path = os.path.join(
-            os.path.dirname(world.config),
-            ".codex",
-            "sessions",
-            "2026",
-            "rollout-2026-10-06T10-00-00-%s.jsonl" % (name % number),
-        )
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        Path(path).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    world.index()
-    found = [each for each in world.exchanges() if each.kind == "codex"]
-    assert [(each.session, each.prompt) for each in found] == [(name % 0, "grease the hinge")]
 
 
 def test_forgotten_sessions_stay_forgotten(world: World) -> None:
@@ -398,33 +311,3 @@ def test_worktrees_share_the_index(world: World, tmp_path: Path) -> None:
     write_rows(world.config, root, "7e8f9000-linked", rows_of("7e8f9000-linked", "", [said], root))
     assert refresh(Paths(root), 365, RULES) == []
     assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK, "7e8f9000-linked"}
-
-
-def test_two_processes_that_write_leave_one_whole_index(world: World) -> None:
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from memory_plugin.kernel.paths import Paths\n"
-        "from memory_plugin.sessions.past_index import refresh\n"
-        "refresh(Paths(sys.argv[2]), 3650, %d, 20)" % RULES
-    )
-    command = [sys.executable, "-c", program, os.path.join(PLUGIN_ROOT, "scripts"), world.root]
-    running = [subprocess.Popen(command) for _ in range(2)]
-    assert [process.wait(60) for process in running] == [0, 0]
-    assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK}
-    assert len(world.exchanges()) == len({each.id for each in world.exchanges()}) == 5
-
-
-def test_rows_of_compactions_and_of_old_clients_are_read(world: World) -> None:
-    root = world.paths.project_root
-    summary = user("This session is being continued. The lamp was painted.", isCompactSummary=True)
-    old = {"type": "user", "sessionId": QUICK, "message": {"role": "user", "content": "grease the hinge"}}
-    reply = {"type": "assistant", "message": {"id": "old", "role": "assistant", "content": "Greased."}}
-    rows = rows_of(QUICK, "", [Said("2026-10-07T21:00:00Z", "paint the door", "The door is green.")], root)
-    world.files[QUICK] = write_rows(world.config, world.root, QUICK, [*rows, summary, old, reply])
-    with open(world.files[QUICK], "ab") as file:
-        file.write(
-            b'\xff\xfe{"type": "user", "message"\n{"type": "user", "message": {"role": "user", "content": "cut'
-        )
-    assert world.index() == []
-    said = [(each.prompt, each.reply) for each in world.exchanges(QUICK)]
-    assert said == [("paint the door", "The door is green."), ("grease the hinge", "Greased.")]
