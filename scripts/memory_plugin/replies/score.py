@@ -51,7 +51,7 @@ class QueryClassifier:
         self._rules = [(owner, POSITIONS[position]) for owner, position, _ in entries]
 
     def classify(self, prompt: str) -> tuple[str, bool]:
-        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in somebody's voice."""
+        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in someone's voice."""
         prose = Prose(prompt[: self._table["looked_at"]])
         counts = self._count_matches(prose)
         has_code = BREAK in prose.words or "```" in prompt

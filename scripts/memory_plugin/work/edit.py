@@ -69,7 +69,7 @@ def resupersede(
 
 
 def renewed_title(memory: Memory, body: str) -> str | None:
-    """Return the title of a new body if the present title was made from the present body; None if somebody chose it."""
+    """Return the title of a new body if the present title was made from the present body; None if someone chose it."""
     main = memory.data["content"].get(categories()[memory.category].primary)
     text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
     return title_for(body) if plain_title(title_for(text)) == plain_title(memory.title) else None

@@ -59,7 +59,7 @@ def replay(
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        # Each setting has its own history: what Claude was told earlier in a session is not told again.
+        # Each setting has its own history: what Claude was shown earlier in a session is not shown again.
         histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
         try:
             for prompt, time in past_prompts(path, oldest):

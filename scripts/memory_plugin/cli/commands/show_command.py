@@ -85,7 +85,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
 
 
 def _shown_content(memory: Memory) -> dict[str, object]:
-    """Return the content with the names that it is told under; no name hides another one."""
+    """Return the content with the names that Claude sees; no name hides another one."""
     shown_content: dict[str, object] = {}
     for name, value in memory.data["content"].items():
         is_known = name in categories()[memory.category].fields
@@ -224,7 +224,7 @@ def _as_row(item: Item) -> list[str]:
 
 
 def _print_items(items: list[Item], context: CommandContext) -> None:
-    """Print a table if the terminal has room for it, else each memory's title with its id below, both whole."""
+    """Print a table if the terminal has room for it, else each memory's title with its id below, neither cut."""
     console, rows = context.console, [_as_row(item) for item in items]
     needed = [max(map(columns, column)) for column in zip(_HEADERS, *rows)]
     if not console.wraps or sum(needed) + 2 * (len(needed) - 1) <= console.width:
