@@ -69,17 +69,6 @@ def load_gate() -> Gate:
 class Gate:
     """The word lists of the gate."""
 
-    __slots__ = (
-        "_enclitics",
-        "_filler",
-        "_followup",
-        "_followup_starts",
-        "_not_typed",
-        "_openers",
-        "_opt_out_hints",
-        "_past",
-    )
-
     def __init__(self) -> None:
         table = load_data("recall", "gate")
         self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}

@@ -30,8 +30,6 @@ _AFTER = "If the call is still right, run it again unchanged; it will go through
 class GuardedCall:
     """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
 
-    __slots__ = ("agent", "can_ask", "command", "files", "folder", "id", "matches", "prepared", "tool", "transcript")  # fmt: skip
-
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
         tool_input = payload.get("tool_input")
         fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}

@@ -55,7 +55,7 @@ _COARSE_RESOLUTION_SECONDS = 2.1
 # and may stay for years.
 _SKEW_SECONDS = 60.0
 UNSURE, _ABSENT = "?", "-"  # marks of a path
-# Ends the mark of a folder that was not listed after this plugin wrote to it: a change by somebody else during that write would not show.
+# Ends the mark of a folder that was not listed after this plugin wrote to it: a change by someone else during that write would not show.
 OWN = "+"
 
 

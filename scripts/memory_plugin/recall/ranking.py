@@ -8,7 +8,7 @@ from ..kernel.files import read_regular
 from ..kernel.sqlite import Connection
 from .confidence import Confidence, confidences
 from .index_file import IndexUnavailable, has_fts5, joined, value_of
-from .query import Model, PromptTerms, Query, Term, intents_in, load_model, stem_idfs, weigh_terms
+from .query import Model, PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
 from .scoring import Match, best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
 
@@ -95,7 +95,8 @@ def rank(
     if not documents:
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
-    rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
+    find = candidates if backend == FTS5 else keyword_candidates
+    rowids = find(connection, terms, model, only_injectable, deadline)
     pool = _pool(connection, rowids, only_injectable, expires_after)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
@@ -128,19 +129,6 @@ def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_
 def candidate_backend(connection: Connection, strategy: str) -> str:
     """Return how this index finds candidates under the setting `retrieval.match_strategy`: FTS5 or KEYWORD."""
     return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD
-
-
-def _rowids(
-    connection: Connection,
-    terms: list[Term],
-    model: Model,
-    only_injectable: bool,
-    deadline: Deadline | None,
-    backend: str,
-) -> list[int]:
-    if backend == FTS5:
-        return candidates(connection, terms, model, only_injectable, deadline)
-    return keyword_candidates(connection, terms, model, only_injectable, deadline)
 
 
 def _pool(
