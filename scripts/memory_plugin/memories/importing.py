@@ -40,6 +40,7 @@ _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
+_LABEL = re.compile(r"^(\w[\w ]{2,30}):[ \t]+", re.MULTILINE)
 _PLAIN_TITLE = re.compile(r"^title:", re.MULTILINE)
 _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
@@ -219,13 +220,14 @@ def _refuse(path: str, title: str, fields: Fields, text: str, has_records: bool)
         raise _LeftOut(_WEB)
     first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
-    if not has_records and (any(map(form("ended").match, said)) or fields.get("deprecated") == "true"):
+    if not has_records and (any(map(form("ended").search, said)) or fields.get("deprecated") == "true"):
         raise _LeftOut(_ENDED)
 
 
 def _decided(parts: list[Section]) -> list[Section]:
     """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
-    pieces = [piece for part in parts for piece in import_records.named_paragraphs(part)]
+    labeled = (part._replace(text=_LABEL.sub(r"**\1:** ", part.text)) for part in parts)
+    pieces = [piece for part in labeled for piece in import_records.named_paragraphs(part)]
     marked = [piece for piece in pieces if markdown.role_of(piece.heading) == import_records.ANSWER]
     return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
 
