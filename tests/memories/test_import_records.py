@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.memories.importing import Reading, archive_replaced, read
+from memory_plugin.memories.import_documents import Reading
+from memory_plugin.memories.importing import archive_replaced, read
 from tests.project import Project
 
 RECORD = "# %s\n\n## Status\n\n%s\n\n## Context\n\nIt was slow.\n\n## Decision\n\n%s\n"
