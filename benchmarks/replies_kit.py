@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings import Settings, load
+from memory_plugin.kernel.settings import Settings
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.replies.gate import GateBounds, thousandths
 from memory_plugin.replies.rows import Score
 from memory_plugin.replies.score import ReplyScorer

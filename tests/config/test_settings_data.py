@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.hygiene.rules import _rules as rules_of
-from memory_plugin.kernel.hygiene.rules import files
+from memory_plugin.kernel.hygiene.rules import PACKS, rules
 from memory_plugin.kernel.settings.schema import find_key
 from tests.config.settings_table import (
     CONFIG,
@@ -96,7 +95,7 @@ def blocks(rule: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_hygiene_allow_offers_all_rules() -> None:
-    ids = [rule.id for rule in rules_of(files())]
+    ids = [rule.id for rule in rules(tuple(PACKS))]
     assert dict(leaves(schema()))["hygiene.allow"]["items"]["enum"] == sorted(ids)
 
 

@@ -10,10 +10,11 @@ import pytest
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import feedback
 from memory_plugin.recall.decision import shifted_threshold
 from memory_plugin.recall.feedback import (
+    _FIELDS,
     USED,
     USEFUL,
     WRONG,
@@ -228,10 +229,12 @@ def test_odd_lines_of_the_ledger_are_skipped(session: Project, line: bytes) -> N
 def test_a_missing_index_or_transcript_is_no_use(session: Project) -> None:
     with at_home(session) as paths:
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
-        assert find_uses({KEY: {}}, "invoices in Postgres 15", "/no/such/file", context) == [KEY]
+        assert find_uses(
+            {KEY: dict.fromkeys(_FIELDS, "")}, "invoices in Postgres 15", "/no/such/file", context
+        ) == [KEY]
         for name in os.listdir(paths.state("index")):
             os.unlink(paths.state("index", name))
-        assert find_uses({KEY: {}}, "invoices in Postgres 15", "", context) == []
+        assert find_uses({KEY: dict.fromkeys(_FIELDS, "")}, "invoices in Postgres 15", "", context) == []
 
 
 def call(project: Project, tool: str, call_id: str, prompt_id: str = "p1", **arguments: str) -> None:

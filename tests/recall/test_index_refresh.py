@@ -13,7 +13,7 @@ import pytest
 from memory_plugin.kernel import files
 from memory_plugin.kernel.files import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.lifecycle import edit, forget, save
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store, store_key

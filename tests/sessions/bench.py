@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.langfuse_scores import PushResult, send_scores
 from memory_plugin.sessions.pipeline import SessionScorer
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user

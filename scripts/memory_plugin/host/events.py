@@ -9,10 +9,7 @@ import os
 import sys
 
 from ..kernel.files import make_folder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 MAX_IDENTITY = 200
 # The kind of a line about a failure that was handled.

@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from ..kernel.settings import Settings
 from .ancestry import hand_over
 from .environment import HANDED_OVER, OFF
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..kernel.settings import Settings
 
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
 _INHERITED = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
@@ -30,7 +25,7 @@ def judge_variables(settings: Settings) -> tuple[str, ...]:
     return (*_JUDGE_VARIABLES, own) if own else _JUDGE_VARIABLES
 
 
-def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] = ()) -> bool:
+def start(arguments: list[str], data: bytes = b"", variables: tuple[str, ...] = ()) -> bool:
     """Start `memory` with arguments, and with `data` (at most MAX_INPUT bytes) on standard input; return whether it was started.
 
     `variables` are names of additional environment variables for the process. Raises ValueError for more data than a pipe holds.

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.paths import read_state, session_file, write_state
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths, read_state, session_file, write_state
 
 _MAX_TOPIC = 120
 _LINE = (

@@ -9,11 +9,6 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Any, Callable
-
 
 class _FunctoolsStandIn:
     """Take the place of `functools` inside a `with` block, unless the real one is loaded already."""
@@ -25,14 +20,12 @@ class _FunctoolsStandIn:
         if self._is_in_place:
             sys.modules["functools"] = self  # type: ignore[assignment]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._is_in_place:
             del sys.modules["functools"]
 
     @staticmethod
-    def lru_cache(maxsize: int = 128, typed: bool = False) -> Callable[[Any], Any]:
+    def lru_cache(maxsize: int = 128, typed: bool = False) -> object:
         """Do what `functools.lru_cache` does, except for `cache_info`, which SQLite does not call."""
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 

@@ -48,7 +48,9 @@ def asks_to_save(prompt: str) -> bool:
     if text.lstrip().split(None, 1)[:1] == [COMMAND]:
         return True
     line = text.partition("\n")[0][:_MAX_LINE].lower().replace("\u2019", "'").rstrip()
-    hints = load_data("memories", "save_requests")["hints"]
+    hints = load_data("memories", "save_hints")[
+        "hints"
+    ]  # every prompt reads them, so they are a file of their own
     if not any(hint in line for hint in hints) or line.startswith(_NOT_OWN):
         return False
     first, *later = _sentences(line)
@@ -92,7 +94,7 @@ def _patterns() -> list[Pattern[str]]:
 
 
 def _speaks_of_text(sentence: str) -> bool:
-    """Return whether a sentence is a question or speaks of somebody's text, which may follow it."""
+    """Return whether a sentence is a question or speaks of someone's text, which may follow it."""
     words = load_data("memories", "save_requests")["about_text"]["words"].split()
     spoken = set("".join(c if c.isalnum() or c in "-'" else " " for c in sentence).split())
     is_unspaced = (word in sentence for word in words if word[0] > "\u2fff")

@@ -1,4 +1,4 @@
-"""Commands that the user allowed in the client's dialog: tickets and wishes.
+"""Commands that the user allowed in Claude Code's dialog: tickets, and wishes, which are allowed commands to be carried out.
 
 A ticket is for one command, word for word, about which the client's dialog asks. A hook writes it, appends its number to the command, and
 has the client ask. Only a command that is let run gets to know the number, so a parallel call or a later one cannot use the ticket. It
@@ -16,13 +16,7 @@ from time import sleep
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_text, as_texts, digest
-from ..kernel.paths import read_state, write_state
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths, read_state, write_state
 
 SECONDS = 600.0  # for which a ticket is valid
 FOLDER = "tickets"
@@ -39,9 +33,9 @@ _WHY = {
 def issue_ticket(
     paths: Paths,
     session: str,
-    words: Sequence[str],
+    words: list[str],
     project: str,
-    texts: Collection[str],
+    texts: frozenset[str] | list[str],
     *,
     call: str = "",
     transcript: str = "",
@@ -57,7 +51,7 @@ def issue_ticket(
     return number
 
 
-def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -> frozenset[str] | None:
+def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> frozenset[str] | None:
     """Turn a ticket into a wish; return the digests of the texts that it covers, or None if it is not valid for this command.
 
     The process that removes the file has used the ticket, so it works once even if two try. Raises OSError.
@@ -109,7 +103,7 @@ def settle(
 
 
 def shown(wish: dict[str, object]) -> str:
-    """Return the command of a wish on one line, to be shown."""
+    """Return an allowed command on one line, to be shown."""
     from shlex import join
 
     from .hygiene import shown_line

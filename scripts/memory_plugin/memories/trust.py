@@ -94,7 +94,7 @@ class Trust:
         return last is not None and last.how == _PHRASES_REJECTED
 
     def with_accepted_phrases(self, stored: StoredMemory) -> StoredMemory:
-        """Return a memory without those phrases that somebody added to its trusted text since the user last accepted it."""
+        """Return a memory without those phrases that someone added to its trusted text since the user last accepted it."""
         if not self.has_new_phrases(stored):
             return stored
         accepted = as_texts((self.last_trusted(stored) or {}).get("asked_as"))

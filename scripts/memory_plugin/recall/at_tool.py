@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from math import log
 
-from ..kernel.context import now_iso
+from ..kernel.context import Context, now_iso
 from ..kernel.paths import load_data
 from ..kernel.text.words import stems
+from . import Answer
 from .confidence import logistic
 from .decision import Limits, apply_feedback, choose, render_answer
 from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
@@ -18,11 +19,6 @@ from .index_file import INDEX_ERRORS, index_path, open_index
 from .pipeline import Lookup, candidate_row
 from .project_files import FILE, FOLDER, PATTERN, WAYS, naming
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Context
-    from . import Answer
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000

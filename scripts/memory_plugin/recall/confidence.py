@@ -21,13 +21,9 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from .query import PREFIX
+from .query import PREFIX, Model, PromptTerms
+from .scoring import Match
 from .signals import log_improbability, match_signals, prompt_signals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .query import Model, PromptTerms
-    from .scoring import Match
 
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5

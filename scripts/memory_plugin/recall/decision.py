@@ -47,15 +47,6 @@ LISTED = (
 class Limits:
     """The limits of one prompt, from the settings; judges may lower `max_inject`."""
 
-    __slots__ = (
-        "inject_threshold",
-        "max_characters",
-        "max_inject",
-        "max_pointers",
-        "max_tokens",
-        "pointer_threshold",
-    )
-
     def __init__(self, settings: Settings, room: int) -> None:
         """`room`: characters left in the hook's output."""
         self.inject_threshold = settings.number("retrieval.inject_threshold")
@@ -289,7 +280,7 @@ def pointer_line(hit: Hit, *, is_listed: bool = False) -> tuple[str, bool]:
 
 
 def _statement(hit: Hit) -> tuple[str, str, bool]:
-    """Return a memory's title, or what its text does not repeat of it; the first sentence of its text; and whether it says no more."""
+    """Return a memory's title, or what its text does not repeat of it; the first sentence of its text; and whether that is all."""
     title = escape_content(one_line(hit.title))
     lines = hit.injection_text.split("\n")[1:-1]
     text = [line for line in lines if not line.startswith(_AFTER_TEXT)]

@@ -8,9 +8,9 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_integer, as_number, as_text, as_texts, loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
@@ -54,9 +54,9 @@ REASONS = {
     "guards_disabled": "guards are off in the settings",
     "unchanged": "Claude already has this from the session, and nothing has changed",
 }
-# Reasons that the percentages or the judges' verdict say already.
+# Reasons that the percentages or the judges' verdict already state.
 _BY_CONFIDENCE = ("below_threshold", "declined")
-_HAD_BEFORE = ("already_injected", "already_pointed")  # however sure, Claude has it
+_HAD_BEFORE = ("already_injected", "already_pointed")  # Claude already has it, whatever the match
 _REMEDIES = {
     "max_inject": "memory config show retrieval",
     "no_fallback": "memory judge check",
@@ -106,59 +106,58 @@ class Outcome(NamedTuple):
     reason: str
 
 
-def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, Any]]:
+def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, object]]:
     """Return the last decisions for this project, newest first; with `session` only those of that session."""
     records = Records(paths.state(), RECALLS, project=paths.project_key)
     rows = deque((row for row in records if session in ("", row.get("session"))), last)
     return list(rows)[::-1]
 
 
-def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
+def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> dict[str, object] | None:
     """Return the decision about one prompt, `last` or the start of its id; None if there is none.
 
     If a turn has several decisions, return that of the prompt itself, or of `place` if it is not empty.
     """
     rows = decisions(paths, session, last=_ALL)
     if which != LAST:
-        rows = [row for row in rows if row.get("prompt_id", "").startswith(which)]
+        rows = [row for row in rows if as_text(row.get("prompt_id")).startswith(which)]
     if place:
         rows = [row for row in rows if _place(row) == place]
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
 
 
-def same_turn(paths: Paths, row: dict[str, Any]) -> list[dict[str, Any]]:
+def same_turn(paths: Paths, row: dict[str, object]) -> list[dict[str, object]]:
     """Return the decisions at other places in the same turn, the oldest first."""
-    prompt_id, session = row.get("prompt_id"), row.get("session", "")
+    prompt_id, session = row.get("prompt_id"), as_text(row.get("session"))
     if not prompt_id:
         return []
     rows = decisions(paths, session, last=_ALL)[::-1]
     return [other for other in rows if other.get("prompt_id") == prompt_id and other != row]
 
 
-def _place(row: dict[str, Any]) -> str:
-    return row.get("place", _PROMPT)  # type: ignore[no-any-return]
+def _place(row: dict[str, object]) -> str:
+    return as_text(row.get("place")) or _PROMPT
 
 
-def sentence(row: dict[str, Any]) -> str:
+def sentence(row: dict[str, object]) -> str:
     """Return one decision as a sentence, with the place if it was not a prompt."""
     place = _place(row)
     if place == _GUARD:
-        outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
-        reason = reason_text(row.get("reason", ""))
-        return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
+        outcome = _GUARDED.get(as_text(row.get("outcome")), "a guarded call went through")
+        reason = reason_text(as_text(row.get("reason")))
+        guards = ", ".join(as_texts(row.get("guards")))
+        return "%s (%s)%s" % (outcome, guards, ": " + reason if reason else "")
     if place == _PAST:
-        sessions = ", ".join(row.get("sessions", ())) or "nothing"
-        return "%s what was done in earlier sessions, because the prompt asked: %s" % (
-            _PAST_VERBS.get(row.get("outcome", ""), "Claude was shown nothing of"),
-            sessions,
-        )
+        verb = _PAST_VERBS.get(as_text(row.get("outcome")), "Claude was shown nothing of")
+        sessions = ", ".join(as_texts(row.get("sessions"))) or "nothing"
+        return "%s what was done in earlier sessions, because the prompt asked: %s" % (verb, sessions)
     text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
     return text + ("; and a note on style about the last reply" if row.get("style") else "")
 
 
-def _action(row: dict[str, Any]) -> str:
-    injected, pointed = row.get(_INJECTED, ()), row.get(_POINTED, ())
-    outcome, listed = row.get("outcome"), row.get("listed", 0)
+def _action(row: dict[str, object]) -> str:
+    injected, pointed = as_texts(row.get(_INJECTED)), as_texts(row.get(_POINTED))
+    outcome, listed = row.get("outcome"), as_integer(row.get("listed")) or 0
     if outcome == _INJECTED:
         text = "showed Claude " + _memories(len(injected))
         if listed:
@@ -168,7 +167,7 @@ def _action(row: dict[str, Any]) -> str:
         return "showed Claude %s by title" % _memories(len(pointed))
     if outcome == _LISTED:
         return "showed Claude the titles of " + _memories(listed)
-    return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
+    return "showed nothing: " + (reason_text(as_text(row.get("reason"))) or "no reason noted")
 
 
 def reason_text(reason: str) -> str:
@@ -178,59 +177,66 @@ def reason_text(reason: str) -> str:
     return reason if sentence is None else sentence + separator + detail
 
 
-def problem(row: dict[str, Any]) -> str:
+def problem(row: dict[str, object]) -> str:
     """Return the problem with the index as text; empty if it answered and was up to date."""
-    reason = row.get("problem")
-    unread = row.get("unread", 0)
+    reason, unread = as_text(row.get("problem")), as_integer(row.get("unread"))
     left = "; %d file%s not indexed yet" % (unread, " is" if unread == 1 else "s are") if unread else ""
     return reason_text(reason) + left if reason else ""
 
 
-def remedy(row: dict[str, Any]) -> str:
+def remedy(row: dict[str, object]) -> str:
     """Return a command that helps with the reason for silence; usually empty."""
-    return _REMEDIES.get(row.get("reason", ""), "")
+    return _REMEDIES.get(as_text(row.get("reason")), "")
 
 
-def would_phrases_help(row: dict[str, Any]) -> bool:
+def would_phrases_help(row: dict[str, object]) -> bool:
     """Return whether nothing was shown because a memory that has to do with the prompt did not match well enough."""
-    if row.get(_INJECTED) or row.get(_POINTED) or row.get("reason", "") != "below_threshold":
+    if row.get(_INJECTED) or row.get(_POINTED) or row.get("reason") != "below_threshold":
         return False
-    return any((one.get("pointer_confidence") or 0.0) >= _RELATED for one in row.get("candidates", ()))
+    return any((as_number(one.get("pointer_confidence")) or 0.0) >= _RELATED for one in _candidates(row))
+
+
+def _candidates(row: dict[str, object]) -> list[dict[str, object]]:
+    candidates = row.get("candidates")
+    return [one for one in candidates if isinstance(one, dict)] if isinstance(candidates, list) else []
 
 
 def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
-def outcomes(row: dict[str, Any]) -> list[Outcome]:
+def outcomes(row: dict[str, object]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
-    results = [_outcome(candidate, row) for candidate in row.get("candidates", ())]
+    results = [_outcome(candidate, row) for candidate in _candidates(row)]
     return sorted(results, key=lambda outcome: RESULTS.index(outcome.result))
 
 
-def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
+def _outcome(candidate: dict[str, object], row: dict[str, object]) -> Outcome:
     """Return the outcome with one percentage, how sure recall is that the text is worth showing; a title is only "related"."""
-    key, opinion = candidate["key"], _opinion(candidate["key"], row)
-    sure, needed = candidate.get("confidence"), row.get("inject_threshold")
-    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
-    text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"
-    if result == NOT_TOLD and key in row.get(_POINTED, ()):
-        return Outcome(key, _POINTED_TO, _WAYS.get(candidate.get("way", ""), "related") + opinion)
-    withheld = candidate.get("withheld", "")
+    key, way = as_text(candidate.get("key")), _WAYS.get(as_text(candidate.get("way")), "")
+    opinion = _opinion(key, row)
+    sure, needed = as_number(candidate.get("confidence")), as_number(row.get("inject_threshold"))
+    result = _TOLD if key in as_texts(row.get(_INJECTED)) else NOT_TOLD
+    text = way or ("?" if sure is None else _percent(sure)) + " sure"
+    if result == NOT_TOLD and key in as_texts(row.get(_POINTED)):
+        return Outcome(key, _POINTED_TO, (way or "related") + opinion)
+    withheld = as_text(candidate.get("withheld"))
     if result == NOT_TOLD and withheld in _HAD_BEFORE:
         text = reason_text(withheld)
     elif result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
         opinion += "; " + reason_text(withheld)
     elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
-        needed = shifted_threshold(needed, candidate.get("shift", 0.0))
+        needed = shifted_threshold(needed, as_number(candidate.get("shift")) or 0.0)
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
         text += ", %s needed" % _percent(needed) if sure < needed else ""
     return Outcome(key, result, text + opinion)
 
 
-def _opinion(key: str, row: dict[str, Any]) -> str:
+def _opinion(key: str, row: dict[str, object]) -> str:
     """Return the judges' verdict on a candidate as text; empty if they were not asked about it."""
-    votes = row.get("judge", {}).get("verdicts", {}).get(key, ())
+    judge = row.get("judge")
+    verdicts = judge.get("verdicts") if isinstance(judge, dict) else None
+    votes = verdicts.get(key, ()) if isinstance(verdicts, dict) else ()
     words = [
         "%s%s" % ("" if vote else "not ", name)
         for name, vote in zip(("relevant", "useful"), votes)
@@ -244,14 +250,14 @@ def _percent(share: float) -> str:
     return "%d%%" % int(100 * max(0.0, min(1.0, share)) + 1e-9)
 
 
-def prompt_texts(rows: Sequence[dict[str, Any]], paths: Paths) -> dict[str, str]:
+def prompt_texts(rows: Sequence[dict[str, object]], paths: Paths) -> dict[str, str]:
     """Return texts by prompt id for rows of the ledger `recalls`, redacted and cut; prompts without a known text are left out."""
     texts: dict[str, str] = {}
     wanted: dict[str, set[str]] = {}
     for row in rows:
-        prompt_id, session = row.get("prompt_id", ""), row.get("session", "")
-        if prompt_id and row.get("prompt"):
-            texts[prompt_id] = shown_prompt(row["prompt"])
+        prompt_id, session, text = (as_text(row.get(name)) for name in ("prompt_id", "session", "prompt"))
+        if prompt_id and text:
+            texts[prompt_id] = shown_prompt(text)
         elif prompt_id and _SESSION.match(session):
             wanted.setdefault(session, set()).add(prompt_id)
     for session in list(wanted)[-_MAX_SESSIONS:] if paths.config_dir else ():

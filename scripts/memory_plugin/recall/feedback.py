@@ -1,4 +1,4 @@
-"""Store what is known of the use of memories in `feedback.json`: the user's ratings, and which ones replies used.
+"""Store how memories are used in `feedback.json`: the user's ratings, and which ones replies used.
 
 Feedback moves a memory's own threshold within bounds: down if it was useful, up if it was wrong. It does not affect guards and the
 session catalog, which have no threshold. It can be reset.
@@ -13,14 +13,13 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import as_integer, as_texts, digest, loads
+from ..kernel.fastjson import as_integer, as_text, as_texts, digest, loads
 from ..kernel.files import FileLock, make_folder, read_regular
 from ..kernel.paths import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from ..kernel.context import Context
     from ..kernel.paths import Paths
@@ -54,6 +53,12 @@ _MIN_RARE = 4  # characters
 _MIN_NAME = 5  # characters of a path or full name, one of which is enough
 _MIN_RARE_WORDS = 2
 _TOOL, _FAILURE = "tool", "failure"
+_FIELDS = (
+    "place",
+    "tool_use_id",
+    "prompt_id",
+    "outcome",
+)  # of a record, which tell how a memory was injected
 
 
 class Feedback:
@@ -118,18 +123,18 @@ def _entry_key(project: str, key: str) -> str:
     return digest(name.encode("utf-8", "replace"), 8)
 
 
-def _entries(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _entries(data: dict[str, object]) -> dict[str, dict[str, object]]:
     memories = data.get("memories")
     if not isinstance(memories, dict):
         return {}
     return {mark: entry for mark, entry in memories.items() if isinstance(entry, dict)}
 
 
-def _count(entry: dict[str, Any], kind: str) -> int:
+def _count(entry: dict[str, object], kind: str) -> int:
     return max(0, as_integer(entry.get(kind)) or 0)
 
 
-def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:
+def _entries_to_change(paths: Paths) -> dict[str, dict[str, object]]:
     """Return the file's entries; a damaged file is first renamed to keep it. Raises OSError if the file cannot be read.
 
     An unreadable file must not count as empty, because it would be replaced and the feedback lost.
@@ -144,12 +149,12 @@ def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:
     return _entries(data) if isinstance(data, dict) else {}
 
 
-def _write(paths: Paths, entries: dict[str, dict[str, Any]]) -> None:
+def _write(paths: Paths, entries: dict[str, dict[str, object]]) -> None:
     newest = dict(list(entries.items())[-_MAX_ENTRIES:])
     write_state(paths.state(_FILE), {"schema": _SCHEMA, "memories": newest}, durable=True)
 
 
-def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
+def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
     """Return the records by which memories were injected in this session, by key, at most the last 30, from the end of the ledger.
 
     If its guard was asked since, the record is that of the guard, but with the place and the call of the injection. Empty if the ledger
@@ -158,34 +163,35 @@ def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
     from ..kernel.records import Records
     from .recall_rows import RECALLS
 
-    injected: dict[str, dict[str, Any]] = {}
+    injected: dict[str, dict[str, str]] = {}
     paths = context.paths
     for row in Records(paths.state(), RECALLS, project=paths.project_key, tail=_TAIL_BYTES):
         if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
+            fields = {name: as_text(row.get(name)) for name in _FIELDS}
             for key in row.get("guards") or row.get("injected", ()):
                 if "guards" in row and key in injected:
-                    where = {name: injected[key].get(name, "") for name in ("place", "tool_use_id")}
-                    injected[key] = {**row, **where}
+                    where = {name: injected[key][name] for name in ("place", "tool_use_id")}
+                    injected[key] = {**fields, **where}
                 elif key in row.get("injected", ()):
-                    injected[key] = row
+                    injected[key] = fields
     return dict(list(injected.items())[-_MAX_MEMORIES:])
 
 
 def find_uses(
-    injected: dict[str, dict[str, Any]], reply: str, transcript: str, context: Context, prompt_id: str = ""
+    injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context, prompt_id: str = ""
 ) -> list[str]:
     """Return the memories that the last reply used, and those whose guard it followed on this prompt."""
     followed = [
         key
         for key, row in injected.items()
-        if prompt_id and row.get("prompt_id") == prompt_id and row.get("outcome") == "reminded"
+        if prompt_id and row["prompt_id"] == prompt_id and row["outcome"] == "reminded"
     ]
     rest = {key: row for key, row in injected.items() if key not in followed}
     return followed + (_repeated_in_reply(rest, reply, transcript, context) if rest else [])
 
 
 def _repeated_in_reply(
-    injected: dict[str, dict[str, Any]], reply: str, transcript: str, context: Context
+    injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
     from ..kernel.text.words import stems
@@ -196,8 +202,7 @@ def _repeated_in_reply(
     prompt_stems = stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     # The tool call at which each memory was injected; empty for other places.
     calls = {
-        key: row.get("tool_use_id", "") if row.get("place") in (_TOOL, _FAILURE) else ""
-        for key, row in injected.items()
+        key: row["tool_use_id"] if row["place"] in (_TOOL, _FAILURE) else "" for key, row in injected.items()
     }
     texts = {
         call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call) for call in set(calls.values())
@@ -215,7 +220,7 @@ def _repeated_in_reply(
                 connection,
                 key,
                 stems_by_call[call],
-                "" if injected[key].get("place") == _TOOL else texts[call],
+                "" if injected[key]["place"] == _TOOL else texts[call],
             )
         ]
     except INDEX_ERRORS:

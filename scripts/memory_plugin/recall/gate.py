@@ -6,12 +6,9 @@ For a prompt such as "fix that", which says little by itself, the previous turn 
 from __future__ import annotations
 
 from ..kernel.paths import load_data
+from ..kernel.settings import Settings
 from ..kernel.text import without_private
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.settings import Settings
-    from . import Answer
+from . import Answer
 
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
@@ -71,17 +68,6 @@ def load_gate() -> Gate:
 
 class Gate:
     """The word lists of the gate."""
-
-    __slots__ = (
-        "_enclitics",
-        "_filler",
-        "_followup",
-        "_followup_starts",
-        "_not_typed",
-        "_openers",
-        "_opt_out_hints",
-        "_past",
-    )
 
     def __init__(self) -> None:
         table = load_data("recall", "gate")

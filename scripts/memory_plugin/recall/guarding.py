@@ -6,15 +6,11 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
+from ..kernel.context import Context
 from ..kernel.fastjson import as_text
+from ..memories.guard_file import GuardFile, GuardInForce
 from . import Answer
-from .history import FOREVER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Context
-    from ..memories.guard_file import GuardFile, GuardInForce
-    from .history import RecallHistory
+from .history import FOREVER, RecallHistory
 
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
@@ -33,8 +29,6 @@ _AFTER = "If the call is still right, run it again unchanged; it will go through
 
 class GuardedCall:
     """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
-
-    __slots__ = ("agent", "can_ask", "command", "files", "folder", "id", "matches", "prepared", "tool", "transcript")  # fmt: skip
 
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
         tool_input = payload.get("tool_input")

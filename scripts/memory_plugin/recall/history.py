@@ -58,10 +58,6 @@ class RecallHistory:
     own history, because it has its own context.
     """
 
-    __slots__ = (
-        "_counts", "_has_rows", "_injected", "_lock", "_path", "_place", "_pointed", "_unsaved", "_wait", "has_header", "turn",
-    )  # fmt: skip
-
     def __init__(
         self, paths: Paths, session: str, place: str = PROMPT, agent: str = "", wait: float = _LOCK_WAIT
     ) -> None:

@@ -13,7 +13,8 @@ from time import sleep
 from ..kernel.fastjson import dumps
 from ..kernel.files import error_text, make_folder
 from ..kernel.paths import Paths, load_data
-from ..kernel.settings import Settings, load
+from ..kernel.settings import Settings
+from ..kernel.settings.load import load
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import stores

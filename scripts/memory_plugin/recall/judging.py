@@ -17,8 +17,6 @@ the result:
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..kernel.context import Context
 from ..kernel.fastjson import digest
 from ..kernel.judge.question import Question, Verdict
@@ -49,10 +47,6 @@ class Judged:
     asked, dropped: the number of hits that the judges were shown, and of indices in their answers that were invalid
     notice: a line for the user, usually empty
     """
-
-    __slots__ = (
-        "approvals", "asked", "dropped", "max_inject", "notice", "path", "reasons", "search_hits", "silenced", "spent", "verdicts",
-    )  # fmt: skip
 
     def __init__(self, path: str, max_inject: int) -> None:
         self.path = path
@@ -194,11 +188,11 @@ def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 
 
-def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, Any]:
+def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, object]:
     from ..kernel.judge.question import excerpt, one_line
 
     request = excerpt(prompt, _MAX_PROMPT)
-    data: dict[str, Any] = {"request": request}
+    data: dict[str, object] = {"request": request}
     room = _MAX_PROMPT - len(request)
     if previous_turn and room > _MAX_TAG:
         data["said_before"] = excerpt(previous_turn, room)
@@ -214,7 +208,7 @@ def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, Any]:
     return data
 
 
-def _question(name: str, key: str, data: dict[str, Any], offered: int) -> Question:
+def _question(name: str, key: str, data: dict[str, object], offered: int) -> Question:
     from ..kernel.judge.question import Question, chosen_indices, load_rubric
 
     return Question(load_rubric(name), data, lambda value: chosen_indices(value, key, offered))

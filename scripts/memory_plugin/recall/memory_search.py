@@ -225,27 +225,8 @@ def _add_store(
 
 
 def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:
-    (
-        _,
-        identity,
-        _,
-        title,
-        tags,
-        files,
-        status,
-        created,
-        updated,
-        expires,
-        path,
-        stamp,
-        digest,
-        state,
-        _,
-        by,
-        supersedes,
-        superseded,
-        new_phrases,
-    ) = row
+    identity, _, title, tags, files, status, created, updated = row[1:9]
+    expires, path, stamp, digest, state, _, by, supersedes, superseded, new_phrases = row[9:]
     memory = Memory(
         identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by, _shown(supersedes), None,
         Unread(),

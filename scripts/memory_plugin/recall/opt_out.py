@@ -90,7 +90,10 @@ class OptOut:
         if text.isascii():
             return False
         squeezed = "".join(text.split())
-        return any(_Unspaced(**group).is_in(squeezed) for group in self._table["unspaced"])
+        return any(
+            _Unspaced(group, verb_first=group["order"] == "verb first").is_in(squeezed)
+            for group in self._table["unspaced"]
+        )
 
 
 def _ends_with(words: list[str], end: list[str]) -> bool:
@@ -118,19 +121,11 @@ class _Unspaced:
 
     __slots__ = ("_between", "_firsts", "_not_after", "_other_senses", "_seconds")
 
-    def __init__(
-        self,
-        verbs: list[str],
-        nouns: list[str],
-        between: list[str],
-        not_after: list[str],
-        other_senses: list[str],
-        order: str,
-        **_: object,
-    ) -> None:
-        self._firsts, self._seconds = (verbs, nouns) if order == "verb first" else (nouns, verbs)
-        self._between = list(filter(None, between))
-        self._not_after, self._other_senses = tuple(not_after), tuple(other_senses)
+    def __init__(self, group: dict[str, list[str]], *, verb_first: bool) -> None:
+        names = ("verbs", "nouns") if verb_first else ("nouns", "verbs")
+        self._firsts, self._seconds = (group[name] for name in names)
+        self._between = list(filter(None, group["between"]))
+        self._not_after, self._other_senses = tuple(group["not_after"]), tuple(group["other_senses"])
 
     def is_in(self, text: str) -> bool:
         """Return whether a text without spaces has one of the wordings."""

@@ -64,40 +64,14 @@ def recall(
     The caller creates the answer, so that it can save the record even if this raises. Only a bug raises: problems with files, the index
     and the deadline are recorded in the answer. With `trial`, no judge is asked, and what is injected is added only to that history.
     """
-    history = trial or RecallHistory(context.paths, context.session)
-    is_on = trial is None and context.settings.is_judge_enabled("retrieval")
-    _fill_in(answer, prompt, previous_turn, room, history, context, is_on=is_on)
-    if trial is None:
-        try:
-            history.save()
-        except OSError as error:  # a memory may be repeated, which is better than no answer
-            answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)
-    elif answer.block or history.turn > 1:
-        history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
-
-
-def _fill_in(
-    answer: Answer,
-    prompt: Prompt,
-    previous_turn: str,
-    room: int,
-    history: RecallHistory,
-    context: Context,
-    *,
-    is_on: bool,
-) -> None:
-    """Look up a prompt, ask the judges if they are on, fill in the answer, and add what is injected to `history`, without saving it."""
-    settings = context.settings
-    lookup = Lookup(context.within(_RANKING_SECONDS))
+    settings, history = context.settings, trial or RecallHistory(context.paths, context.session)
+    is_on = trial is None and settings.is_judge_enabled("retrieval")
     sees_all = is_on and settings.text("retrieval.judge.when") == "always"
     whole_store = settings.integer("retrieval.judge.whole_store") if sees_all else 0
+    lookup = Lookup(context.within(_RANKING_SECONDS))
     pool = settings.integer("retrieval.judge.candidate_pool_size")
     hits = lookup.best(prompt.visible_text, previous_turn, pool, whole_store)
     answer.needs_refresh = lookup.needs_refresh
-    if hits:
-        from .decision import apply_feedback
-
-        apply_feedback(hits, context)
     judged = None
     if hits and is_on and lookup.answered_by == FTS5:
         judged = _judged(prompt, previous_turn, hits, history, context)
@@ -105,14 +79,18 @@ def _fill_in(
         answer.notice = judged.notice
     if judged is None or not judged.verdicts:
         hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
-    choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
-    if (
-        choice is not None and "\nFiles: " in answer.block
-    ):  # most memories name none, and then nothing is imported
-        from .project_files import with_gone_files
-
-        answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
+    reason = _why_nothing(hits, judged, lookup, settings)
+    choice = None if reason else _choose(answer, hits, judged, room, history, context)
+    if reason:
+        answer.withhold(reason)
     _describe(answer, lookup, hits, choice, settings)
+    if trial is None:
+        try:
+            history.save()
+        except OSError as error:  # a memory may be repeated, which is better than no answer
+            answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)
+    elif answer.block or history.turn > 1:
+        history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
 
 
 def _judged(
@@ -130,35 +108,40 @@ def _judged(
     return judge_candidates(text, new, AUTO, context, previous_turn=previous_turn, judges_off=off)
 
 
-def _choose_and_render(
+def _why_nothing(hits: list[Hit], judged: Judged | None, lookup: Lookup, settings: Settings) -> str:
+    """Return why there is nothing to choose from; usually empty."""
+    if not hits:
+        return lookup.problem or "no_match"
+    if not settings.integer("retrieval.max_inject"):
+        return "max_inject"
+    return judged.silenced if judged else ""
+
+
+def _choose(
     answer: Answer,
-    room: int,
-    lookup: Lookup,
-    history: RecallHistory,
     hits: list[Hit],
     judged: Judged | None,
-    settings: Settings,
-) -> Choice | None:
-    """Choose among the hits and fill in the answer; return None if there is nothing to choose from."""
-    from .decision import Limits, choose, render_answer
+    room: int,
+    history: RecallHistory,
+    context: Context,
+) -> Choice:
+    """Choose among the hits, fill in the answer, and add what is injected to `history`, without saving it."""
+    from .decision import Limits, apply_feedback, choose, render_answer
 
-    reason = judged.silenced if judged else ""
-    if not settings.integer("retrieval.max_inject"):
-        reason = "max_inject"
-    if not hits:
-        reason = lookup.problem or "no_match"
-    if reason:
-        answer.withhold(reason)
-        return None
-    limits = Limits(settings, room)
+    apply_feedback(hits, context)
+    limits = Limits(context.settings, room)
     if judged is not None:
         limits.max_inject = min(limits.max_inject, judged.max_inject)
     choice = choose(hits, judged.approvals if judged else {}, limits, history, Hit.is_current)
     answer.needs_refresh = answer.needs_refresh or "edited" in choice.withheld.values()
-    if choice.full or choice.pointers:
-        render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-    else:
+    if not choice.full and not choice.pointers:
         answer.withhold(choice.reason)
+        return choice
+    render_answer(answer, choice, history, context.settings.text("retrieval.receipt"))
+    if "\nFiles: " in answer.block:  # most memories name none, and then nothing is imported
+        from .project_files import with_gone_files
+
+        answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
     return choice
 
 

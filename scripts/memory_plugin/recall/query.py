@@ -311,19 +311,6 @@ class PromptTerms:
     titles and phrases of the matches.
     """
 
-    __slots__ = (
-        "follows",
-        "idfs",
-        "intents",
-        "mass",
-        "masses",
-        "max_mass",
-        "pairs",
-        "prefixes",
-        "terms",
-        "words",
-    )
-
     def __init__(self, query: Query, terms: list[Term], intents: set[str]) -> None:
         self.words = query.words
         self.follows = bool(query.previous_words)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from ..kernel.context import Deadline
 from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.files import read_regular
-from .confidence import confidences
+from ..kernel.sqlite import Connection
+from .confidence import Confidence, confidences
 from .index_file import IndexUnavailable, has_fts5, joined, value_of
-from .query import PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
-from .scoring import best_matches, candidates, keyword_candidates
+from .query import Model, PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
+from .scoring import Match, best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Deadline
-    from ..kernel.sqlite import Connection
-    from .confidence import Confidence
-    from .query import Model, Term
-    from .scoring import Match
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
@@ -101,7 +95,8 @@ def rank(
     if not documents:
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
-    rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
+    find = candidates if backend == FTS5 else keyword_candidates
+    rowids = find(connection, terms, model, only_injectable, deadline)
     pool = _pool(connection, rowids, only_injectable, expires_after)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
@@ -134,19 +129,6 @@ def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_
 def candidate_backend(connection: Connection, strategy: str) -> str:
     """Return how this index finds candidates under the setting `retrieval.match_strategy`: FTS5 or KEYWORD."""
     return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD
-
-
-def _rowids(
-    connection: Connection,
-    terms: list[Term],
-    model: Model,
-    only_injectable: bool,
-    deadline: Deadline | None,
-    backend: str,
-) -> list[int]:
-    if backend == FTS5:
-        return candidates(connection, terms, model, only_injectable, deadline)
-    return keyword_candidates(connection, terms, model, only_injectable, deadline)
 
 
 def _pool(

@@ -10,13 +10,10 @@ the words' exact forms and of their character 4-grams add to it.
 
 from __future__ import annotations
 
+from ..kernel.context import Deadline
+from ..kernel.sqlite import Connection
 from .index_file import POSTINGS, STRONG_MARK, joined
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.context import Deadline
-    from ..kernel.sqlite import Connection
-    from .query import Model, Term
+from .query import Model, Term
 
 _DEADLINE_STRIDE = 256  # documents between two checks of the deadline
 _GRAM = 4  # characters

@@ -10,12 +10,8 @@ from itertools import islice
 from math import lgamma, log, sqrt
 
 from ..kernel.text.words import is_compound_name
-from .query import PREFIX
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .query import Model, PromptTerms, Term
-    from .scoring import Match
+from .query import PREFIX, Model, PromptTerms, Term
+from .scoring import Match
 
 _TINY = 1e-9
 # The background share taken for a word that the background lacks.

@@ -6,15 +6,10 @@ import os
 from time import time
 
 from ..host.spawn import MAX_INPUT, judge_variables, start
+from ..kernel.context import Context
 from ..kernel.fastjson import dumps
 from ..kernel.files import FileLock, make_folder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..kernel.context import Context
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 _PAUSE_SECONDS = 2.0
 _STARTED = "memory: carried out, because you allowed it: `memory %s`"
@@ -40,7 +35,7 @@ def start_steps(
     event: str,
     transcript: str,
     context: Context,
-    variables: Sequence[str] = (),
+    variables: tuple[str, ...] = (),
     *,
     prompt_id: str = "",
     text: str = "",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..host.ancestry import CLIENT_VARIABLES
 from ..kernel.context import Context, Deadline
-from ..kernel.settings import load
+from ..kernel.settings.load import load
 from ..recall import follow_hygiene
 
 if TYPE_CHECKING:

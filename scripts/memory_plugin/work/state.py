@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..kernel.fastjson import as_integer, as_texts
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE
 from ..memories.survey import Item, Survey, life_cycle_state, shortest_names
@@ -27,9 +28,10 @@ def catalog(context: WorkContext) -> dict[str, int] | None:
     row = explain.find_decision(context.paths, explain.LAST, place="catalog")
     if row is None or row.get("outcome") == "silent":
         return None
-    told = len(row.get("injected", ()))
-    numbers = {name: row.get(name, 0) for name in ("listed", "unlisted", "tokens")}
-    return {"rules": told, "all_rules": row.get("rules", told), **numbers}
+    told = len(as_texts(row.get("injected")))
+    numbers = {name: as_integer(row.get(name)) or 0 for name in ("listed", "unlisted", "tokens")}
+    rules = as_integer(row.get("rules"))
+    return {"rules": told, "all_rules": told if rules is None else rules, **numbers}
 
 
 def titles_and_names(result: Survey) -> dict[str, str]:

@@ -8,6 +8,7 @@ import os
 from datetime import datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -141,7 +142,7 @@ def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
     with at_home(prompted) as paths:
-        row = find_decision(paths, "last") or {}
+        row: dict[str, Any] = find_decision(paths, "last") or {}
         context = SimpleNamespace(console=Console(screen), paths=paths, overview=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "problem": "index_locked"}
         candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]

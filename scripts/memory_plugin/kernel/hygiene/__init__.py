@@ -23,7 +23,7 @@ def findings(text: str, kinds: Collection[str] | None = None, place: str = "memo
     """
     from .scanner import scan
 
-    return scan(text, kinds, place)
+    return scan(text, kinds, place, tuple(_packs), _allowed)
 
 
 def redact(text: str, place: str = "memory") -> Redaction:
@@ -32,9 +32,9 @@ def redact(text: str, place: str = "memory") -> Redaction:
     Findings keep their positions in the original text. Redacting twice changes nothing. A finding whose action is "block" is redacted,
     too; refusing the text is up to the caller.
     """
-    from .scanner import Redaction, scan
+    from .scanner import Redaction
 
-    found = scan(text, None, place)
+    found = findings(text, None, place)
     pieces: list[str] = []
     position = 0
     for finding in found:
@@ -49,16 +49,6 @@ def choose(allow: Iterable[str], packs: Iterable[str]) -> None:
     _allowed.clear()
     _allowed.update(allow)
     _packs[:] = packs
-
-
-def allowed(rule: str) -> bool:
-    """Return whether the user allows the findings of a rule."""
-    return rule in _allowed
-
-
-def chosen_packs() -> tuple[str, ...]:
-    """Return the names of the additional packs."""
-    return tuple(_packs)
 
 
 def chosen_rules() -> tuple[frozenset[str], tuple[str, ...]]:

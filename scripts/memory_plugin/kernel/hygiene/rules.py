@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any, AnyStr
 
 from ..paths import load_data
-from . import allowed, chosen_packs
 from .filters import assignment_pattern, words
 
 ACTIONS = ("allow", "redact", "block")
@@ -79,14 +78,10 @@ def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:
     return (*FILES[:-1], *(PACKS[pack] for pack in packs if pack in PACKS), FILES[-1])
 
 
-def rules() -> tuple[Rule, ...]:
-    """Return the rules in use by rank."""
-    return _rules(files(chosen_packs()))
-
-
 @cache
-def _rules(names: tuple[str, ...]) -> tuple[Rule, ...]:
-    return tuple(Rule(entry) for name in names for entry in load_data("hygiene", name)["rules"])
+def rules(packs: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules in use with some packs, by rank."""
+    return tuple(Rule(entry) for name in files(packs) for entry in load_data("hygiene", name)["rules"])
 
 
 def count_formed() -> int:
@@ -108,12 +103,7 @@ def places() -> Mapping[str, Mapping[str, str]]:
 
 
 def action(place: str, kind: str, rule: str) -> str:
-    """Return the action, "allow", "redact" or "block"; an entry for the rule takes precedence over one for its kind.
-
-    A rule in the user's setting `hygiene.allow` is allowed everywhere.
-    """
-    if allowed(rule):
-        return "allow"
+    """Return the action, "allow", "redact" or "block"; an entry for the rule takes precedence over one for its kind."""
     return places()[place].get(rule, places()[place][kind])
 
 

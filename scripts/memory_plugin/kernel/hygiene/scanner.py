@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cache
 
-from . import chosen_packs
 from .checks import CHECKS
 from .disguises import folded, joined
 from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
@@ -51,8 +50,14 @@ class Redaction:
         self.text, self.findings = text, findings
 
 
-def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
-    """Return the findings in order, without overlaps, each with the action for `place`.
+def scan(
+    text: str,
+    kinds: Collection[str] | None,
+    place: str,
+    packs: tuple[str, ...] = (),
+    allowed: Collection[str] = (),
+) -> list[Finding]:
+    """Return the findings in order, without overlaps, each with the action for `place`; the `allowed` rules are allowed everywhere.
 
     Each round hides its findings and scans the rest again, until nothing new is found. This makes redaction idempotent: a marker in a
     redacted text looks like a hidden finding, and a match that touches either does not count.
@@ -61,40 +66,43 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     """
     if place not in places():
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
-    hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
+    in_use = rules(packs)
+    known = {rule.id for rule in in_use}
+    text = text.replace(_HIDDEN, " ")
+    # Any other text of that form could be a secret.
+    hidden = _MARKER.sub(lambda marker: _filler(len(marker[0])) if marker[1] in known else marker[0], text)
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[Span] = []
     filtered: dict[str, int] = {}
     for _ in range(_MAX_ROUNDS):
-        spans = _resolved([*_spans(hidden, anchors, kinds, filtered), *_disguised(hidden, kinds)])
+        spans = _resolved(
+            [*_spans(hidden, anchors, kinds, filtered, packs), *_disguised(hidden, kinds, packs)], packs
+        )
         if not spans:
             break
         found += spans
         hidden = _without(hidden, spans)
-    ruled = [(start, end, rules()[rank]) for start, end, rank in sorted(found)]
-    return [
-        Finding(rule.kind, rule.id, start, end, action(place, rule.kind, rule.id))
-        for start, end, rule in ruled
-    ]
+    result = []
+    for start, end, rank in sorted(found):
+        rule = in_use[rank]
+        what = "allow" if rule.id in allowed else action(place, rule.kind, rule.id)
+        result.append(Finding(rule.kind, rule.id, start, end, what))
+    return result
 
 
-def _disguised(hidden: str, kinds: Collection[str] | None) -> Iterator[Span]:
+def _disguised(hidden: str, kinds: Collection[str] | None, packs: tuple[str, ...]) -> Iterator[Span]:
     """Yield the findings in the shadows of a text, at their places in the text; those that touch a hidden finding are skipped.
 
     Any two words may follow each other on two lines, so across joined lines only secrets with a recognizable form count.
     """
     for shadow, is_joined in ((folded(hidden), False), (joined(hidden), True)):
-        for start, end, rank in _spans(shadow.text, Anchors(shadow.text), kinds, {}) if shadow.text else ():
+        for start, end, rank in (
+            _spans(shadow.text, Anchors(shadow.text), kinds, {}, packs) if shadow.text else ()
+        ):
             first, last = shadow.original(start, end)
             counts = not is_joined or (rank < count_formed() and last - first > end - start)
             if counts and _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
                 yield first, last, rank
-
-
-def _hide(marker: re.Match[str]) -> str:
-    """Return the filler for a marker of a known rule; any other text of that form is kept, because it could be a secret."""
-    is_known = any(rule.id == marker[1] for rule in rules())
-    return _filler(len(marker[0])) if is_known else marker[0]
 
 
 def _filler(length: int) -> str:
@@ -112,12 +120,16 @@ def _without(text: str, spans: list[Span]) -> str:
 
 
 def _spans(
-    text: str, anchors: Anchors, kinds: Collection[str] | None, filtered: dict[str, int]
+    text: str,
+    anchors: Anchors,
+    kinds: Collection[str] | None,
+    filtered: dict[str, int],
+    packs: tuple[str, ...],
 ) -> Iterator[Span]:
     """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
     limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
-    in_use = rules()
-    for rank in anchors.possible(*_by_start(chosen_packs())):
+    in_use = rules(packs)
+    for rank in anchors.possible(*_by_start(packs)):
         rule = in_use[rank]
         if kinds is None or rule.kind in kinds:
             for match in _matches(rule, text, anchors):
@@ -129,11 +141,11 @@ def _spans(
 
 
 @cache
-def _by_start(_packs: tuple[str, ...]) -> tuple[dict[bytes, list[int]], list[int]]:
+def _by_start(packs: tuple[str, ...]) -> tuple[dict[bytes, list[int]], list[int]]:
     """Return the ranks of the rules in use with these packs, by each of the `starts` of their keywords; and those of rules without."""
     by_start: dict[bytes, list[int]] = {}
     others: list[int] = []
-    for rank, rule in enumerate(rules()):
+    for rank, rule in enumerate(rules(packs)):
         if rule.prefilter:
             others.append(rank)
         for start in () if rule.prefilter else starts(rule.keywords):
@@ -195,15 +207,16 @@ def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
     return pattern.search(before) is not None or pattern.search(after) is not None
 
 
-def _resolved(spans: list[Span]) -> list[Span]:
+def _resolved(spans: list[Span], packs: tuple[str, ...]) -> list[Span]:
     """Return the spans by position without overlaps: the better rank wins, and overlapping spans of one kind are merged."""
+    in_use = rules(packs)
     resolved: list[Span] = []
     for start, end, rank in sorted(spans):
         if not resolved or start >= resolved[-1][1]:
             resolved.append((start, end, rank))
             continue
         last = resolved[-1]
-        if rules()[last[2]].kind == rules()[rank].kind:
+        if in_use[last[2]].kind == in_use[rank].kind:
             resolved[-1] = last[0], max(last[1], end), min(last[2], rank)
         elif rank < last[2]:
             resolved[-1] = start, end, rank

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..address import Address, bypasses_proxy, parse_address, parse_proxy
-from ..settings import SettingsFileError, content
+from ..settings import Settings, SettingsFileError, content
 from .question import JudgeError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from subprocess import Popen
-
-    from ..settings import Settings
 
 ENVIRONMENT = "environment"
 _USER_FILE = "your settings.json"
@@ -213,39 +208,29 @@ def run_key_helper(command: str, seconds: float = _HELPER_SECONDS) -> str:
 
     Raises JudgeError `no_key`, without the command's output, if it fails or takes longer than `seconds`.
     """
+    import signal
     from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
-    environment = {**os.environ, _OFF: "1"}
-    process = Popen(  # noqa: S602 (the user's own command, which Claude Code runs in a shell as well)
+    with Popen(  # noqa: S602 (the user's own command, which Claude Code runs in a shell as well)
         command,
         shell=True,
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=DEVNULL,
-        env=environment,
+        env={**os.environ, _OFF: "1"},
         start_new_session=True,
-    )
-    try:
-        output = process.communicate(timeout=seconds)[0]
-    except TimeoutExpired:
-        _kill(process)
-        raise JudgeError("no_key", "apiKeyHelper took longer than %d seconds" % seconds) from None
+    ) as process:
+        try:
+            output = process.communicate(timeout=seconds)[0]
+        except TimeoutExpired:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # and the processes that it started
+            except (AttributeError, ProcessLookupError):
+                process.kill()
+            raise JudgeError("no_key", "apiKeyHelper took longer than %d seconds" % seconds) from None
     if process.returncode:
         raise JudgeError("no_key", "apiKeyHelper ended with exit code %d" % process.returncode)
     return output.decode("utf-8", "replace").strip()
-
-
-def _kill(process: Popen[bytes]) -> None:
-    """Kill the command and the processes that it started."""
-    import signal
-
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (AttributeError, ProcessLookupError):
-        process.kill()
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:

@@ -28,9 +28,9 @@ from . import (
     Settings,
     SettingsFileError,
     decoded,
-    load,
     merged,
 )
+from .load import load
 from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
 Content = dict[str, object]

@@ -6,9 +6,7 @@ runs while a prompt waits or a reply is scored, so nothing here imports `re`.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Ranges = tuple[tuple[int, int], ...]
+Ranges = tuple[tuple[int, int], ...]
 
 CONTROLS = ((0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F))  # without tab and line feed
 # Soft hyphen, grapheme joiner, Mongolian selectors and vowel separator, zero width, directions, byte order mark.
