@@ -106,7 +106,7 @@ def _replaced_lines(before: list[Item], context: CommandContext, gone: str) -> l
 
 _RESTORE_TEXT = """\
 bring back a forgotten, archived or replaced memory
-  memory list --status retired
+  memory list --status forgotten
   memory restore use-mysql
 """
 

@@ -14,7 +14,7 @@ from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...recall.documents import is_standing_rule
-from ...work.memory_facts import as_json, guard_as_json, named_notes, shown_name, status_text
+from ...work.memory_facts import FORGOTTEN, as_json, guard_as_json, named_notes, shown_name, status_text
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
 from ..memory_input import add_category
@@ -135,7 +135,7 @@ after the next session here."""
 
 def _configure_list(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
+    statuses = (ACTIVE, FORGOTTEN, ARCHIVED, PENDING, REJECTED, ALL)
     text = "only memories with this status (default: active)"
     parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
     add_category(parser, "only this category, one of %s")
@@ -204,7 +204,8 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     if arguments.status == REJECTED:
         return item.trust == REJECTED
     is_refused = arguments.status == ACTIVE and item.trust == REJECTED
-    return arguments.status in (ALL, item.stored.memory.status) and not is_refused
+    status = RETIRED if arguments.status == FORGOTTEN else arguments.status
+    return status in (ALL, item.stored.memory.status) and not is_refused
 
 
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
