@@ -92,7 +92,7 @@ _FIXED = ("id", "category")
 
 
 def edit_draft(
-    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, Any]], Stored]
+    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, object]], Stored]
 ) -> Stored | None:
     """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
 
@@ -122,7 +122,7 @@ def edit_draft(
     return result
 
 
-def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
+def _parsed(path: str, stored: StoredMemory) -> dict[str, object]:
     """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
     memory = stored.memory
     data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
