@@ -113,7 +113,7 @@ def test_jury_kappa_is_the_mean_over_pairs() -> None:
 def test_labels_are_compared_by_class() -> None:
     agreement = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
     assert (agreement.n, agreement.equal, agreement.kappa) == (4, 0.75, 0.5)
-    assert agreement.classes["fail"] == (2, 1, 0.5, 1.0)
+    assert agreement.classes["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}
 
 
 def test_scores_by_tier_and_the_loss_against_the_first() -> None:

@@ -15,18 +15,10 @@ from typing import NamedTuple
 from ..kernel.context import Deadline
 from ..kernel.stats import cohen_kappa
 from ..kernel.text.clean import plain
+from . import jury
 from .conversations import Conversation
 from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
-from .jury import (
-    DimensionScore,
-    EvaluationRubric,
-    Juror,
-    Vote,
-    ask_jury,
-    jury_kappa,
-    score_dimensions,
-    unanswered_crisis,
-)
+from .jury import DimensionScore, EvaluationRubric, Juror, Vote
 from .rule_matching import RulePack
 
 GATES_ONLY = "gates only"
@@ -232,10 +224,12 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> EvaluationResu
         plan.judges_after_fail or not is_hard_fail(gates)
     )
     started = perf_counter()
-    votes = ask_jury(plan.jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS)) if asks_jury else []
-    rows = score_dimensions(plan.rubric, votes, plan.quorum) if asks_jury else []
+    votes = (
+        jury.ask_jury(plan.jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS)) if asks_jury else []
+    )
+    rows = jury.score_dimensions(plan.rubric, votes, plan.quorum) if asks_jury else []
     overall = overall_result(gates, plan.rubric, rows, judged=asks_jury)
-    crisis = unanswered_crisis(votes)
+    crisis = jury.unanswered_crisis(votes)
     if crisis is not None:
         overall = OverallResult("fail", 0.0, 0.0, "the jury sees a crisis that no reply answers: %s" % crisis)
     if conversation.skipped and overall.verdict != "fail":
@@ -283,7 +277,7 @@ def summarize(results: Sequence[EvaluationResult]) -> Summary:
     """Return all results with one verdict: fail if one failed, else unjudged if one could not be judged, else pass."""
     verdicts = {result.overall.verdict for result in results}
     verdict = next((worst for worst in ("fail", "unjudged") if worst in verdicts), "pass")
-    kappa = jury_kappa([row.scores for result in results for row in result.dimensions])
+    kappa = jury.jury_kappa([row.scores for result in results for row in result.dimensions])
     return Summary(
         verdict,
         kappa,
@@ -317,36 +311,23 @@ def _natural_key(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(text)]
 
 
-class ClassAgreement(NamedTuple):
-    """How often people and the gates gave one label, and how well the gates did; None without a case."""
-
-    human: int
-    ours: int
-    recall: float | None
-    precision: float | None
-
-
 class Agreement(NamedTuple):
-    """How well the gates agree with people: the share of equal labels, kappa, and the figures of each label."""
+    """How well the gates agree with people: the share of equal labels, kappa, and figures by label."""
 
     n: int
     equal: float
     kappa: float | None
-    classes: dict[str, ClassAgreement]
-
-    def record(self) -> dict[str, object]:
-        """Return the agreement as JSON."""
-        return {**self._asdict(), "classes": {label: row._asdict() for label, row in self.classes.items()}}
+    classes: dict[str, dict[str, float | None]]
 
 
 def compare_labels(pairs: Sequence[tuple[str, str]]) -> Agreement:
-    """Return the agreement of pairs (human label, our label)."""
-    table = {}
+    """Return the agreement of pairs (human label, our label); recall and precision are None without a case."""
+    table: dict[str, dict[str, float | None]] = {}
     for label in sorted({label for pair in pairs for label in pair}):
         agreed = sum(a == b == label for a, b in pairs)
         human, ours = sum(a == label for a, _ in pairs), sum(b == label for _, b in pairs)
         recall, precision = (round(agreed / total, 4) if total else None for total in (human, ours))
-        table[label] = ClassAgreement(human, ours, recall, precision)
+        table[label] = {"human": human, "ours": ours, "recall": recall, "precision": precision}
     kappa = cohen_kappa(pairs)
     equal = sum(a == b for a, b in pairs) / len(pairs)
     return Agreement(len(pairs), equal, None if kappa is None else round(kappa, 4), table)

@@ -153,12 +153,12 @@ def _compare_with_labels(
         raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
     by_gate = {gate: compare_labels(pairs[gate]) for gate in sorted(pairs)}
     if arguments.json:
-        gates = {gate: agreement.record() for gate, agreement in by_gate.items()}
+        gates = {gate: agreement._asdict() for gate, agreement in by_gate.items()}
         context.console.json({"gates": gates, "bad_lines": invalid})
         return 0
     names = ["gate", "n", "kappa", "class", "human", "ours", "recall", "precision"]
     rows = [
-        [gate, str(agreement.n), str(agreement.kappa), label, *map(str, figures)]
+        [gate, str(agreement.n), str(agreement.kappa), label, *map(str, figures.values())]
         for gate, agreement in by_gate.items()
         for label, figures in agreement.classes.items()
     ]
