@@ -25,7 +25,6 @@ _DECIDED = {"type": "hook_permission_decision", "hookEvent": "PermissionRequest"
 SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up, such as API errors
 # Flags of rows that are not the conversation: of sub-agents, of the client's notes, of the summary after a compaction, of API errors.
 _NOT_CONVERSATION = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
-_PEOPLE = (None, "human", "channel")
 _BOM = b"\xef\xbb\xbf"
 _NAME = ("<command-name>", "</command-name>")
 _ARGUMENTS = ("<command-args>", "</command-args>")
@@ -134,7 +133,7 @@ def _is_conversation(record: Row) -> bool:
 def is_from_person(record: Row) -> bool:
     """Return whether a person wrote a row, by its `origin`; True for rows of older clients, which have none."""
     origin = record.get("origin")
-    return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE
+    return not isinstance(origin, dict) or origin.get("kind") in (None, "human", "channel")
 
 
 def was_typed(transcript: str, prompt: str) -> bool:
