@@ -19,7 +19,7 @@ from typing import IO
 
 from ..fastjson import as_integer, as_text
 from ..files import Unreadable
-from .rows import (
+from . import (
     SYNTHETIC,
     blocks_of,
     inserted_prompt,
