@@ -25,7 +25,7 @@ from tests.project import Project
         ["session", "signals"],
         ["session", "prepare"],
         ["session", "score"],
-        ["session", "label", "--set", "tool_efficiency=1"],
+        ["session", "calibrate", "--set", "tool_efficiency=1"],
         ["interview", "start", "billing", "--pack"],
         ["list", "--root"],
     ],

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from memory_plugin.sessions import past_index
 from tests.sessions.bench import Bench
+from tests.sessions.past_rows import NOW
+from tests.sessions.past_world import World
 
 
 @pytest.fixture
@@ -24,3 +27,12 @@ def bench(make_bench: Callable[..., Bench]) -> Bench:
     new_bench = make_bench()
     new_bench.script()
     return new_bench
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    monkeypatch.setattr(past_index, "now", lambda: NOW)
+    return World(tmp_path)

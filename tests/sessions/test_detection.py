@@ -17,8 +17,7 @@ PATTERNS = load_data("sessions", "patterns")["patterns"]
 @pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))
 def test_a_command_that_a_tool_could_replace(entry: dict[str, Any]) -> None:
     def matches(command: str) -> bool:
-        tools = [tool_for(head) for head in pipeline_heads(command)]
-        return entry["id"] in [tool["id"] for tool in tools if tool]
+        return entry["id"] in [tool_for(head)[0] for head in pipeline_heads(command)]
 
     assert [command for command in entry["hit"] if not matches(command)] == []
     assert [command for command in entry["miss"] if matches(command)] == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,8 @@ from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past, past_index
-from memory_plugin.sessions.past import Exchange, Told, answer
-from memory_plugin.sessions.past_ask import ask_of, may_ask
 from memory_plugin.sessions.past_index import forget, refresh
 from tests.kernel.transcript.rows import user
-from tests.project import write_repository
 from tests.sessions.past_rows import (
     FOG,
     LAMP,
@@ -29,61 +25,10 @@ from tests.sessions.past_rows import (
     Said,
     rows_of,
     write_rows,
-    write_sessions,
 )
+from tests.sessions.past_world import RULES, World
 
-RULES = 7
 SECRET = "ghp_" + "k3Jd8sLq0ZxW7vRt5YbN2mHcG6pFa9Ue1TiQ"
-
-
-class World:
-    """A project with transcripts, indexed in this process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.config, self.root = str(folder / ".claude"), str(folder / "p")
-        os.makedirs(self.root)
-        write_repository(self.root)
-        self.paths = Paths(self.root)
-        self.files = write_sessions(self.config, self.root)
-
-    def index(self, days: int = 365, rules: int = RULES) -> list[str]:
-        """Index, and return the problems."""
-        return refresh(self.paths, days, rules)
-
-    def exchanges(self, name: str = "", rules: int = RULES) -> list[Exchange]:
-        """Return what is indexed."""
-        connection = past.open_sessions(past.index_path(self.paths), rules)
-        assert connection is not None
-        try:
-            return past.exchanges(connection, name)
-        finally:
-            connection.close()
-
-    def say(self, session: str, *said: Said) -> str:
-        """Write a session that says this."""
-        return write_rows(
-            self.config, self.root, session, rows_of(session, "", list(said), self.paths.project_root)
-        )
-
-    def told(self, text: str, session: str = "") -> str:
-        """Return the block for a prompt."""
-        return self.answer(text, session).block if may_ask(text) else ""
-
-    def answer(self, text: str, session: str = "") -> Told:
-        """Return what an ask is answered with."""
-        connection = past.open_sessions(past.index_path(self.paths), RULES)
-        assert connection is not None
-        with closing(connection):
-            return answer(connection, ask_of(text, NOW), NOW, session)
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
-    monkeypatch.setattr(past_index, "now", lambda: NOW)
-    return World(tmp_path)
 
 
 def test_each_typed_prompt_is_kept_with_what_came_of_it(world: World) -> None:
@@ -217,36 +162,6 @@ def test_copies_and_sub_agents_are_left_out(world: World) -> None:
     world.index()
     assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK}
     assert sum(each.prompt.startswith("the lamp") for each in world.exchanges()) == 1
-
-
-def test_rollouts_of_codex_are_indexed_for_their_project(world: World) -> None:
-    name = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff%04d"
-    for number, folder in enumerate((world.paths.project_root, "/elsewhere")):
-        message = {
-            "type": "message",
-            "role": "user",
-            "content": [{"type": "input_text", "text": "grease the hinge"}],
-        }
-        rows = [
-            {"type": "session_meta", "payload": {"id": "c", "cwd": folder}},
-            {
-                "type": "response_item",
-                "timestamp": "2026-10-06T10:0%d:00Z" % number,
-                "payload": {**message, "id": "u%d" % number},
-            },
-        ]
-        path = os.path.join(
-            os.path.dirname(world.config),
-            ".codex",
-            "sessions",
-            "2026",
-            "rollout-2026-10-06T10-00-00-%s.jsonl" % (name % number),
-        )
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        Path(path).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    world.index()
-    found = [each for each in world.exchanges() if each.kind == "codex"]
-    assert [(each.session, each.prompt) for each in found] == [(name % 0, "grease the hinge")]
 
 
 def test_forgotten_sessions_stay_forgotten(world: World) -> None:

@@ -214,7 +214,7 @@ def test_a_second_run_skips_graded_sessions(bench: Bench) -> None:
     with open(paths[1], "wb"):
         pass
     run = grade_one_by_one(paths, bench.scorer, quiet)
-    assert (len(run["graded"]), run["already"], run["failed"]) == (2, 1, {})
+    assert (len(run.graded), run.already, run.failed) == (2, 1, {})
     assert ungraded(paths, bench.scorer.paths) == [paths[1]]
     os.utime(paths[2])
     with open(paths[2], "a", encoding="utf-8") as file:
@@ -226,6 +226,6 @@ def test_a_lasting_failure_ends_the_run(bench: Bench) -> None:
     bench.script("http_401")
     paths = [bench.transcript(identity) for identity in IDS[:4]]
     run = grade_one_by_one(paths, bench.scorer, quiet)
-    assert (run["graded"], run["already"]) == ([], 0)
-    assert list(run["failed"].values()) == ["http_401"] * 4
+    assert (run.graded, run.already) == ([], 0)
+    assert list(run.failed.values()) == ["http_401"] * 4
     assert len(bench.rows("judge-calls")) == 1

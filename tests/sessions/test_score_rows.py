@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +19,6 @@ from memory_plugin.sessions.dimensions import OVERALL, dimensions
 from memory_plugin.sessions.score_rows import (
     UnreadableLabels,
     compare,
-    label_row,
     mean_difference,
     mean_error,
     parse_score,
@@ -243,9 +241,3 @@ def test_any_file_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, 
     except UnreadableLabels:
         return
     assert all(math.isfinite(score) for scores in labels.values() for score in scores.values())
-
-
-def test_a_label_is_a_row_like_a_grade() -> None:
-    row: dict[str, Any] = label_row("s", "p", {"goal_achievement": 2})
-    assert row["kind"] == "label"
-    assert row["dimensions"] == {"goal_achievement": {"score": 2, "label": "complete"}}

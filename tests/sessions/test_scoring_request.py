@@ -84,7 +84,7 @@ def test_a_long_session_is_split_into_parts_of_similar_size(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_the_middle_of_a_very_long_session_is_thinned_out(tmp_path: Path) -> None:
     session = prepared(tmp_path, *long_session(600), max_tokens=20_000)
-    numbers = [turn["turn"] for turn in session.parts[0].turns]
+    numbers: list[Any] = [turn["turn"] for turn in session.parts[0].turns]
     assert session.tokens <= 20_000
     assert numbers == sorted(numbers)
     assert (numbers[0], numbers[-1], session.left_out) == (1, 600, 600 - len(numbers))
@@ -124,7 +124,7 @@ def test_the_texts_of_a_turn_are_bounded(tmp_path: Path) -> None:
         answer("m1", text_block("z " * 9999), *calls),
         *(result("c%d" % n, "r " * 999) for n in range(50)),
     ]
-    (turn,) = prepared(tmp_path, *rows).parts[0].turns
+    turn: dict[str, Any] = prepared(tmp_path, *rows).parts[0].turns[0]
     assert len(turn["user"]) <= 1500
     assert len(turn["reply"]) <= 900
     assert (len(turn["calls"]), turn["more_calls"]) == (30, 20)

@@ -47,7 +47,7 @@ _MIN_LOG_ODDS = -2.5  # below, a sentence is hardly ever lasting; about one prom
 _SURE = 0.85  # strength of a rule from which its statement needs no judge
 _MAX_SENTENCES = 12
 _MAX_TITLE = 100
-# Kind -> category, where no rule knows a better one.
+# Kind -> category, unless a rule names another.
 _CATEGORIES = {
     "rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint",
 }  # fmt: skip

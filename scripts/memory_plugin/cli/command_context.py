@@ -155,7 +155,7 @@ def about(action: str, memories: Sequence[StoredMemory], effect: str = "") -> Ap
 
 
 def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:
-    """Leave a wish for this command. Raises CommandError unless the client asked the user about exactly these words."""
+    """Record that this command is to be carried out once allowed. Raises CommandError unless the user was asked about exactly it."""
     from ..memories.tickets import take_ticket
 
     covered = take_ticket(context.paths, context.session, number, list(words)) if number else None

@@ -16,18 +16,7 @@ from .. import VERSION
 from ..kernel.paths import data_path
 from ..kernel.text.clean import escape, plain
 from ..recall.explain import reason_text
-from ..work.report_elements import (
-    Bucket,
-    Chart,
-    Figures,
-    Note,
-    Page,
-    Part,
-    Section,
-    Table,
-    day_label,
-    fill_buckets,
-)
+from ..work import report_elements as elements
 from .console import Console
 
 TITLE = "Memory report"
@@ -70,14 +59,14 @@ def _term(name: str) -> str:
 _FORMS: dict[str, Callable[[Any], str]] = {
     "money": _money,
     "ms": lambda value: "%s\u00a0ms" % number_text(round(value)),
-    "date": day_label,
+    "date": elements.day_label,
     "score": "{:.2f}".format,
     "term": _term,
     "share": str,
 }
 
 
-def print_page(page: Page, console: Console) -> None:
+def print_page(page: elements.Page, console: Console) -> None:
     """Print a report in short lines."""
     console.line(console.style(TITLE, "bold") + "  " + page.when)
     console.paragraph(page.lead)
@@ -87,18 +76,18 @@ def print_page(page: Page, console: Console) -> None:
             _print(part, page, console)
 
 
-def _print(part: Part, page: Page, console: Console) -> None:
-    if isinstance(part, Figures):
+def _print(part: elements.Part, page: elements.Page, console: Console) -> None:
+    if isinstance(part, elements.Figures):
         console.lines(*("  %s: %s" % (label, shown(kind, value)) for _, label, kind, value in part.values))
-    elif isinstance(part, Chart):
-        buckets = fill_buckets(part, page.since, page.until, _MAX_STEPS)
+    elif isinstance(part, elements.Chart):
+        buckets = elements.fill_buckets(part, page.since, page.until, _MAX_STEPS)
         for index, (label, total, share) in enumerate(totals(part)):
             values = [bucket.values[index] for bucket in buckets]
             if any(values):
                 steps = (round((len(_BLOCKS) - 1) * value / max(values)) for value in values)
                 course = "".join(_BLOCKS[step] for step in steps) if sum(map(bool, values)) > 1 else ""
                 console.line(("  %-14s %9s %4s  %s" % (label, total, share, course)).rstrip())
-    elif isinstance(part, Note):
+    elif isinstance(part, elements.Note):
         console.paragraph("%s %s" % (part.text, part.command), "  ", 2)
     elif part.rows:
         console.paragraph(("%s: %s" % (part.heading, part.about)).strip(), "  ", 2)
@@ -107,7 +96,7 @@ def _print(part: Part, page: Page, console: Console) -> None:
         console.paragraph("%s: %s" % (part.heading, part.empty), "  ", 2)
 
 
-def _print_rows(table: Table, console: Console) -> None:
+def _print_rows(table: elements.Table, console: Console) -> None:
     """Print rows as a table, or, with texts that may be long, each as a paragraph with its command below it."""
     left_out = ("small", "command")
     heads = [heading for _, heading, kind in table.columns if kind not in left_out]
@@ -131,7 +120,7 @@ def _print_rows(table: Table, console: Console) -> None:
         console.line("    and %d more" % (len(table.rows) - _MAX_ROWS))
 
 
-def totals(chart: Chart) -> list[tuple[str, str, str]]:
+def totals(chart: elements.Chart) -> list[tuple[str, str, str]]:
     """Return the label, the total and the share of each series."""
     sums = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
     shares = [percent(one, sum(sums)) if len(sums) > 1 else "" for one in sums]
@@ -175,7 +164,7 @@ def safe(text: object) -> str:
     return escape(plain(str(text), _MAX_TEXT))
 
 
-def html(page: Page) -> str:
+def html(page: elements.Page) -> str:
     """Return the HTML document; its policy admits no script and only its own style sheet."""
     with open(data_path("report", "report.css"), encoding="utf-8") as file:
         style = file.read()
@@ -187,7 +176,7 @@ def html(page: Page) -> str:
     return _PAGE % (MARK.decode("ascii"), policy, TITLE, style, top, body, _BOTTOM % safe(VERSION))
 
 
-def _section(section: Section, page: Page) -> str:
+def _section(section: elements.Section, page: elements.Page) -> str:
     """Return a section; its narrow tables are next to each other where there is room."""
     parts = []
     for is_narrow, group in groupby(section.parts, _is_narrow):
@@ -198,19 +187,19 @@ def _section(section: Section, page: Page) -> str:
     return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % tuple(texts)
 
 
-def _is_narrow(part: Part) -> bool:
+def _is_narrow(part: elements.Part) -> bool:
     return (
-        isinstance(part, Table)
+        isinstance(part, elements.Table)
         and [_style(kind) for _, _, kind in part.columns if kind != "small"] in _NARROW
     )
 
 
-def _part(part: Part, page: Page) -> str:
-    if isinstance(part, Table):
+def _part(part: elements.Part, page: elements.Page) -> str:
+    if isinstance(part, elements.Table):
         return _table(part)
-    if isinstance(part, Chart):
-        return _chart(part, fill_buckets(part, page.since, page.until, _MAX_COLUMNS))
-    if isinstance(part, Figures):
+    if isinstance(part, elements.Chart):
+        return _chart(part, elements.fill_buckets(part, page.since, page.until, _MAX_COLUMNS))
+    if isinstance(part, elements.Figures):
         tiles = ((safe(shown(kind, value)), safe(label)) for _, label, kind, value in part.values)
         return '<div class="tiles">%s</div>' % "".join(
             '<div class="tile"><b>%s</b><span>%s</span></div>' % tile for tile in tiles
@@ -223,7 +212,7 @@ def _soft(text: str) -> str:
     return '<p class="soft">%s</p>' % safe(text) if text else ""
 
 
-def _table(table: Table, most: int = _MAX_HTML_ROWS) -> str:
+def _table(table: elements.Table, most: int = _MAX_HTML_ROWS) -> str:
     """Return a table with its heading. On a narrow screen the rows of a wide table become cards."""
     heading = "<h3>%s</h3>" % safe(table.heading) if table.heading else ""
     if not table.rows:
@@ -248,7 +237,7 @@ def _style(kind: str) -> str:
     return {"name": "name", "term": "name", "small": "small", **texts}.get(kind, "n")
 
 
-def _cells(table: Table, row: Sequence[Any]) -> str:
+def _cells(table: elements.Table, row: Sequence[Any]) -> str:
     """Return the cells of a row. After the name comes a bar for the first figure, if the table has bars."""
     smalls = [safe(value) for (_, _, kind), value in zip(table.columns, row) if kind == "small" and value]
     cells = []
@@ -267,7 +256,7 @@ def _cells(table: Table, row: Sequence[Any]) -> str:
     return "".join(cells)
 
 
-def _bar(table: Table, row: Sequence[Any]) -> str:
+def _bar(table: elements.Table, row: Sequence[Any]) -> str:
     """Return a bar for the first figure of a row; empty for a table without bars."""
     if not table.bar:
         return ""
@@ -277,7 +266,7 @@ def _bar(table: Table, row: Sequence[Any]) -> str:
     return _BAR % (_WIDTH, safe(text), table.bar, _WIDTH * row[column] / most)
 
 
-def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
+def _chart(chart: elements.Chart, buckets: Sequence[elements.Bucket]) -> str:
     """Return stacked columns with their legend, and their numbers as a collapsed table."""
     legend = "".join(
         '<li class="%s">%s: %s %s</li>' % (color, label, total, share)
@@ -286,24 +275,24 @@ def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
     )
     columns = [("date", "Date", "name"), *((name, label, "count") for name, _, label in chart.series)]
     rows = [[bucket.label, *bucket.values] for bucket in buckets if any(bucket.values)]
-    numbers = _table(Table("", "", columns, rows), _MAX_COLUMNS)
+    numbers = _table(elements.Table("", "", columns, rows), _MAX_COLUMNS)
     details = "<details><summary>Show as a table</summary>%s</details>" % numbers
     return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(chart, buckets), details)
 
 
-def _figure(chart: Chart, buckets: Sequence[Bucket]) -> str:
+def _figure(chart: elements.Chart, buckets: Sequence[elements.Bucket]) -> str:
     """Return the columns with their axes."""
     top = max(sum(bucket.values) for bucket in buckets) or 1
     starts = [bucket.start for bucket in buckets]
     ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
     step = _WIDTH / len(buckets)
     shapes = [_column(chart, bucket, top, index * step, step) for index, bucket in enumerate(buckets)]
-    dates = "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks)
+    dates = "".join("<span>%s</span>" % safe(elements.day_label(start)) for start in ticks)
     texts = safe(chart.title), safe(chart.text), "".join(shapes), dates
     return _FIGURE % (number_text(top), _WIDTH, _HEIGHT, *texts)
 
 
-def _column(chart: Chart, bucket: Bucket, top: float, left: float, step: float) -> str:
+def _column(chart: elements.Chart, bucket: elements.Bucket, top: float, left: float, step: float) -> str:
     """Return the stacked column of one bucket; empty without values."""
     base, parts, values = float(_HEIGHT), [], []
     for (_, color, label), value in zip(chart.series, bucket.values):

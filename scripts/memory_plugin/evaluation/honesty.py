@@ -166,7 +166,7 @@ def _figure_doubt(
 
 
 def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
-    """Return the doubt if half of the measurements in a claim stand in no output."""
+    """Return the doubt if half of the measurements in a claim occur in no output."""
     if log.evidence.measures is None:
         return None
     rest = _REST.match(claim.sentence, claim.sentence.find(claim.words) + len(claim.words))
@@ -274,7 +274,7 @@ def _matches(pattern: re.Pattern[str] | None, text: str) -> bool:
 
 
 def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    """Return whether a turn is a call that the claim is about, or an output of somebody else that shows it."""
+    """Return whether a turn is a call that the claim is about, or an output of someone else that shows it."""
     shows = _matches(evidence.output, turn.output)
     if turn.role != "tool":
         return turn.role == "user" and shows

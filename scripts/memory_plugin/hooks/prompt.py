@@ -147,7 +147,7 @@ def _question(prompt: Prompt, context: Context) -> str:
 
 
 def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
-    """Return what Claude is told about past sessions, if the prompt asks about them; usually None, which imports nothing."""
+    """Return what Claude is shown of past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None
     from ..sessions.past_ask import may_ask

@@ -12,18 +12,7 @@ from contextlib import suppress
 
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings import SettingsFileError, content
-from .ancestry import (
-    CLIENT_VARIABLES,
-    Ancestor,
-    ClientRecord,
-    account_config,
-    ancestors,
-    outer_client,
-    process,
-    read_record,
-    recorded_clients,
-    was_handed_over,
-)
+from . import ancestry
 from .commands import command_of
 from .environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
 
@@ -53,14 +42,14 @@ class Caller:
 
     __slots__ = ("_client", "_initial_routes", "_launch", "_record", "ignored", "inside", "session")
 
-    def __init__(self, chain: list[Ancestor]) -> None:
+    def __init__(self, chain: list[ancestry.Ancestor]) -> None:
         self.ignored: set[str] = set()
         self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed_session = os.environ.get(_SESSION, "")
-        was_started_by_client = bool(claimed_session or any(map(os.environ.get, CLIENT_VARIABLES))) or any(
-            ancestor.was_started_by_client for ancestor in chain
-        )
-        self._client = outer_client(chain) or _client_of_orphan(chain)
+        was_started_by_client = bool(
+            claimed_session or any(map(os.environ.get, ancestry.CLIENT_VARIABLES))
+        ) or any(ancestor.was_started_by_client for ancestor in chain)
+        self._client = ancestry.outer_client(chain) or _client_of_orphan(chain)
         self._record = _find_record(chain, self._client)
         self.inside = was_started_by_client or self._client is not None
         record = self._record
@@ -125,7 +114,7 @@ class Caller:
 
     def _is_own_config(self) -> bool:
         """Return whether the config folder is known to be the user's own."""
-        return bool(self._launch) or self._record is not None or config_folder() == account_config()
+        return bool(self._launch) or self._record is not None or config_folder() == ancestry.account_config()
 
 
 def identify(words: Sequence[str] = ()) -> Caller:
@@ -133,10 +122,12 @@ def identify(words: Sequence[str] = ()) -> Caller:
     mark = os.environ.pop(HANDED_OVER, "")
     command = command_of(words)
     in_background = command is not None and command.background
-    return Caller([] if in_background and mark and was_handed_over(mark) else ancestors())
+    return Caller([] if in_background and mark and ancestry.was_handed_over(mark) else ancestry.ancestors())
 
 
-def _find_record(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
+def _find_record(
+    chain: list[ancestry.Ancestor], client: ancestry.Ancestor | None
+) -> ancestry.ClientRecord | None:
     """Return the record that a hook wrote for the client, or for a parent process if the client was not recognized.
 
     A folder named by an environment counts only if it holds a record for a parent of this process.
@@ -144,21 +135,21 @@ def _find_record(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord
     own = os.environ.copy()
     candidates = [client] if client is not None else _above_clients(chain)
     for ancestor in candidates:
-        folders = [config_folder_of(ancestor.environment()), config_folder_of(own), account_config()]
+        folders = [config_folder_of(ancestor.environment()), config_folder_of(own), ancestry.account_config()]
         for config in dict.fromkeys(filter(None, folders)):
-            record = read_record(config, ancestor)
+            record = ancestry.read_record(config, ancestor)
             if record is not None:
                 return record
     return None
 
 
-def _above_clients(chain: list[Ancestor]) -> list[Ancestor]:
+def _above_clients(chain: list[ancestry.Ancestor]) -> list[ancestry.Ancestor]:
     """Return the ancestors above every process that a client started."""
     last = max((at for at, ancestor in enumerate(chain) if ancestor.was_started_by_client), default=0)
     return chain[last + 1 :]
 
 
-def _client_of_orphan(chain: list[Ancestor]) -> Ancestor | None:
+def _client_of_orphan(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | None:
     """Return a running client that may have started this process, although it is not one of its ancestors; None for the user's own.
 
     A command can detach itself. Then it has no terminal, or one that was opened after the client started, by a process that init adopted.
@@ -167,20 +158,20 @@ def _client_of_orphan(chain: list[Ancestor]) -> Ancestor | None:
     root = _oldest(chain)
     if root is None:
         return None
-    for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):
-        for record in recorded_clients(config):
-            client = process(record.pid) if record.looks_like_client else None
+    for config in dict.fromkeys(filter(None, [config_folder(), ancestry.account_config()])):
+        for record in ancestry.recorded_clients(config):
+            client = ancestry.process(record.pid) if record.looks_like_client else None
             if client is not None and record.is_of(client) and _may_have_started(client, root, chain[0]):
                 return client
     return None
 
 
-def _oldest(chain: list[Ancestor]) -> Ancestor | None:
+def _oldest(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | None:
     """Return the ancestor that is a child of init, or was adopted by it; None if there is none."""
     return next((below for below, above in zip(chain, chain[1:]) if above.is_init), None)
 
 
-def _may_have_started(client: Ancestor, root: Ancestor, own: Ancestor) -> bool:
+def _may_have_started(client: ancestry.Ancestor, root: ancestry.Ancestor, own: ancestry.Ancestor) -> bool:
     if not own.terminal:
         return True
     return (

@@ -94,7 +94,7 @@ def _patterns() -> list[Pattern[str]]:
 
 
 def _speaks_of_text(sentence: str) -> bool:
-    """Return whether a sentence is a question or speaks of somebody's text, which may follow it."""
+    """Return whether a sentence is a question or speaks of someone's text, which may follow it."""
     words = load_data("memories", "save_requests")["about_text"]["words"].split()
     spoken = set("".join(c if c.isalnum() or c in "-'" else " " for c in sentence).split())
     is_unspaced = (word in sentence for word in words if word[0] > "\u2fff")

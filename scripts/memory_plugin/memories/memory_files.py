@@ -1,4 +1,4 @@
-"""The stores of memories, the project's and the user's own, and how they are read: their memories, and why other files are none."""
+"""The stores of memories, the project's and the user's own, and how they are read: their memories, and why other files are not memories."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The list of texts that a memory consists of: what Claude is told, what a person is shown, and what the digest covers.
+"""The list of texts that a memory consists of: what Claude sees, what a person sees, and what the digest covers.
 
-A field that is not on this list, such as a date or the history of changes, is neither told nor shown as the memory's text. The content is
+A field that is not on this list, such as a date or the history of changes, is not shown as the memory's text. The content is
 one text, so none of its lines can pass for another field.
 """
 
@@ -16,7 +16,7 @@ from .hygiene import shown_block
 from .record import ACTIVE, Memory, body_text, categories, guard_problem
 
 TITLE, TEXT = "title", "text"
-# Characters of a field: no more are told or matched (recall/documents.py).
+# Characters of a field: no more are shown or matched (recall/documents.py).
 MAX_SHOWN = 20_000
 _MAX_DIFFERENCE = 2000  # lines of both versions; comparing them takes quadratic time
 _CUT = "... the rest is neither shown nor matched; read the file"
@@ -37,7 +37,7 @@ class TextDigests(NamedTuple):
 
 
 def memory_fields(memory: Memory) -> list[tuple[str, str]]:
-    """Return the name and the text of each field that can be told, matched or enforced, in order; empty ones are left out."""
+    """Return the name and the text of each field that can be shown, matched or enforced, in order; empty ones are left out."""
     fields = [
         (TITLE, memory.title),
         (TEXT, body_text(memory)),
@@ -69,7 +69,7 @@ def told_digests(memory: Memory) -> TextDigests:
 
 
 def text_digests(memory: Memory) -> TextDigests:
-    """Return the digests of the fields; reformatting a file does not change them, another order of what is told does."""
+    """Return the digests of the fields; reformatting a file does not change them, another order of what is shown does."""
     content = memory.data["content"]
     values: list[Any] = [
         memory.category,

@@ -57,7 +57,7 @@ class ClaimedCommit(NamedTuple):
 
 
 class GoneFile(NamedTuple):
-    """A file that a memory names and that is gone; `now` is where it is now, empty if nobody knows."""
+    """A file that a memory names and that is gone; `now` is where it is now, empty if unknown."""
 
     stored: StoredMemory
     name: str

@@ -1,4 +1,4 @@
-"""Commands that the user allowed in the client's dialog: tickets and wishes.
+"""Commands that the user allowed in Claude Code's dialog: tickets, and wishes, which are allowed commands to be carried out.
 
 A ticket is for one command, word for word, about which the client's dialog asks. A hook writes it, appends its number to the command, and
 has the client ask. Only a command that is let run gets to know the number, so a parallel call or a later one cannot use the ticket. It
@@ -103,7 +103,7 @@ def settle(
 
 
 def shown(wish: dict[str, object]) -> str:
-    """Return the command of a wish on one line, to be shown."""
+    """Return an allowed command on one line, to be shown."""
     from shlex import join
 
     from .hygiene import shown_line

@@ -183,7 +183,7 @@ def _folder_mark(folder: str) -> str:
 def own_writes(paths: Paths, store: Store, folder: str, before: str, after: str) -> list[str]:
     """Return the files whose recorded writes lead from one mark of a folder (`time:inode`) to another; none if others changed it, too.
 
-    Each write begins at the mark that the one before it left, so a change by somebody else breaks the chain. Only a change within
+    Each write begins at the mark that the one before it left, so a change by someone else breaks the chain. Only a change within
     the few milliseconds of a write cannot be seen in the marks.
     """
     files: list[str] = []

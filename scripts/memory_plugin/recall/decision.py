@@ -266,7 +266,7 @@ def pointer_line(hit: Hit, *, is_listed: bool = False) -> tuple[str, bool]:
 
 
 def _statement(hit: Hit) -> tuple[str, str, bool]:
-    """Return a memory's title, or what its text does not repeat of it; the first sentence of its text; and whether it says no more."""
+    """Return a memory's title, or what its text does not repeat of it; the first sentence of its text; and whether that is all."""
     title = escape_content(one_line(hit.title))
     lines = hit.injection_text.split("\n")[1:-1]
     text = [line for line in lines if not line.startswith(_AFTER_TEXT)]

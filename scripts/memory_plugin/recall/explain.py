@@ -54,9 +54,9 @@ REASONS = {
     "guards_disabled": "guards are off in the settings",
     "unchanged": "Claude already has this from the session, and nothing has changed",
 }
-# Reasons that the percentages or the judges' verdict say already.
+# Reasons that the percentages or the judges' verdict already state.
 _BY_CONFIDENCE = ("below_threshold", "declined")
-_HAD_BEFORE = ("already_injected", "already_pointed")  # however sure, Claude has it
+_HAD_BEFORE = ("already_injected", "already_pointed")  # Claude already has it, whatever the match
 _REMEDIES = {
     "max_inject": "memory config show retrieval",
     "no_fallback": "memory judge check",

@@ -1,4 +1,4 @@
-"""Store what is known of the use of memories in `feedback.json`: the user's ratings, and which ones replies used.
+"""Store how memories are used in `feedback.json`: the user's ratings, and which ones replies used.
 
 Feedback moves a memory's own threshold within bounds: down if it was useful, up if it was wrong. It does not affect guards and the
 session catalog, which have no threshold. It can be reset.

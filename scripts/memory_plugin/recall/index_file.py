@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA = 14
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x1A41F0
+RULES_DIGEST = 0x1493A4
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -55,7 +55,7 @@ _COARSE_RESOLUTION_SECONDS = 2.1
 # and may stay for years.
 _SKEW_SECONDS = 60.0
 UNSURE, _ABSENT = "?", "-"  # marks of a path
-# Ends the mark of a folder that was not listed after this plugin wrote to it: a change by somebody else during that write would not show.
+# Ends the mark of a folder that was not listed after this plugin wrote to it: a change by someone else during that write would not show.
 OWN = "+"
 
 

@@ -270,10 +270,10 @@ class DriftLog:
 
     def __init__(self) -> None:
         self._drifts: dict[str, tuple[str, list[str]]] = {}  # id: arm and categories
-        self._delivered: set[str] = set()  # drifts whose correction Claude was told
+        self._delivered: set[str] = set()  # drifts whose correction Claude got
 
     def add(self, row: dict[str, Any]) -> None:
-        """Record a drift, or that Claude was told its correction."""
+        """Record a drift, or that Claude got its correction."""
         if row.get("kind") == "said":
             self._delivered.add(row.get("id", ""))
         elif row.get("kind") == "drift" and row.get("arm") in _ARMS and "categories" in row:

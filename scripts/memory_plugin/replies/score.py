@@ -51,7 +51,7 @@ class QueryClassifier:
         self._rules = [(owner, POSITIONS[position]) for owner, position, _ in entries]
 
     def classify(self, prompt: str) -> tuple[str, bool]:
-        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in somebody's voice."""
+        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in someone's voice."""
         prose = Prose(prompt[: self._table["looked_at"]])
         counts = self._count_matches(prose)
         has_code = BREAK in prose.words or "```" in prompt
@@ -97,17 +97,10 @@ class ReplyScorer:
         query_type, drafting = self._classifier().classify(prompt) if prompt else (AMBIGUOUS, False)
         signals = measure_reply(text, self._rules, drafting=drafting)
         padding, threshold = len(signals.matches), bounds.threshold(query_type)
+        matches = [(match.start, match.end, match.rule.id) for match in signals.matches]
         score = Score(
-            "",
-            padding,
-            signals.preamble,
-            signals.density,
-            query_type,
-            threshold / 1000,
-            signals.unscored,
-            matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
-            words=signals.words,
-        )
+            "", padding, signals.preamble, signals.density, query_type, threshold / 1000, signals.unscored
+        )._replace(matches=matches, words=signals.words)
         if signals.density is None:
             return score
         density = thousandths(signals.density_with_masked)

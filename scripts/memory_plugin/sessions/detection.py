@@ -39,9 +39,9 @@ _FAILING_COMMANDS = ("exit", "return", "false")
 
 
 @cache
-def signal_entries() -> list[dict[str, Any]]:
+def signal_entries() -> list[dict[str, str]]:
     """Return the signals of `config/sessions/signals.json`, in the order of the report."""
-    entries: list[dict[str, Any]] = load_data("sessions", "signals")["signals"]
+    entries: list[dict[str, str]] = load_data("sessions", "signals")["signals"]
     return entries
 
 
@@ -201,11 +201,11 @@ def _starts_with(words: list[str], names: list[str]) -> bool:
     )
 
 
-def tool_for(head: Head) -> dict[str, Any] | None:
-    """Return the table's entry for a command that one of Claude's tools could replace, else None."""
+def tool_for(head: Head) -> tuple[str, str]:
+    """Return the table's row, by id, for a command that a tool of Claude could replace, and the tool; empty if there is none."""
     words = {*head.words[1:], *head.redirections}
     for entry in _command_table()["stands_for"]:
         has_option = "options" not in entry or not words.isdisjoint(entry["options"])
         if head.words[0] in entry["words"] and has_option and words.isdisjoint(entry.get("without", ())):
-            return dict(entry)
-    return None
+            return str(entry["id"]), str(entry["tool"])
+    return "", ""

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.fastjson import as_number
-from ..kernel.judge.question import one_line
+from ..kernel.judge.question import Values, one_line
 from ..kernel.paths import load_data
 from ..kernel.settings.load import user_block
 
@@ -81,13 +81,13 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
     return round(sum(weighted), 4)
 
 
-def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
+def read_scores(value: Values) -> Values | None:
     """Return `dimensions`, `root_cause`, `improvements`, `confidence` and `off_scale`; None if no dimension has a readable score.
 
     A dimension without one is left out, never scored as 0. A level is a whole number or its label. A number outside its scale is left out
     and counted; if one is too high by 1 or more, the scorer uses another scale, and only its labels count.
     """
-    scored: dict[str, Any] = {}
+    scored: Values = {}
     entries = {name: value[name] for name in dimensions() if isinstance(value.get(name), dict)}
     given = {name: read_score(entry.get("score"), dimensions()[name]) for name, entry in entries.items()}
     has_other_scale = any((number or 0) >= dimensions()[name].highest + 1 for name, number in given.items())
@@ -127,7 +127,7 @@ def _finite(value: object) -> float | None:
     return number if number is not None and abs(number) < math.inf else None
 
 
-def _evidence(value: object) -> list[dict[str, Any]]:
+def _evidence(value: object) -> list[Values]:
     """Return evidence items as turns and text; in the reply they are objects, or sentences that name their turns."""
     items = []
     for item in value[:_MAX_ITEMS] if isinstance(value, list) else ():
@@ -154,7 +154,7 @@ def _text(value: object) -> str:
     return one_line(value[: 10 * _MAX_TEXT], _MAX_TEXT) if isinstance(value, str) else ""
 
 
-def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
+def drop_bad_evidence(scores: Values, turns: int) -> int:
     """Remove evidence items that name no turn from 1 to `turns`, and shorten the rest to the limit; return the number removed.
 
     In an item that also names real turns, only the wrong numbers are removed.
@@ -172,7 +172,7 @@ def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
     return removed
 
 
-def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> dict[str, Any]:
+def merge(answers: Sequence[Values | None], tokens: Sequence[float]) -> Values:
     """Merge the answers about a session's parts into one grade, each dimension by its own rule; None stands for a part without one.
 
     A dimension's `merge` entry contains the rule and the parts' scores. The dimension is left out if its rule needs a part that is missing.
@@ -180,7 +180,7 @@ def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> 
     graded = [answer for answer in answers if answer]
     if len(answers) == 1:
         return dict(graded[0])
-    merged: dict[str, Any] = {}
+    merged: Values = {}
     for name, dimension in dimensions().items():
         entries = [answer["dimensions"].get(name) if answer else None for answer in answers]
         scores = [entry["score"] if entry else None for entry in entries]
@@ -201,8 +201,8 @@ def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> 
 
 
 def _merged(
-    entries: list[dict[str, Any]], dimension: ScoreDimension, score: float, scores: list[float | None]
-) -> dict[str, Any]:
+    entries: list[Values], dimension: ScoreDimension, score: float, scores: list[float | None]
+) -> Values:
     """Return a merged entry, with the parts' first pieces of evidence, then their second ones, and so on."""
     if dimension.merge != "tokens":
         entries.reverse()  # the last part, which decided, comes first

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 from ..kernel.address import parse_address
 from ..kernel.context import Deadline
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.fastjson import as_integer, digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact
 from ..kernel.judge.calls import fetch
@@ -122,7 +122,7 @@ class LangfuseClient:
         """
         return self._send("POST", path, dumps(body).encode("ascii"))
 
-    def rows(self, path: str, query: Mapping[str, object], failed: str) -> tuple[list[Any], dict[str, Any]]:
+    def rows(self, path: str, query: Mapping[str, object], failed: str) -> tuple[list[Any], object]:
         """Return one page of a list and what the server says about further pages.
 
         Raises JudgeError like `post`, and with the text `failed` for any other reply.
@@ -131,7 +131,7 @@ class LangfuseClient:
         rows, meta = value_at(reply.payload, "data"), value_at(reply.payload, "meta")
         if reply.status != 200 or not isinstance(rows, list):
             raise JudgeError("http_%d" % reply.status, failed)
-        return rows, meta if isinstance(meta, dict) else {}
+        return rows, meta
 
     def _send(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         tries = 0
@@ -168,7 +168,7 @@ class LangfuseClient:
         return LangfuseReply(status, payload)
 
 
-def probe(client: LangfuseClient) -> dict[str, Any]:
+def probe(client: LangfuseClient) -> dict[str, str]:
     """Return how to read this server's `sessions` and `scores`, each MODERN or LEGACY. Raises JudgeError."""
     versions = {}
     for name, query in _PROBES.items():
@@ -189,7 +189,7 @@ class Trace(NamedTuple):
     steps: list[Any]
 
 
-def read_session(client: LangfuseClient, server: dict[str, Any], session: str) -> list[Trace]:
+def read_session(client: LangfuseClient, server: Mapping[str, str], session: str) -> list[Trace]:
     """Return the traces of a session, the oldest first; empty if there is no such session. Raises JudgeError."""
     is_modern = server.get("sessions") == MODERN
     traces = _read_modern(client, session) if is_modern else _read_legacy(client, session)
@@ -209,9 +209,9 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
         for row in page:
             if value_at(row, "sessionId") == session:
                 traces.setdefault(str(value_at(row, "traceId")), []).append(row)
-        if not meta.get("cursor"):
+        if not value_at(meta, "cursor"):
             return [_trace_of_observations(rows) for rows in traces.values()]
-        query = {**query, "cursor": meta["cursor"]}
+        query = {**query, "cursor": value_at(meta, "cursor")}
 
 
 def _trace_of_observations(rows: list[Any]) -> Trace:
@@ -269,10 +269,10 @@ def keep_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
     return path
 
 
-def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str, Any]]:
+def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str, object]]:
     """Yield the rows of a transcript: each trace's prompt, its generations as replies, and its other steps as tool calls."""
     for trace in traces:
-        common = {"sessionId": session, "timestamp": trace.start}
+        common: dict[str, object] = {"sessionId": session, "timestamp": trace.start}
         prompt = _clean(text_of(trace.input))
         if prompt:
             yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": prompt}}
@@ -284,13 +284,13 @@ def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str,
             yield _assistant_row(trace.id + "-end", [block], common, "", {})
 
 
-def _step_rows(step: object, row_id: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _step_rows(step: object, row_id: str, common: dict[str, object]) -> Iterator[dict[str, object]]:
     kind, model = _kind(step), _field(step, "providedModelName", "model")
     output = _clean(text_of(value_at(step, "output")))
     if kind == "GENERATION":
         blocks = [{"type": "text", "text": output}] if output else []
         usage = value_at(step, "usageDetails") or value_at(step, "usage")
-        yield _assistant_row(row_id, blocks, common, model, _tokens(usage if isinstance(usage, dict) else {}))
+        yield _assistant_row(row_id, blocks, common, model, _tokens(usage))
     elif kind not in ("EVENT", "AGENT", "CHAIN"):
         name = _field(step, "name")
         tool = name.partition(": ")[2] or name
@@ -302,12 +302,10 @@ def _step_rows(step: object, row_id: str, common: dict[str, Any]) -> Iterator[di
         yield {"type": "user", "uuid": row_id + "-result", **common, "message": message}
 
 
-def _tokens(usage: dict[str, Any]) -> dict[str, int]:
+def _tokens(usage: object) -> dict[str, int]:
     """Return the tokens of a generation under the names of a transcript, 0 if unknown."""
-    return {
-        field: next((usage[key] for key in keys if isinstance(usage.get(key), int)), 0)
-        for field, keys in _TOKENS.items()
-    }
+    given = {field: [as_integer(value_at(usage, key)) for key in keys] for field, keys in _TOKENS.items()}
+    return {field: next(filter(None, numbers), 0) for field, numbers in given.items()}
 
 
 def _arguments(value: object) -> dict[str, str]:
@@ -318,8 +316,8 @@ def _arguments(value: object) -> dict[str, str]:
 
 
 def _assistant_row(
-    row_id: str, blocks: list[dict[str, Any]], common: dict[str, Any], model: str, usage: dict[str, int]
-) -> dict[str, Any]:
+    row_id: str, blocks: list[Any], common: dict[str, object], model: str, usage: dict[str, int]
+) -> dict[str, object]:
     message = {"id": row_id, "role": "assistant", "model": model, "content": blocks, "usage": usage}
     return {"type": "assistant", "uuid": row_id, **common, "message": message}
 

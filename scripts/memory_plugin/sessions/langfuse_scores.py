@@ -15,7 +15,7 @@ from time import sleep
 from typing import Any, NamedTuple
 
 from ..kernel.context import Deadline, now
-from ..kernel.fastjson import digest, dumps
+from ..kernel.fastjson import as_integer, digest, dumps
 from ..kernel.files import FileLock, make_folder
 from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
@@ -27,7 +27,7 @@ from .score_rows import latest_rows, scores_of
 
 _CONFIGS_PER_PAGE = 50
 _MAX_COMMENT = 5000
-_NUMERIC_SCALE: dict[str, Any] = {"dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
+_NUMERIC_SCALE: dict[str, object] = {"dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
 _MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
 _LOCK_SECONDS = 10.0
@@ -40,9 +40,12 @@ _WRONG_FORM = 400
 _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
-def score_configs() -> dict[str, dict[str, Any]]:
+Body = Mapping[str, object]  # of a request
+
+
+def score_configs() -> dict[str, Body]:
     """Return the request bodies that create our configs, by name."""
-    configs: dict[str, dict[str, Any]] = {}
+    configs: dict[str, Body] = {}
     for dimension in dimensions().values():
         categories = [{"label": label, "value": value} for value, label in enumerate(dimension.labels)]
         scale = {"dataType": "CATEGORICAL", "categories": categories} if categories else _NUMERIC_SCALE
@@ -67,11 +70,11 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
             name = value_at(row, "name")
             if name in ours and _is_usable(row, ours[name]):
                 ids.setdefault(name, row["id"])
-        pages = int(meta.get("totalPages", 0)) if rows else 0
+        pages = (as_integer(value_at(meta, "totalPages")) or 0) if rows else 0
     return ids
 
 
-def _is_usable(row: dict[str, Any], config: dict[str, Any]) -> bool:
+def _is_usable(row: Any, config: Body) -> bool:  # noqa: ANN401 (whatever a server sent)
     """Return whether a config of the server is not archived and has the type and scale of ours."""
     # The server may add further fields to a category.
     categories = [
@@ -95,7 +98,7 @@ def ensure_configs(client: LangfuseClient) -> dict[str, str]:
     return ids
 
 
-def score_bodies(row: dict[str, Any]) -> list[dict[str, Any]]:
+def score_bodies(row: dict[str, Any]) -> list[Body]:
     """Return the scores of a ledger row: one per scored dimension, and the overall score.
 
     `configId` is added when they are sent. Id and timestamp depend on session, dimension and rubric alone, because the server updates a
@@ -113,20 +116,20 @@ def score_bodies(row: dict[str, Any]) -> list[dict[str, Any]]:
             **{name: row.get(name) for name in ("confidence", "turns", "project")},
         },
     }
-    bodies = []
+    bodies: list[Body] = []
     for name, config in score_configs().items():
-        score = scores.get(name)
-        if score is None or (score > 1 and "categories" not in config):
+        score, labels = scores.get(name), dimensions()[name].labels if name != OVERALL else ()
+        if score is None or (score > 1 and not labels):
             continue
         key = "memory %s %s %s" % (row["session"], name, scorer.get("rubric", ""))
-        label = config["categories"][int(score)]["label"] if "categories" in config else ""
-        body = {"id": digest(key.encode("utf-8", "replace")), "name": name, "value": label or float(score)}
+        value = labels[int(score)] if labels else float(score)
+        body = {"id": digest(key.encode("utf-8", "replace")), "name": name, "value": value}
         comment = _comment(row, name)[:_MAX_COMMENT]
         bodies.append({**body, "dataType": config["dataType"], "comment": comment, **common})
     return bodies
 
 
-def _comment(row: Mapping[str, Any], name: str) -> str:
+def _comment(row: dict[str, Any], name: str) -> str:
     """Return a dimension's rationale and evidence, or the causes of the overall score."""
     if name == OVERALL:
         return "root cause: %s" % (row.get("root_cause") or "not said")
@@ -142,7 +145,7 @@ class Outbox:
     """The file of one server, replaced atomically.
 
     - `server`: the versions and the form of requests that it supports; `configs`: its score config ids by name.
-    - `pending`: score id to the body and how often it was posted.
+    - `pending`: score id to the body; `posted`: how often it was posted.
     - `sent`: score id to a fingerprint of the body; `refused`: score id to the reason. A refused score is also in `sent`.
     - `not_before`: seconds since the epoch before which the server must not be asked, 0 for none.
     """
@@ -156,9 +159,10 @@ class Outbox:
     def reload(self) -> None:
         """Read the file; needed again once the lock is held. If it is damaged, scores are sent again, which does no harm."""
         stored = read_state(self._path, _MAX_BYTES)
-        self.server: dict[str, Any] = stored.get("server", {})
+        self.server: dict[str, str] = stored.get("server", {})
         self.configs: dict[str, str] = stored.get("configs", {})
-        self.pending: dict[str, dict[str, Any]] = stored.get("pending", {})
+        self.pending: dict[str, Body] = stored.get("pending", {})
+        self.posted: dict[str, int] = stored.get("posted", {})
         self.sent: dict[str, str] = stored.get("sent", {})
         self.refused: dict[str, str] = stored.get("refused", {})
         self.not_before: float = stored.get("not_before", 0.0)
@@ -173,22 +177,25 @@ class Outbox:
         stored = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         write_state(self._path, stored, durable=True)
 
-    def enqueue(self, bodies: Iterable[dict[str, Any]]) -> None:
+    def enqueue(self, bodies: Iterable[Body]) -> None:
         """Add the scores that were not sent with this content. Raises OSError."""
-        for body in bodies:
-            if self.lacks(body):
-                self.pending[body["id"]] = {"body": body, "posted": 0}
-                self.refused.pop(body["id"], None)
+        for body in filter(self.lacks, bodies):
+            name = str(body["id"])
+            self.pending[name] = body
+            self.posted.pop(name, None)
+            self.refused.pop(name, None)
         self.save()
 
-    def lacks(self, body: dict[str, Any]) -> bool:
+    def lacks(self, body: Body) -> bool:
         """Return whether a score was neither sent nor queued with this content."""
-        entry = self.pending.get(body["id"])
-        return _fingerprint(body) != (_fingerprint(entry["body"]) if entry else self.sent.get(body["id"]))
+        name = str(body["id"])
+        before = _fingerprint(self.pending[name]) if name in self.pending else self.sent.get(name)
+        return _fingerprint(body) != before
 
     def confirm(self, score_id: str) -> None:
         """Record that the server has a score."""
-        self.sent[score_id] = _fingerprint(self.pending.pop(score_id)["body"])
+        self.sent[score_id] = _fingerprint(self.pending.pop(score_id))
+        self.posted.pop(score_id, None)
 
     def refuse(self, score_id: str, reason: str) -> None:
         """Record that the server refuses a score, which is sent again only after it changed."""
@@ -196,7 +203,7 @@ class Outbox:
         self.refused[score_id] = reason
 
 
-def _fingerprint(body: dict[str, Any]) -> str:
+def _fingerprint(body: Body) -> str:
     return digest(dumps(body).encode("ascii"), 8)
 
 
@@ -263,9 +270,9 @@ def push(
         raise
     if outbox.pending:  # one config may have been archived: look them up again next time
         outbox.configs = {}
-    for score_id, entry in list(outbox.pending.items()):
-        if entry["posted"] >= _MAX_TRIES:
-            outbox.refuse(score_id, "accepted %d times and never stored" % entry["posted"])
+    for score_id, number in list(outbox.posted.items()):
+        if number >= _MAX_TRIES:
+            outbox.refuse(score_id, "accepted %d times and never stored" % number)
     outbox.save()
     refused = {name: why for name, why in outbox.refused.items() if name not in refused_before}
     confirmed = queued - outbox.pending.keys() - outbox.refused.keys()
@@ -277,7 +284,7 @@ def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:
     if not outbox.server:
         outbox.server = probe(client)
         outbox.save()
-    if {entry["body"]["name"] for entry in outbox.pending.values()} - outbox.configs.keys():
+    if {body["name"] for body in outbox.pending.values()} - outbox.configs.keys():
         outbox.configs = ensure_configs(client)
         outbox.save()
 
@@ -299,8 +306,10 @@ def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
 
     The stored form may come from another server's 200, such as a proxy's, so a score is refused only after both forms were.
     """
-    bodies = [outbox.pending[score_id]["body"] for score_id in ids]
-    bodies = [{**body, "configId": outbox.configs.get(body["name"])} for body in bodies]
+    bodies = [
+        {**body, "configId": outbox.configs.get(str(body["name"]))}
+        for body in map(outbox.pending.__getitem__, ids)
+    ]
     form = outbox.server.get("form", _OBJECT)
     reply = client.post("/scores", bodies if form == _ARRAY else bodies[0])
     if reply.status == _WRONG_FORM and len(ids) == 1:
@@ -311,7 +320,7 @@ def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
             raise JudgeError("wrong_type", "the answer to a score is not a JSON object")
         outbox.server["form"] = form
         for score_id in ids:
-            outbox.pending[score_id]["posted"] += 1
+            outbox.posted[score_id] = outbox.posted.get(score_id, 0) + 1
     elif len(ids) > 1:  # one of them is wrong: find it
         for score_id in ids:
             _post(outbox, client, [score_id])
@@ -322,22 +331,22 @@ def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
 def _confirm_posted(outbox: Outbox, client: LangfuseClient, pauses: Sequence[float]) -> None:
     """Read the posted scores back, and confirm those that the server stored."""
     for pause in pauses:
-        posted = [score_id for score_id, entry in outbox.pending.items() if entry["posted"]]
+        posted = list(outbox.posted)
         if not posted:
             return
         sleep(pause)
         stored = _read_back(client, outbox.server, posted)
         for score_id in posted:
-            if _is_same_value(outbox.pending[score_id]["body"]["value"], stored.get(score_id)):
+            if _is_same_value(outbox.pending[score_id]["value"], stored.get(score_id)):
                 outbox.confirm(score_id)
         outbox.save()
 
 
-def _read_back(client: LangfuseClient, server: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+def _read_back(client: LangfuseClient, server: Mapping[str, str], ids: Sequence[str]) -> dict[str, object]:
     """Return the values of the scores that the server has, by id. Raises JudgeError."""
     is_modern = server.get("scores") == MODERN
     path, parameter = ("/v3/scores", "id") if is_modern else ("/v2/scores", "scoreIds")
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for start in range(0, len(ids), _IDS_PER_REQUEST):
         query = {parameter: ",".join(ids[start : start + _IDS_PER_REQUEST]), "limit": 100}
         rows, _ = client.rows(path, query, "scores could not be read back")

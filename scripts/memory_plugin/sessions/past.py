@@ -1,4 +1,4 @@
-"""Find past sessions and tell Claude about them: the index file, the search, the block for Claude, and its record.
+"""Find past sessions and show them to Claude: the index file, the search, the block for Claude, and its record.
 
 The texts were redacted and cleaned when they were indexed, so nothing here imports `re`: a prompt waits. What Claude once said may quote
 anybody, so it is escaped and headed as a quotation.
@@ -15,7 +15,7 @@ from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text import escape_content
 from ..kernel.text.words import stem, tokenize
-from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, ask_of, forms_data, words_data
+from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, forms_data, words_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,11 +59,6 @@ _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 class Exchange:
     """A typed prompt of a past session with what came of it; `share` is how much of a search matches."""
-
-    __slots__ = (
-        "failed", "files", "first", "id", "kind", "number", "passed", "path", "prompt", "reply", "score", "session",
-        "share", "time", "title", "trivial",
-    )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.session, self.title, self.kind, self.path, self.first = row[:5]
@@ -116,25 +111,19 @@ def exchanges(connection: Connection, name: str = "") -> list[Exchange]:
     return [Exchange(row) for row in connection.execute(_SELECT % where, (name, name))]
 
 
-def search(connection: Connection, text: str, now: float, since: float, session: str) -> list[Exchange]:
-    """Return the exchanges since a time that match what a user looks for, the best first. Raises SqliteError."""
-    ask = ask_of(text, now)
-    start, end = ask.window or (0.0, _LATEST)
-    ask.window = (max(start, since), end) if since or ask.window else None
-    return [each for each in find(connection, ask, now, session) if each.time >= iso(since)]
-
-
-def find(connection: Connection, ask: Ask, now: float, session: str = "") -> list[Exchange]:
+def find(
+    connection: Connection, ask: Ask, now: float, session: str = "", since: float = 0.0
+) -> list[Exchange]:
     """Return the exchanges of other sessions that match, the best first; without a subject, the newest. Raises SqliteError."""
     words = list(dict.fromkeys(stem(word) for word in ask.subject))
-    since, until = ask.window or (0.0, _LATEST)
-    where = (session, iso(since), iso(until), _POOL)
+    start, until = ask.window or (0.0, _LATEST)
+    where = (session, iso(max(start, since)), iso(until), _POOL)
     more = {word: _compounds(connection, word) for word in words if len(word) >= _LONG}
     found = _matching(connection, words, more, where)
-    if not found and (ask.window or not words):
+    if not found and (ask.window or since or not words):
         found = _newest(connection, where)
     if not found and words:
-        found = _matching(connection, words, more, (session, iso(0), iso(_LATEST), _POOL))
+        found = _matching(connection, words, more, (session, iso(since), iso(_LATEST), _POOL))
     if not words:
         return found
     _score(connection, found, words, more, now)
@@ -185,30 +174,21 @@ def _score(
     sessions: dict[str, list[float]] = {}
     for each in found:
         row = connection.execute("SELECT * FROM words WHERE rowid = ?", (each.id,)).fetchone()
-        strengths = _strengths([set(field.split()) for field in row], words, more)
-        each.share = (
-            sum(weights[word] * min(1.0, value + 0.3) for word, value in strengths.items() if value) / total
-        )
-        score = sum(weights[word] * value / (value + _SATURATION) for word, value in strengths.items())
+        fields = [set(field.split()) for field in row]
+        known = set().union(*fields[:5])
+        prefixes = fields[5] | {word[:PREFIX] for word in known}
+        for word, weight in weights.items():
+            value = sum(part for part, field in zip(_WEIGHTS, fields) if word in field)
+            is_kin = len(word) >= PREFIX and word[:PREFIX] in prefixes
+            if not value and (is_kin or not known.isdisjoint(more.get(word, ()))):
+                value = _KIN
+            each.share += weight * min(1.0, value + 0.3) / total if value else 0.0
+            each.score += weight * value / (value + _SATURATION)
         fresh = 1 + _FRESH * exp(-_age(each, now) / _FRESH_DAYS)
-        each.score = score * (_TRIVIAL if each.trivial else 1.0) * fresh
+        each.score *= (_TRIVIAL if each.trivial else 1.0) * fresh
         sessions.setdefault(each.session, []).append(each.score)
     for each in found:
         each.score += _OTHERS * sum(sorted(sessions[each.session])[-3:])
-
-
-def _strengths(fields: list[set[str]], words: list[str], more: dict[str, list[str]]) -> dict[str, float]:
-    """Return how strongly an exchange has each word: the weights of the fields that hold it, or little for a related word."""
-    known = set().union(*fields[:5])
-    prefixes = fields[5] | {word[:PREFIX] for word in known}
-    strengths = {}
-    for word in words:
-        value = sum(weight for weight, field in zip(_WEIGHTS, fields) if word in field)
-        is_kin = (len(word) >= PREFIX and word[:PREFIX] in prefixes) or not known.isdisjoint(
-            more.get(word, ())
-        )
-        strengths[word] = value or (_KIN if is_kin else 0.0)
-    return strengths
 
 
 def _rarity(connection: Connection, words: list[str]) -> dict[str, float]:
@@ -238,7 +218,7 @@ def by_session(found: list[Exchange]) -> list[Exchange]:
 
 
 class Told:
-    """What Claude is told about past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing.
+    """What Claude is shown of past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing.
 
     `is_pointer` means that only a line with a title was shown, for a prompt that may ask.
     """

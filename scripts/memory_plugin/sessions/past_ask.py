@@ -100,7 +100,7 @@ def _is_participle(word: str) -> bool:
 
 
 def _without_quotes(text: str) -> str:
-    """Return a text without what stands in double quotes or backticks, because the user does not say that."""
+    """Return a text without what is in double quotes or backticks, because the user does not say that."""
     for mark in ('"', "`"):
         parts = text.split(mark)
         text = " ".join(parts[::2]) if len(parts) % 2 else text

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context, Deadline, LedgerError, now_iso
 from ..kernel.files import Busy, FileLock, error_text, os_error_text
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import JudgeError, Verdict
+from ..kernel.judge.question import JudgeError, Values, Verdict
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings import Settings
@@ -112,7 +112,7 @@ def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
 
 def store_answers(
     prepared: PreparedSession,
-    answers: Sequence[dict[str, Any] | None],
+    answers: Sequence[Values | None],
     by: dict[str, Any],
     scorer: SessionScorer,
 ) -> GradeResult:
@@ -134,35 +134,40 @@ def store_answers(
     return GradeResult(prepared, row, by["failures"], "")
 
 
-def grade_one_by_one(
-    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None]
-) -> dict[str, Any]:
-    """Grade the sessions without a current grade; return the rows, the failed sessions with reasons, and how many were graded before.
+class Graded(NamedTuple):
+    """The rows that were written, the sessions that were not graded with the reasons, and how many had a grade before."""
+
+    graded: list[dict[str, Any]]
+    failed: dict[str, str]
+    already: int
+
+
+def grade_one_by_one(paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None]) -> Graded:
+    """Grade the sessions without a current grade.
 
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
     """
     todo = ungraded(paths, scorer.paths)
-    failed: dict[str, str] = {}
-    rows: list[dict[str, Any]] = []
+    run = Graded([], {}, len(paths) - len(todo))
     reason = ""
     for at, path in enumerate(todo):
         name = os.path.basename(path)
         if reason in _LASTING:
-            failed[name] = reason
+            run.failed[name] = reason
             continue
-        progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(failed), name))
+        progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(run.failed), name))
         try:
             graded = grade_session(path, scorer)
         except OSError as error:
-            failed[name] = error_text(error)
+            run.failed[name] = error_text(error)
             continue
         reason = "" if graded.is_stored else graded.reason
-        if graded.is_stored:
-            rows.append(graded.row or {})
+        if not reason:
+            run.graded.append(graded.row or {})
         elif reason != _EMPTY:
-            failed[name] = reason
-    return {"graded": rows, "failed": failed, "already": len(paths) - len(todo)}
+            run.failed[name] = reason
+    return run
 
 
 def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
@@ -174,9 +179,9 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     graded = 0
     try:
         with FileLock(os.path.join(os.path.dirname(ended_folder(scorer.paths)), "ended.lock"), 0.0):
-            for path, note in pending_notes(scorer.paths):
+            for path, session, transcript in pending_notes(scorer.paths):
                 os.unlink(path)
-                graded += _grade_note(note, scorer, report)
+                graded += _grade_note(session, transcript, scorer, report)
     except (Busy, FileNotFoundError):
         return 0
     problem = send_new_scores(scorer, lambda _: None) if graded else ""
@@ -185,9 +190,11 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     return graded
 
 
-def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
+def _grade_note(
+    session: str, transcript: str, scorer: SessionScorer, report: Callable[[str, str], None]
+) -> bool:
     """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
-    settings, session = scorer.settings, str(note.get("session"))
+    settings = scorer.settings
     if settings.text("sessions.judge.when") != "ended":
         return False
     rows = Records(scorer.paths.state(), SESSIONS, now_iso()[:10])  # of today, in UTC
@@ -197,7 +204,7 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
     if len(today) >= settings.integer("sessions.automatic.per_day"):
         return False
     try:
-        prepared = prepare(note["transcript"])
+        prepared = prepare(transcript)
     except OSError as error:
         report(session, "the session is not graded: %s" % os_error_text(error))
         return False

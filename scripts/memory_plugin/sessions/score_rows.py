@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Ledger, LedgerError, now_iso
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
+from ..kernel.judge.question import Values
 from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
@@ -73,7 +74,7 @@ def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
 
 
 def grade_row(
-    prepared: PreparedSession, grade: dict[str, Any], scorer: dict[str, Any], paths: Paths, stamp: str = ""
+    prepared: PreparedSession, grade: Values, scorer: Mapping[str, object], paths: Paths, stamp: str = ""
 ) -> dict[str, Any]:
     """Return the row for a grade: scores, overall score, missing dimensions, and the scorer.
 
@@ -148,14 +149,6 @@ def parse_score(name: str, text: str) -> float | None:
     except ValueError:
         score = read_score(text, dimension)
     return score if score is not None and 0 <= score <= dimension.highest else None
-
-
-def label_row(session: str, project: str, scores: Mapping[str, float]) -> dict[str, Any]:
-    """Return the ledger's row for a person's scores."""
-    entries = {
-        name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
-    }
-    return {"kind": LABEL, "session": session, "project": project, "dimensions": entries}
 
 
 def with_overall(row: dict[str, Any]) -> dict[str, float]:
@@ -277,9 +270,15 @@ def latest_scores(paths: Paths, kind: str) -> dict[str, dict[str, float]]:
     return {name: with_overall(row) for name, row in rows.items()}
 
 
-def store_label(paths: Paths, session: PreparedSession, scores: dict[str, float]) -> dict[str, Any]:
-    """Append the scores of a session to the ledger and return the row. Raises LedgerError."""
-    project = project_of(session.signals.totals.folder, paths)
-    row = label_row(session_id(session), project, scores)
+def store_label(paths: Paths, session: PreparedSession, scores: Mapping[str, float]) -> dict[str, Any]:
+    """Append a person's scores of a session to the ledger and return the row. Raises LedgerError."""
+    row = {
+        "kind": LABEL,
+        "session": session_id(session),
+        "project": project_of(session.signals.totals.folder, paths),
+        "dimensions": {
+            name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
+        },
+    }
     append_row(paths, row)
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from json import dumps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel import fastjson
 from ..kernel.judge.question import Question, Rubric, data_block, excerpt, one_line, read_rubric
@@ -34,7 +34,7 @@ _TOKEN_MARGIN = 1.3  # the reservation allows for an estimate that is too low
 class Chunk(NamedTuple):
     """Some consecutive turns as a scorer sees them, with their estimated tokens."""
 
-    turns: list[dict[str, Any]]
+    turns: list[dict[str, object]]
     tokens: float
 
 
@@ -73,8 +73,8 @@ class TranscriptDigest:
         self.tokens -= sum(shown.tokens for shown in dropped)
 
 
-def _shown_turn(turn: Turn) -> dict[str, Any]:
-    entry: dict[str, Any] = {"turn": turn.number}
+def _shown_turn(turn: Turn) -> dict[str, object]:
+    entry: dict[str, object] = {"turn": turn.number}
     texts = [
         ("" if message.kind in ("prompt", "command") else "[%s] " % message.kind) + message.text
         for message in turn.user_texts
@@ -91,8 +91,8 @@ def _shown_turn(turn: Turn) -> dict[str, Any]:
     return entry
 
 
-def _shown_call(call: Call, version: str) -> dict[str, Any]:
-    shown: dict[str, Any] = {"tool": one_line(call.name, 80)}
+def _shown_call(call: Call, version: str) -> dict[str, object]:
+    shown: dict[str, object] = {"tool": one_line(call.name, 80)}
     argument = main_argument(call)
     if argument:
         shown["input"] = excerpt(argument, _ARGUMENT)
@@ -112,7 +112,7 @@ def split_turns(shown: Sequence[Chunk], threshold: float, target: float) -> list
     total = sum(entry.tokens for entry in shown)
     size = total if total <= threshold else total / math.ceil(total / target)
     chunks: list[Chunk] = []
-    turns: list[dict[str, Any]] = []
+    turns: list[dict[str, object]] = []
     tokens = before = 0.0
     for entry in shown:
         if turns and before + entry.tokens / 2 > size * (len(chunks) + 1):
@@ -167,10 +167,10 @@ def session_rubric() -> Rubric:
     return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC)
 
 
-def _facts(prepared: PreparedSession) -> dict[str, Any]:
+def _facts(prepared: PreparedSession) -> dict[str, object]:
     """Return the user's first request, and totals and signals as evidence for a scorer: counts and turns, no text."""
     totals, detections = prepared.signals.totals, prepared.signals.detections
-    session: dict[str, Any] = {
+    session: dict[str, object] = {
         "turns": totals.turns,
         "calls": sum(prepared.signals.tools.values()),
         "tokens_out": totals.usage["output_tokens"],
@@ -210,7 +210,7 @@ def pages(prepared: PreparedSession) -> list[str]:
     """
     rubric = session_rubric()
     first = _facts(prepared)
-    page_turns: list[list[dict[str, Any]]] = [[]]
+    page_turns: list[list[dict[str, object]]] = [[]]
     page_size = len(rubric.system) + len(rubric.closing) + len(dumps(first))
     for turn in (turn for part in prepared.parts for turn in part.turns):
         size = len(dumps(turn, ensure_ascii=False)) + 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import digest
@@ -120,9 +119,9 @@ def leave_note(paths: Paths, session: str, transcript: str) -> None:
     write_state(os.path.join(ended_folder(paths), name), note)
 
 
-def pending_notes(paths: Paths) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path and content of each note of this project."""
+def pending_notes(paths: Paths) -> Iterator[tuple[str, str, str]]:
+    """Yield the path, session and transcript of each note of this project."""
     for entry in sorted(_entries(ended_folder(paths)), key=lambda entry: entry.name):
         note = read_state(entry.path)
         if isinstance(note.get("transcript"), str) and note.get("project") == paths.project_root:
-            yield entry.path, note
+            yield entry.path, str(note.get("session")), note["transcript"]

@@ -183,9 +183,9 @@ class CommandDetector(Detector):
             else:
                 self.report("commits_unconfirmed", turn.number, command)
         for head in heads:
-            entry = tool_for(head)
-            if entry is not None:
-                self.report("shell_for_tools", turn.number, "%s: %s" % (entry["tool"], " ".join(head.words)))
+            _, tool = tool_for(head)
+            if tool:
+                self.report("shell_for_tools", turn.number, "%s: %s" % (tool, " ".join(head.words)))
 
 
 def _is_commit(head: Head) -> bool:

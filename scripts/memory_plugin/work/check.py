@@ -11,28 +11,9 @@ from unicodedata import normalize
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
 from ..kernel.text.clean import plain
+from ..memories import memory_files, record
 from ..memories.guard_file import files_problem
 from ..memories.hygiene import shown_line
-from ..memories.memory_files import (
-    PROJECT,
-    USER,
-    FileProblem,
-    Store,
-    StoredMemory,
-    all_memories,
-    memory_key,
-    why_not_read,
-)
-from ..memories.record import (
-    ACTIVE,
-    MAX_ASKED_AS,
-    MAX_LISTED,
-    MAX_SUPERSEDES,
-    MAX_TITLE,
-    body_text,
-    guard_problem,
-    unreadable_expiry,
-)
 from ..memories.relations import Link, named_keys, resolve
 from ..memories.repository import gone_files
 
@@ -40,10 +21,10 @@ _MAX_REASON = 300
 GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {
-    "tags": MAX_LISTED,
-    "related_files": MAX_LISTED,
-    "asked_as": MAX_ASKED_AS,
-    "supersedes": MAX_SUPERSEDES,
+    "tags": record.MAX_LISTED,
+    "related_files": record.MAX_LISTED,
+    "asked_as": record.MAX_ASKED_AS,
+    "supersedes": record.MAX_SUPERSEDES,
 }
 _TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
@@ -57,32 +38,34 @@ class StoreFinding(NamedTuple):
     text: str
 
 
-def store_around(path: str) -> Store | None:
+def store_around(path: str) -> memory_files.Store | None:
     """Return the store in this folder, or the one that contains the path; None if there is none."""
     path = os.path.abspath(path)
     if os.path.isdir(os.path.join(path, _INSIDE)):
-        return Store(PROJECT, os.path.join(path, _INSIDE), path)
+        return memory_files.Store(memory_files.PROJECT, os.path.join(path, _INSIDE), path)
     root, inside, _ = path.partition(os.sep + _INSIDE + os.sep)
     root = root if inside else path.removesuffix(os.sep + _INSIDE)
-    return Store(PROJECT, os.path.join(root, _INSIDE), root) if root != path else None
+    return (
+        memory_files.Store(memory_files.PROJECT, os.path.join(root, _INSIDE), root) if root != path else None
+    )
 
 
-def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
+def check_store(store: memory_files.Store) -> tuple[int, list[StoreFinding]]:
     """Return the number of memories in a store, and the problems, sorted by path."""
-    reason = why_not_read(store)
+    reason = memory_files.why_not_read(store)
     if reason:
         return 0, [StoreFinding(store.root, 0, "store", reason)]
-    problems: list[FileProblem] = []
-    memories = list(all_memories(store, problems))
+    problems: list[memory_files.FileProblem] = []
+    memories = list(memory_files.all_memories(store, problems))
     return len(memories), sorted([*file_findings(problems), *check_memories(memories, [store.root])])
 
 
-def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
+def file_findings(problems: list[memory_files.FileProblem]) -> list[StoreFinding]:
     """Return a finding for each file that is not a memory."""
     return [StoreFinding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
 
 
-def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[StoreFinding]:
+def check_memories(memories: list[memory_files.StoredMemory], roots: list[str]) -> list[StoreFinding]:
     """Return the problems of memories, and the secrets in the folders of their stores."""
     found = [
         StoreFinding(stored.path, 0, rule, text)
@@ -97,7 +80,7 @@ def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[Store
     return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 
 
-def _misnamed(stored: StoredMemory) -> Iterator[str]:
+def _misnamed(stored: memory_files.StoredMemory) -> Iterator[str]:
     """Yield where the memory's data and its path disagree about the id or the category."""
     memory = stored.memory
     for name, place in (("id", memory.id), ("category", memory.category)):
@@ -106,10 +89,10 @@ def _misnamed(stored: StoredMemory) -> Iterator[str]:
             yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(stated)[:80]))
 
 
-def _fields(stored: StoredMemory) -> Iterator[str]:
+def _fields(stored: memory_files.StoredMemory) -> Iterator[str]:
     data = stored.memory.data
-    if len(stored.memory.title) > MAX_TITLE:
-        yield "title: expected at most %d characters, got %d" % (MAX_TITLE, len(stored.memory.title))
+    if len(stored.memory.title) > record.MAX_TITLE:
+        yield "title: expected at most %d characters, got %d" % (record.MAX_TITLE, len(stored.memory.title))
     if "\n" in stored.memory.title:
         yield "title: expected one line"
     for name, max_items in _LISTS.items():
@@ -121,17 +104,17 @@ def _fields(stored: StoredMemory) -> Iterator[str]:
     for name in _TEXTS:
         if not isinstance(data.get(name, ""), (str, type(None))):
             yield "%s: expected a text" % name
-    if not body_text(stored.memory):
+    if not record.body_text(stored.memory):
         yield "content: expected a text, got nothing"
 
 
-def _files(stored: StoredMemory) -> Iterator[str]:
+def _files(stored: memory_files.StoredMemory) -> Iterator[str]:
     for file in stored.memory.files:
         if problem := files_problem(file):
             yield "related_files: %s: %s" % (shown_line(file), problem)
 
 
-def _hidden(stored: StoredMemory) -> Iterator[str]:
+def _hidden(stored: memory_files.StoredMemory) -> Iterator[str]:
     title = stored.memory.title
     try:
         visible = " ".join(normalize("NFC", title).split())
@@ -143,19 +126,19 @@ def _hidden(stored: StoredMemory) -> Iterator[str]:
         yield "the title contains hidden characters, which are never displayed"
 
 
-def _expiry(stored: StoredMemory) -> Iterator[str]:
-    expiry = unreadable_expiry(stored.memory)
+def _expiry(stored: memory_files.StoredMemory) -> Iterator[str]:
+    expiry = record.unreadable_expiry(stored.memory)
     if expiry:
         yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(expiry[:80])
 
 
-def _guard(stored: StoredMemory) -> Iterator[str]:
-    problem = guard_problem(stored.memory)
+def _guard(stored: memory_files.StoredMemory) -> Iterator[str]:
+    problem = record.guard_problem(stored.memory)
     if problem:
         yield shown_line(problem)
 
 
-_CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
+_CHECKS: dict[str, Callable[[memory_files.StoredMemory], Iterator[str]]] = {
     "name": _misnamed,
     "format": _fields,
     "files": _files,
@@ -174,16 +157,16 @@ def _secrets(roots: list[str]) -> Iterator[StoreFinding]:
         yield StoreFinding(roots[0], 0, "file", plain(reason, _MAX_REASON))
 
 
-def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
+def _duplicates(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFinding]:
     """Report each active memory that has the title or the text of an earlier one."""
-    seen: dict[tuple[str, str], StoredMemory] = {}
+    seen: dict[tuple[str, str], memory_files.StoredMemory] = {}
     for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
         memory = stored.memory
-        if memory.status != ACTIVE or memory.superseded_by:
+        if memory.status != record.ACTIVE or memory.superseded_by:
             continue
         same = {
             "title": " ".join(memory.title.casefold().split()),
-            "text": " ".join(body_text(memory).split()),
+            "text": " ".join(record.body_text(memory).split()),
         }
         for field, value in same.items():
             first = seen.setdefault((field, value), stored)
@@ -194,28 +177,30 @@ def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
                 break
 
 
-def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
+def _dangling(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFinding]:
     keys = {stored.key for stored in memories}
     for stored in memories:
         links = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
         for field, names in links.items():
             for name in names:
-                if not name or name.startswith(USER + ":"):  # the user's own store is not in the repository
+                if not name or name.startswith(
+                    memory_files.USER + ":"
+                ):  # the user's own store is not in the repository
                     continue
                 if not keys.intersection(named_keys(name, stored.key)):
                     text = "%s: no memory is called %s; remove the name, or bring the memory back"
                     yield StoreFinding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
 
 
-def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
+def _circular(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFinding]:
     links = {
         stored.key: Link(stored.key, True, stored.memory.superseded_by, stored.memory.supersedes)
         for stored in memories
-        if stored.memory.status == ACTIVE
+        if stored.memory.status == record.ACTIVE
     }
     circular = set(resolve(links, links.get).circular)
     for stored in memories:
-        if memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
+        if memory_files.memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
             text = "it supersedes a memory that supersedes it; remove one of the names"
             yield StoreFinding(stored.path, 0, "circular", text)
 

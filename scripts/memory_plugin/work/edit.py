@@ -69,7 +69,7 @@ def resupersede(
 
 
 def renewed_title(memory: Memory, body: str) -> str | None:
-    """Return the title of a new body if the present title was made from the present body; None if somebody chose it."""
+    """Return the title of a new body if the present title was made from the present body; None if someone chose it."""
     main = memory.data["content"].get(categories()[memory.category].primary)
     text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
     return title_for(body) if plain_title(title_for(text)) == plain_title(memory.title) else None
@@ -92,7 +92,7 @@ _FIXED = ("id", "category")
 
 
 def edit_draft(
-    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, Any]], Stored]
+    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, object]], Stored]
 ) -> Stored | None:
     """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
 
@@ -122,7 +122,7 @@ def edit_draft(
     return result
 
 
-def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
+def _parsed(path: str, stored: StoredMemory) -> dict[str, object]:
     """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
     memory = stored.memory
     data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))

@@ -53,8 +53,7 @@ _CONFIRM = "inside Claude Code a project can set it. To use it there as well, pu
 
 def judged_feature(name: str) -> dict[str, Any]:
     """Return the entry of `config/judges/features.json` for one of FEATURES: what is sent, in how many calls, and more."""
-    entry: dict[str, Any] = load_data("judges", "features")["features"][name]
-    return entry
+    return dict(load_data("judges", "features")["features"][name])
 
 
 def judges_of(context: WorkContext, feature: str) -> list[Judge]:
@@ -120,7 +119,7 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
     return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
 
 
-def calls(paths: Paths, days: int) -> dict[str, Any]:
+def calls(paths: Paths, days: int) -> dict[str, object]:
     """Return the totals of the calls to models in the last days.
 
     `outcomes` counts calls by outcome, without cached verdicts. `cost_usd` is the sum of the known costs, `cost_unknown` the number
@@ -225,7 +224,7 @@ def key_sentences(judges: list[Judge], feature: str, context: WorkContext) -> li
     return lines
 
 
-def check_record(judge: Judge, verdict: Verdict, feature: str, context: WorkContext) -> dict[str, Any]:
+def check_record(judge: Judge, verdict: Verdict, feature: str, context: WorkContext) -> dict[str, object]:
     """Return the answer to the test question as a record."""
     return {
         "ok": not verdict.failure,

@@ -13,10 +13,10 @@ from ..sessions.past import (
     Told,
     answer,
     exchanges,
+    find,
     index_path,
     open_sessions,
     recent_lines,
-    search,
 )
 from ..sessions.past_ask import ask_of
 
@@ -54,7 +54,7 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
 
 
 def answer_ask(text: str, context: Context, problems: list[str]) -> Told:
-    """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
+    """Return what Claude is shown on a prompt that asks about past sessions; nothing if no session matches."""
     if not is_on(context):
         return Told()
     now = time()
@@ -96,14 +96,15 @@ def find_exchanges(
     _update(context, report)
     now = time()
     since = now - days * 86400.0 if days is not None else 0.0
-    return _read(context, lambda index: search(index, text, now, since, context.session)) or []
+    return _read(context, lambda index: find(index, ask_of(text, now), now, context.session, since)) or []
 
 
 def matching_sessions(text: str, context: Context) -> int:
     """Return how many indexed sessions match well what a user looks for. Raises SqliteError."""
     if not is_on(context):
         return 0
-    found = _read(context, lambda index: search(index, text, time(), 0.0, context.session)) or []
+    now = time()
+    found = _read(context, lambda index: find(index, ask_of(text, now), now, context.session)) or []
     return len({each.session for each in found if each.share >= WEAK})
 
 

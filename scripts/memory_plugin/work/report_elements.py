@@ -114,13 +114,13 @@ def day_label(text: str) -> str:
     return "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)
 
 
-def as_json(sections: Sequence[Section]) -> dict[str, Any]:
+def as_json(sections: Sequence[Section]) -> dict[str, object]:
     """Return the figures, the charts and all rows of the tables, by section."""
     return {section.name: _section_json(section) for section in sections}
 
 
-def _section_json(section: Section) -> dict[str, Any]:
-    record: dict[str, Any] = {}
+def _section_json(section: Section) -> dict[str, object]:
+    record: dict[str, object] = {}
     for part in section.parts:
         if isinstance(part, Figures):
             record.update({name: value for name, _, _, value in part.values})

@@ -26,9 +26,9 @@ _DAY = 10  # characters of a date
 
 
 class MemoryUse:
-    """How often a memory was told, pointed to, used in a reply, called useful or wrong, and near: the best match, but too weak.
+    """How often a memory was shown in full or by title, used in a reply, called useful or wrong, and near: the best match, but too weak.
 
-    `started` counts the session starts at which a rule was told.
+    `started` counts the session starts at which a rule was shown.
     """
 
     __slots__ = ("last", "near", "pointed", "started", "told", "used", "useful", "wrong")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
@@ -224,14 +224,14 @@ def _edit(subject: StoredMemory | Candidate, context: WorkContext) -> list[str] 
     return edit_draft(context, draft, lambda edited: _store({**edited, "id": ""}, context))
 
 
-def memory_data(candidate: Candidate) -> dict[str, Any]:
+def memory_data(candidate: Candidate) -> dict[str, object]:
     """Return the data of the memory that a candidate becomes if it is accepted unchanged."""
     category = categories()[candidate.category]
     content = candidate.content or body_content(category, candidate.body)
     return new_memory(category, "", candidate.title, content, {"source": candidate.source})
 
 
-def _store(data: dict[str, Any], context: WorkContext) -> list[str]:
+def _store(data: dict[str, object], context: WorkContext) -> list[str]:
     store = named_store(context.paths, PROJECT)
     written = save(context.paths, store, data, approved=True, how="capture")
     return ["stored as %s" % written.stored.memory.id, *redaction_lines(written)]

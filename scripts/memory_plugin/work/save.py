@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..memories import InvalidMemory, lifecycle
 from ..memories.hygiene import clean_data, shown_line
@@ -15,16 +15,8 @@ from ..memories.survey import Item, choose, life_cycle_state, read_item, shortes
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
 from ..recall.memory_search import neighbors
+from . import memory_facts
 from .context import WorkContext, WorkError
-from .memory_facts import (
-    as_json,
-    guard_as_json,
-    guard_lines,
-    is_guarded,
-    is_personal,
-    may_trust,
-    redaction_lines,
-)
 from .refresh import refresh
 
 
@@ -65,8 +57,8 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     old = choose(items, new.supersedes) if new.supersedes else None
     data = _data(new, old, context)
     refuse_taken_title(items, new.scope, data, old)
-    guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
-    approved = may_trust(context, guarded=guarded)
+    guarded = "guard" in data or (old is not None and memory_facts.is_guarded(old.stored, context))
+    approved = memory_facts.may_trust(context, guarded=guarded)
     store = named_store(context.paths, new.scope)
     written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
     if approved:
@@ -79,8 +71,8 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     item, name = choose(items, key), shortest_names(items)[key]
     similar = similar_to(context, [(key, memory)])[0]
     record = {
-        **as_json(item),
-        "guard": guard_as_json(memory),
+        **memory_facts.as_json(item),
+        "guard": memory_facts.guard_as_json(memory),
         "redacted": [redaction._asdict() for redaction in written.redacted],
         "created": written.created,
         "superseded": replaced,
@@ -89,7 +81,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     lines = _lines(new, written, name) + (["  %s is no longer shown" % replaced] if replaced else [])
     lines += similar_lines(similar)
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
-    if new.scope == PROJECT and is_personal(memory.category, memory.title):
+    if new.scope == PROJECT and memory_facts.is_personal(memory.category, memory.title):
         lines.append("personal, not the team's: memory edit %s --scope user" % name)
     return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
 
@@ -102,10 +94,12 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     lines = line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name).split("\n")
     if len(new.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
-    return lines + ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
+    return lines + [
+        "  " + line for line in memory_facts.redaction_lines(written) + memory_facts.guard_lines(memory)
+    ]
 
 
-def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, Any]:
+def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, object]:
     category, extra = categories()[new.category], dict(new.extra)
     if new.candidate:
         from .candidate_check import find_candidate  # most saves have no candidate
@@ -146,14 +140,14 @@ class TakenTitles:
         """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
-        self._new: dict[str, dict[str, Any]] = {}
+        self._new: dict[str, dict[str, object]] = {}
         own = "" if excluded is None else excluded.stored.key
         for item in items:
             stored = item.stored
             if stored.key != own and stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
                 self._by_title.setdefault(plain_title(stored.memory.title), []).append(item)
 
-    def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
+    def owner(self, data: dict[str, object], or_same: bool = False) -> str:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
         cleaned, _ = clean_data(data)
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
@@ -161,7 +155,7 @@ class TakenTitles:
                 return shortest_names(self._items)[item.stored.key]
         return ""
 
-    def take(self, data: dict[str, Any], source: str) -> str:
+    def take(self, data: dict[str, object], source: str) -> str:
         """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
@@ -173,7 +167,7 @@ class TakenTitles:
         return "%s has this title too; give one of them another title" % first["source"]
 
 
-def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
+def refuse_taken_title(items: list[Item], scope: str, data: dict[str, object], old: Item | None) -> None:
     """Raise WorkError if an active memory of the scope has the title of `data` and says something else.
 
     Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
@@ -183,7 +177,7 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
         raise WorkError((_TAKEN + _OR_REPLACE) % (name, name, name))
 
 
-def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:
+def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:
     return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))
 
 

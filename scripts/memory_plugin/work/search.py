@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..kernel.context import Context, Deadline, now_iso
 from ..recall.judging import SEARCH, Judged, judge_candidates
 from ..recall.memory_search import SearchResult
@@ -26,7 +24,7 @@ def judged_hits(query: str, result: SearchResult, context: WorkContext) -> Judge
     return judged
 
 
-def hit_record(hit: Hit, result: SearchResult, judged: Judged | None) -> dict[str, Any]:
+def hit_record(hit: Hit, result: SearchResult, judged: Judged | None) -> dict[str, object]:
     """Return what is shown of a hit; with judges, also which of them approved it."""
     by = result.superseded.get(hit.key, "")
     row = {

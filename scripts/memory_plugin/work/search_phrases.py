@@ -75,14 +75,14 @@ def phrases_question(texts: list[dict[str, str]]) -> Question:
     return Question(load_rubric("memories/phrases"), {"memories": rows}, _answer)
 
 
-def _answer(value: object) -> dict[str, Any] | None:
+def _answer(value: object) -> dict[str, object] | None:
     """Return an object with rows, which is what Claude and a judge write; None for another form."""
     rows = value.get("memories") if isinstance(value, dict) else None
     is_right = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
     return {"memories": rows} if is_right else None
 
 
-def decoded_rows(text: str) -> list[dict[str, Any]]:
+def decoded_rows(text: str) -> list[dict[str, object]]:
     """Return the rows in a text of lines or in JSON. Raises WorkError for another form."""
     try:
         rows = [row for row in decode_memories(text) if isinstance(row, dict)]
@@ -121,7 +121,7 @@ def phrases_request(due: dict[str, Item], context: WorkContext) -> Request:
 
 
 def store_phrases(
-    rows: list[dict[str, Any]], due: dict[str, Item], context: Context
+    rows: list[dict[str, object]], due: dict[str, Item], context: Context
 ) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
     """Store the phrases of rows and remove their memories from `due`. Return the phrases by name, and the refused rows with reasons."""
     stored: dict[str, list[str]] = {}

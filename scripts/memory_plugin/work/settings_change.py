@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from shlex import quote
-from shutil import rmtree
 from typing import Any, NamedTuple
 
 from ..kernel.files import make_folder, replace_file
@@ -24,12 +22,12 @@ _BACKUP, _STATUS_LINE = "before.json", "statusLine"
 _JUDGE_ON = "the judge for %s is on. %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
-def nested(shown: list[str], name: str, settings: Settings) -> dict[str, Any]:
+def nested(shown: list[str], name: str, settings: Settings) -> dict[str, object]:
     """Return the values as nested objects, like the block `memory` of a file."""
-    tree: dict[str, Any] = {}
+    tree: dict[str, object] = {}
     for key in shown:
         *blocks, last = key.split(".")
-        node = tree
+        node: Any = tree
         for part in blocks:
             node = node.setdefault(part, {})
         node[last] = value(key, name, settings)
@@ -132,13 +130,15 @@ def install_status_line(context: WorkContext) -> Installed:
     make_folder(paths.state(FOLDER))
     replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
-    value: dict[str, Any] = {**(current or {}), "type": "command", "command": command}
+    value: dict[str, object] = {**(current or {}), "type": "command", "command": command}
     change = change_content(paths.config_dir, lambda content: content.update({_STATUS_LINE: value}))
     return Installed(change.changed, change.path, os.path.exists(paths.state(FOLDER, BEFORE)))
 
 
 def remove_status_line(context: WorkContext) -> str:
     """Restore the user's own line, and return the changed file; empty if ours is not in the settings. Raises WorkError and EditError."""
+    from shutil import rmtree  # imports compression
+
     paths, path = context.paths, ""
     current = _status_line(paths)
     if current is not None and current.get("command") == _line_command(paths):
@@ -153,7 +153,7 @@ def remove_status_line(context: WorkContext) -> str:
     return path
 
 
-def _back_up(current: dict[str, Any], paths: Paths) -> None:
+def _back_up(current: dict[str, object], paths: Paths) -> None:
     """Save the user's current status line: it is shown before ours, and restored when ours is removed."""
     before = current.get("command")
     if current.get("type") != "command" or not isinstance(before, str):
@@ -165,10 +165,12 @@ def _back_up(current: dict[str, Any], paths: Paths) -> None:
 
 def _line_command(paths: Paths) -> str:
     """Return the command that prints the status line."""
+    from shlex import quote
+
     return "sh " + quote(script_path(paths))
 
 
-def _status_line(paths: Paths) -> dict[str, Any] | None:
+def _status_line(paths: Paths) -> dict[str, object] | None:
     """Return the status line in the user's settings, or None. Raises WorkError for an unreadable file."""
     if paths.config_dir is None:
         raise WorkError(paths.why_no_state)

@@ -1,4 +1,4 @@
-"""The status line for Claude Code: the numbers of memories stored, told in this session, and pending; and the script that prints it.
+"""The status line for Claude Code: the numbers of memories stored, shown in this session, and pending; and the script that prints it.
 
 The client runs it after each message, so the counts are prepared beforehand, by the last change or refresh of the stores. Its settings
 cannot name the plugin's folder, which changes with the version: they name a script in the state folder, which SessionStart rewrites.
@@ -41,7 +41,7 @@ fi
 
 
 def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
-    """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out.
+    """Return the line, such as `31 memories, 2 shown, 1 pending`; parts that are zero are left out.
 
     `session` is the session whose injected memories are counted; empty for none. `counts` are the counts of the project; None for those
     that were prepared.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..host.events import MAX_CHARACTERS
 from ..kernel.context import Context, iso
@@ -59,7 +59,7 @@ def replay(
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        # Each setting has its own history: what Claude was told earlier in a session is not told again.
+        # Each setting has its own history: what Claude was shown earlier in a session is not shown again.
         histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
         try:
             for prompt, time in past_prompts(path, oldest):
@@ -116,7 +116,7 @@ def totals_of(decisions: list[Decision]) -> dict[str, int]:
     return {**totals, "prompts": len(decisions), "tokens": sum(decision.tokens for decision in decisions)}
 
 
-def try_prompt(text: str, context: Context) -> dict[str, Any]:
+def try_prompt(text: str, context: Context) -> dict[str, object]:
     """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
     return tried(Prompt(text, "", ""), _started_history(context), context).record
 
@@ -135,11 +135,15 @@ def _started_history(context: Context) -> RecallHistory:
     return history
 
 
-def pending_answers(prompt: str, row: dict[str, Any], context: Context) -> list[Hit]:
-    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first."""
+def pending_answers(prompt: str, threshold: object, context: Context) -> list[Hit]:
+    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first.
+
+    `threshold` is the confidence from which on a title was shown, as recorded; None for that of the settings.
+    """
     try:
         hits = search(context.paths, context.settings, prompt, _POOL).hits
     except (IndexUnavailable, SqliteError, RuntimeError):
         return []
-    needed = row.get("pointer_threshold") or context.settings.number("retrieval.pointer_threshold")
+    needed = context.settings.number("retrieval.pointer_threshold")
+    needed = threshold if isinstance(threshold, float) and threshold else needed
     return [hit for hit in hits if hit.trust == PENDING and hit.pointer_confidence >= needed]

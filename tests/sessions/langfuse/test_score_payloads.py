@@ -41,7 +41,7 @@ def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: 
     first = ensure_configs(client)
     assert ensure_configs(client) == first
     assert len(langfuse.configs) == 128
-    langfuse._post_config(score_configs()["output_quality"])
+    langfuse._post_config(dict(score_configs()["output_quality"]))
     assert ensure_configs(client) == first
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse_scores import score_bodies, score_configs
+from memory_plugin.sessions.langfuse_scores import Body, score_bodies, score_configs
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import Bench
 
@@ -19,7 +19,7 @@ def models() -> Any:  # noqa: ANN401 (another project's module)
         return pytest.importorskip("langfuse.api", reason="the extra `sdk` is not installed")
 
 
-def assert_fits(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
+def assert_fits(model: Any, body: Body) -> None:  # noqa: ANN401
     """Fail unless a model accepts a body and has all its fields; Langfuse's models would let unknown fields pass."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -30,7 +30,7 @@ def assert_fits(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
     assert not getattr(parsed, "model_extra", None), parsed.model_extra
 
 
-def scores(graded: Bench) -> list[dict[str, Any]]:
+def scores(graded: Bench) -> list[Body]:
     """Return the scores of one graded session."""
     scorer = graded.scorer
     return score_bodies(next(iter(latest_rows(scorer.paths).values())))

@@ -12,19 +12,9 @@ from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...work import review
 from ...work.candidate_check import find_candidate
 from ...work.memory_facts import guard_lines, holds_guard
-from ...work.review import (
-    ACCEPT,
-    REJECT,
-    Action,
-    ReviewEntry,
-    accept_batches,
-    apply,
-    candidate_entries,
-    find_group,
-    pending_memories,
-)
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, about, titled
 from ..options import add_flag
 
@@ -79,7 +69,7 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
-        chosen = [stored for stored in pending_memories(context, trust) if not holds_guard(stored)]
+        chosen = [stored for stored in review.pending_memories(context, trust) if not holds_guard(stored)]
     return about(arguments.command, list(chosen), _EFFECTS[arguments.command])
 
 
@@ -89,14 +79,14 @@ def _named(arguments: argparse.Namespace, context: CommandContext) -> list[Store
     return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
 
 
-def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
+def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[review.ReviewEntry]:
     """Return the entries of the given group, or the candidates with the given ids; none if the ids name memories.
 
     Raises UsageError for ids of both and for a group whose entries are decided one by one, CommandError for an unknown group, and
     InvalidMemory for a candidate that is not open.
     """
     if arguments.group:
-        entries = find_group(context, arguments.group).together
+        entries = review.find_group(context, arguments.group).together
         if not entries:
             text = "%s: the entries of this group are decided one by one; name their ids"
             raise UsageError(text % arguments.group)
@@ -106,7 +96,7 @@ def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> l
         return []
     if not all(named):
         raise UsageError("name suggestions or memories, not both")
-    candidates = {entry.id: entry for entry in candidate_entries(context)}
+    candidates = {entry.id: entry for entry in review.candidate_entries(context)}
     for identity in arguments.ids:
         if identity not in candidates:
             find_candidate(context, identity)
@@ -114,13 +104,13 @@ def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> l
     return [candidates[identity] for identity in dict.fromkeys(arguments.ids)]
 
 
-def _decide(entries: list[ReviewEntry], action: Action, context: CommandContext) -> list[str]:
+def _decide(entries: list[review.ReviewEntry], action: review.Action, context: CommandContext) -> list[str]:
     """Accept or reject entries and return lines to print. Raises InvalidMemory for a candidate that cannot be stored."""
     for entry in entries:
         if action not in entry.actions:
             text = "%s: there is nothing to store; to see what to do: memory review, to reject it: memory reject %s"
             raise InvalidMemory(text % (entry.id, entry.id))
-    return apply(action, entries, context) or []
+    return review.apply(action, entries, context) or []
 
 
 def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -134,7 +124,7 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
         if entries:
             accepted = [entry.id for entry in entries]
             lines = ["accepted: %s  %s" % (entry.id, entry.title) for entry in entries]
-            lines += ["  " + line for line in _decide(entries, ACCEPT, context)]
+            lines += ["  " + line for line in _decide(entries, review.ACCEPT, context)]
         else:
             chosen = _named(arguments, context)
             load_trust(context.paths).accept(chosen, "accept")
@@ -146,7 +136,7 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     if not arguments.json and context.console.can_prompt():
         with context.console.working("accept"):
-            found = pending_memories(context, load_trust(context.paths, context.accept_from))
+            found = review.pending_memories(context, load_trust(context.paths, context.accept_from))
             pending = Counter(
                 stored.memory.category for stored in found if arguments.guards or not holds_guard(stored)
             )
@@ -157,7 +147,7 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     left_out: list[str] = []
     counts: Counter[str] = Counter()
     with context.console.working("accepting"):
-        for chosen, others in accept_batches(context, guards=arguments.guards):
+        for chosen, others in review.accept_batches(context, guards=arguments.guards):
             accepted += [stored.memory.id for stored in chosen]
             left_out += [stored.key for stored in others]
             counts.update(stored.memory.category for stored in chosen)
@@ -210,7 +200,7 @@ def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
     _require_one_way(arguments)
     entries = _chosen_entries(arguments, context)
     if entries:
-        _decide(entries, REJECT, context)
+        _decide(entries, review.REJECT, context)
     rejected = [(entry.id, entry.title) for entry in entries] or _reject_items(arguments.ids, context)
     lines = ["rejected: %s  %s" % row for row in rejected]
     if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates

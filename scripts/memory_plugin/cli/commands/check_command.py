@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import Any
 
 from ...kernel.hygiene import findings
 from ...kernel.hygiene.rules import places
@@ -17,7 +16,6 @@ from ...kernel.text.clean import counted, plain, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.memory_files import Store, all_memories, stores, why_not_read
-from ...memories.survey import Item
 from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, require_existing
@@ -211,49 +209,42 @@ def _approve_phrases(arguments: argparse.Namespace, context: CommandContext) -> 
 
 def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> None:
     """List the memories without phrases, or store phrases for them."""
-    from ...work.search_phrases import (
-        BATCH,
-        NOTICE,
-        decoded_rows,
-        store_phrases,
-        texts_of,
-        without_own_phrases,
-    )
+    from ...work import search_phrases as phrases
     from ..memory_input import text_of
 
-    due = without_own_phrases(context)
-    if not arguments.judge and not arguments.input:
-        batch = texts_of(due)[:BATCH]
-        record: dict[str, object] = {"memories": batch, "left": len(due) - len(batch)}
+    due = phrases.without_own_phrases(context)
+    if arguments.judge:
+        request = phrases.phrases_request(due, context)
+        _require_price(request.price, arguments, context)
+        with context.console.working("asking %s" % terminal_safe(request.judge.model)):
+            rows, failures = request.ask(context)
+        for failure in failures:
+            context.console.error(failure)
+    elif arguments.input:
+        rows = phrases.decoded_rows(text_of("-", "phrases"))
+    else:
+        batch = phrases.texts_of(due)[: phrases.BATCH]
         lines = ["%s  %s" % (row["id"], row["title"]) for row in batch]
-        advice = [_ADVICE] if due else []
-        left = _LEFT % counted(len(due), "memory")
-        context.console.result(arguments.json, record, *lines, left, *advice)
+        lines += [_LEFT % counted(len(due), "memory"), *([_ADVICE] if due else [])]
+        context.console.result(arguments.json, {"memories": batch, "left": len(due) - len(batch)}, *lines)
         return
-    rows = _judged(due, arguments, context) if arguments.judge else decoded_rows(text_of("-", "phrases"))
-    stored, refused = store_phrases(rows, due, context)
+    stored, refused = phrases.store_phrases(rows, due, context)
     if stored:
         context.refresh_index()
-        context.notify([NOTICE % counted(len(stored), "memory")])
-    lines = ["%s: %s" % (name, "; ".join(phrases)) for name, phrases in stored.items()]
+        context.notify([phrases.NOTICE % counted(len(stored), "memory")])
+    lines = ["%s: %s" % (name, "; ".join(texts)) for name, texts in stored.items()]
     lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
-    record = {"stored": [{"id": name, "asked_as": phrases} for name, phrases in stored.items()]}
+    record: dict[str, object] = {
+        "stored": [{"id": name, "asked_as": texts} for name, texts in stored.items()]
+    }
     record.update(refused=refused, left=len(due))
     context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
 
 
-def _judged(due: dict[str, Item], arguments: argparse.Namespace, context: CommandContext) -> list[Any]:
-    """Return the rows that the judge wrote, after the user accepted the price."""
-    from ...work.search_phrases import phrases_request
-
-    request = phrases_request(due, context)
-    if not (arguments.yes or context.has_ticket or context.console.confirm("%s. Continue?" % request.price)):
-        raise CommandError("no judge was asked, to %s; to accept the price: --yes" % request.price)
-    with context.console.working("asking %s" % terminal_safe(request.judge.model)):
-        rows, failures = request.ask(context)
-    for failure in failures:
-        context.console.error(failure)
-    return rows
+def _require_price(price: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Raise CommandError unless the user accepted the price."""
+    if not (arguments.yes or context.has_ticket or context.console.confirm("%s. Continue?" % price)):
+        raise CommandError("no judge was asked, to %s; to accept the price: --yes" % price)
 
 
 HANDLERS = {

@@ -11,21 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...host.commands import TABLE, command_of, second_words
-from ...kernel.settings import USER, Settings
+from ...kernel.settings import USER, Settings, user_file
 from ...kernel.settings.schema import expected, find_key, keys
-from ...kernel.settings.user_file import (
-    EditError,
-    FileChange,
-    WrongValueError,
-    change_values,
-    is_block,
-    parsed,
-    problem_record,
-    problem_sentence,
-    readable,
-    table_value,
-    unknown_key_hint,
-)
 from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import (
     MAX_VALUE,
@@ -104,9 +91,9 @@ def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
     action = {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action]
     try:
         return action(name, arguments, context)
-    except WrongValueError as error:
+    except user_file.WrongValueError as error:
         raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
-    except EditError as error:
+    except user_file.EditError as error:
         raise CommandError(str(error)) from None
 
 
@@ -115,7 +102,7 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     shown = keys_at(name, settings)
     if arguments.json:
         origins = {key: settings.origin(key) for key in shown}
-        problems = list(map(problem_record, settings.problems))
+        problems = list(map(user_file.problem_record, settings.problems))
         values = nested(shown, name, settings)
         console.json({"settings": values, "origins": origins, "files": settings.files, "problems": problems})
         return DONE
@@ -127,7 +114,7 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])
     console.lines("", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()))
     for problem in settings.problems:
-        console.paragraph(problem_sentence(problem))
+        console.paragraph(user_file.problem_sentence(problem))
     return DONE
 
 
@@ -140,7 +127,7 @@ def _explain(name: str, context: CommandContext) -> None:
     key = find_key(name)
     if key is not None:
         is_in_table = keys()[key.setting].table and name != key.setting
-        default = table_value(name, None) if is_in_table else key.default
+        default = user_file.table_value(name, None) if is_in_table else key.default
         access = "switch" if key.type == "boolean" and key.project == "lower" else key.project
         facts = (expected(key), json.dumps(default), _PROJECT[access])
         context.console.line()
@@ -165,22 +152,26 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
     key = find_key(name)
     if key is None:
         raise unknown_key(name)
-    value = parsed(key, arguments.value)
-    change = change_values(context.paths.config_dir, {name: value})
+    value = user_file.parsed(key, arguments.value)
+    change = user_file.change_values(context.paths.config_dir, {name: value})
     return _report(name, change, arguments, context, notes(key, value, context))
 
 
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not name.strip("."):
         raise unknown_key(name)
-    change = change_values(context.paths.config_dir, {name: None})
-    if not change.changed and not find_key(name) and not is_block(name):
+    change = user_file.change_values(context.paths.config_dir, {name: None})
+    if not change.changed and not find_key(name) and not user_file.is_block(name):
         raise unknown_key(name)
     return _report(name, change, arguments, context, judge_notes(context, reloaded(context)))
 
 
 def _report(
-    name: str, change: FileChange, arguments: argparse.Namespace, context: CommandContext, notes: list[str]
+    name: str,
+    change: user_file.FileChange,
+    arguments: argparse.Namespace,
+    context: CommandContext,
+    notes: list[str],
 ) -> int:
     now = reloaded(context)
     if arguments.json:
@@ -199,10 +190,10 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
     if arguments.json:
-        problems = list(map(problem_record, settings.problems))
+        problems = list(map(user_file.problem_record, settings.problems))
         console.json({"files": settings.files, "problems": problems, "changed": changed})
         return FAILED if problems else DONE
-    texts = list(map(problem_sentence, settings.problems))
+    texts = list(map(user_file.problem_sentence, settings.problems))
     for text in [*texts, *(["changed by you: " + ", ".join(changed)] if changed else [])]:
         console.paragraph(text)
     if texts:
@@ -214,9 +205,11 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def unknown_key(name: str) -> UsageError:
     """Return the error for an unknown key, with the closest known one."""
-    if is_block(name):
+    if user_file.is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
-    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
+    return UsageError(
+        "%s: no such key; %s" % (user_file.readable(name) or "(empty)", user_file.unknown_key_hint(name))
+    )
 
 
 def keys_at(name: str, settings: Settings) -> list[str]:
@@ -332,7 +325,7 @@ def _statusline(arguments: argparse.Namespace, context: CommandContext) -> None:
         else:
             line = status_text(context.paths, context.session, current_counts(context))
             context.console.result(arguments.json, {"line": line}, line)
-    except EditError as error:
+    except user_file.EditError as error:
         raise CommandError(str(error)) from None
 
 

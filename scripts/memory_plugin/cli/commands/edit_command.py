@@ -13,26 +13,11 @@ from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import Item, choose, item_of, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
+from ...work import memory_facts
 from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
-from ...work.memory_facts import (
-    approval_lines,
-    as_json,
-    holds_guard,
-    is_guarded,
-    redaction_lines,
-    status_text,
-)
 from ...work.review import lines_to_decide
+from .. import memory_input
 from ..command_context import Approval, CommandContext, UsageError, about
-from ..memory_input import (
-    add_category,
-    add_fields,
-    check_fields,
-    content_of,
-    guard_of,
-    project_files,
-    text_of,
-)
 
 HELP = "change a memory"
 EXAMPLES = """\
@@ -59,11 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     tag = "add a tag; can be repeated"
     parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
-    add_category(parser, "move it to another category: %s")
+    memory_input.add_category(parser, "move it to another category: %s")
     parser.add_argument(
         "--scope", choices=(PROJECT, USER), help="move it to this project, or to all your projects"
     )
-    add_fields(parser)
+    memory_input.add_fields(parser)
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
@@ -71,7 +56,11 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if not _changed_fields(arguments) and arguments.superseded_by is None:
         return None
     stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
-    is_about_guard = is_guarded(stored, context) or holds_guard(stored) or _has_guard_option(arguments)
+    is_about_guard = (
+        memory_facts.is_guarded(stored, context)
+        or memory_facts.holds_guard(stored)
+        or _has_guard_option(arguments)
+    )
     if is_about_guard or before_write(context.paths, stored).state != TRUSTED:
         return None
     return about("change", [stored], "Claude will see the changed text.")
@@ -79,7 +68,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Change the memory, which stays trusted, pending or rejected."""
-    check_fields(arguments)
+    memory_input.check_fields(arguments)
     # Only a chain of successors leads to other memories.
     items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
     item = choose(items, arguments.id)
@@ -109,7 +98,7 @@ def _edit_by_options(
     if arguments.asked_as and load_trust(context.paths, context.accept_from).has_new_phrases(stored):
         raise InvalidMemory(_NEW_PHRASES % stored.memory.id)
     if arguments.body is not None and arguments.title is None:
-        arguments.body = text_of(arguments.body, "--body")
+        arguments.body = memory_input.text_of(arguments.body, "--body")
         arguments.title = renewed_title(stored.memory, arguments.body)
     if arguments.title is not None:
         refuse_title(context, item, arguments.title)
@@ -142,12 +131,14 @@ def _change(
     arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, object]]:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
-    content: dict[str, object] = content_of(arguments, categories()[stored.memory.category])
+    content: dict[str, object] = memory_input.content_of(arguments, categories()[stored.memory.category])
     if arguments.context is not None and content["context"] == NONE:
         content["context"] = None
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
-    files = project_files([name for name in arguments.files or () if name != NONE], context.paths)
+    files = memory_input.project_files(
+        [name for name in arguments.files or () if name != NONE], context.paths
+    )
 
     def changed(data: dict[str, Any]) -> dict[str, object]:
         change: dict[str, object] = {"title": arguments.title} if arguments.title is not None else {}
@@ -165,7 +156,7 @@ def _change(
         if content:
             change["content"] = {**data["content"], **content}
         if _has_guard_option(arguments):
-            change["guard"] = guard_of(arguments, context.paths, data.get("guard"))
+            change["guard"] = memory_input.guard_of(arguments, context.paths, data.get("guard"))
         return change
 
     return changed
@@ -177,12 +168,12 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     item = choose(items, written.stored.key)
     if item.trust != TRUSTED and not arguments.json:
         item = _offered(context, item)
-    lines = ["changed: %s (%s)" % (item.stored.memory.id, status_text(item))]
+    lines = ["changed: %s (%s)" % (item.stored.memory.id, memory_facts.status_text(item))]
     lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
-    lines += ["  " + line for line in redaction_lines(written)]
-    lines += approval_lines(item, shortest_names(items)[item.stored.key])
+    lines += ["  " + line for line in memory_facts.redaction_lines(written)]
+    lines += memory_facts.approval_lines(item, shortest_names(items)[item.stored.key])
     redacted = [redaction._asdict() for redaction in written.redacted]
-    context.console.result(arguments.json, {**as_json(item), "redacted": redacted}, *lines)
+    context.console.result(arguments.json, {**memory_facts.as_json(item), "redacted": redacted}, *lines)
 
 
 def _offered(context: CommandContext, item: Item) -> Item:

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ...memories import InvalidMemory
+from ...memories import InvalidMemory, survey
 from ...memories.lifecycle import archive, before_write, forget, restore, unsupersede
 from ...memories.record import ACTIVE, RETIRED, date_text
-from ...memories.survey import (
-    SUPERSEDED,
-    Item,
-    choose,
-    life_cycle_state,
-    read_item,
-    shortest_names,
-    superseding,
-)
 from ...memories.trust import REJECTED, TRUSTED
 from ...work.memory_facts import approval_lines, as_json, is_guarded, status_text
 from ..command_context import Approval, CommandContext, Handler, UsageError, about
@@ -45,7 +36,7 @@ def _configure_forget(parser: argparse.ArgumentParser) -> None:
 
 def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
-    stored = choose(context.overview().items, arguments.id).stored
+    stored = survey.choose(context.overview().items, arguments.id).stored
     if arguments.now:
         return about("permanently delete", [stored])
     if not is_guarded(stored, context):
@@ -57,8 +48,8 @@ def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     items = context.overview().items
-    item = choose(items, arguments.id)
-    name = shortest_names(items)[item.stored.key]
+    item = survey.choose(items, arguments.id)
+    name = survey.shortest_names(items)[item.stored.key]
     key, memory = item.stored.key, item.stored.memory
     if arguments.keep:
         written = archive(context.paths, item.stored, arguments.reason)
@@ -89,10 +80,13 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.console.result(arguments.json, record, *lines)
 
 
-def _replaced_lines(before: list[Item], context: CommandContext, gone: str) -> list[str]:
+def _replaced_lines(before: list[survey.Item], context: CommandContext, gone: str) -> list[str]:
     """Return lines about the memories that the removed one had superseded; `gone` is the key of the removed memory."""
     after = context.overview(is_current=True).items
-    states, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
+    states, names = (
+        {item.stored.key: survey.life_cycle_state(item) for item in after},
+        survey.shortest_names(after),
+    )
     lines = []
     for item in before:
         key = item.stored.key
@@ -118,7 +112,7 @@ def _configure_restore(parser: argparse.ArgumentParser) -> None:
 
 def _restore_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return the memory that is recalled again; None for one that stays pending or cannot be restored."""
-    stored = read_item(choose(context.overview().items, arguments.id)).stored
+    stored = survey.read_item(survey.choose(context.overview().items, arguments.id)).stored
     if before_write(context.paths, stored).state != TRUSTED:
         return None
     return about("restore", [stored], "Claude will see it from then on.")
@@ -127,19 +121,19 @@ def _restore_approval(arguments: argparse.Namespace, context: CommandContext) ->
 def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Make the memory active again; a text that the user never accepted stays pending."""
     before = context.overview().items
-    item = choose(before, arguments.id)
+    item = survey.choose(before, arguments.id)
     if item.trust == REJECTED:
         text = "%s was rejected, not forgotten; to undo that: memory accept %s"
-        raise InvalidMemory(text % ((shortest_names(before)[item.stored.key],) * 2))
+        raise InvalidMemory(text % ((survey.shortest_names(before)[item.stored.key],) * 2))
     approved = not context.only_new
-    if life_cycle_state(item) == SUPERSEDED:
-        stored = unsupersede(context.paths, item.stored, superseding(before, item), approved)
+    if survey.life_cycle_state(item) == survey.SUPERSEDED:
+        stored = unsupersede(context.paths, item.stored, survey.superseding(before, item), approved)
     else:
         stored = restore(context.paths, item.stored, approved).stored
     context.refresh_index()
     items = context.overview(is_current=True).items
-    after = choose(items, stored.key)
-    name = shortest_names(items)[after.stored.key]
+    after = survey.choose(items, stored.key)
+    name = survey.shortest_names(items)[after.stored.key]
     restored = "restored: %s (%s)" % (after.stored.memory.id, status_text(after))
     context.console.result(arguments.json, as_json(after), restored, *approval_lines(after, name))
     if approved:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import Any, Callable
 
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> int | None:
     """Run one action. Raises CommandError, which says what to do, if the stored interview is damaged."""
     store = InterviewStore(context.paths.state())
     try:
@@ -92,18 +92,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise CommandError(_DAMAGED % (store.last_read, store.path, what, store.last_read)) from error
 
 
-def _run(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
-    if arguments.action == "start":
-        return _start(arguments, context, store)
+def _run(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int | None:
     if arguments.action in _HANDLERS:
         return _HANDLERS[arguments.action](arguments, context, store)
     interview = _current(arguments, context, store)
-    if arguments.action == "check-question":
-        return _check_question(arguments, context, store, interview)
-    return _report(arguments, context, interview, _next_decision(arguments, context, store, interview))
+    _report(arguments, context, interview, _next_decision(arguments, context, store, interview))
+    return None
 
 
-def _start(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _start(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
     from ...interview.setup import MAX_TOPIC, covered_elements, find_pack, new_setup, read_pack
 
     topic = clean_text(" ".join(arguments.words), MAX_TOPIC)
@@ -118,7 +115,7 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
     setup = new_setup(topic, pack, max_turns, settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
-    return _report(arguments, context, *started)
+    _report(arguments, context, *started)
 
 
 def _next_decision(
@@ -136,10 +133,9 @@ def _next_decision(
     return pipeline.advance(store, interview, {"kind": arguments.action.replace("-", "_")})
 
 
-def _check_question(
-    arguments: argparse.Namespace, context: CommandContext, store: InterviewStore, interview: Interview
-) -> int:
+def _check_question(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     """Check the question on the command line or standard input. The exit code is 1 if it repeats an earlier one."""
+    interview = _current(arguments, context, store)
     question = clean_text(" ".join(arguments.words) or read_input())
     if not question:
         raise InvalidAnswer(
@@ -153,7 +149,7 @@ def _check_question(
 
 def _report(
     arguments: argparse.Namespace, context: CommandContext, interview: Interview, decision: Decision
-) -> int:
+) -> None:
     """Record the decision, and print it."""
     for problem in record_decision(
         interview, decision, context.paths, begins=arguments.action in ("start", "resume")
@@ -164,7 +160,6 @@ def _report(
     context.console.result(arguments.json, brief, *_lines(brief, asks))
     if not (context.inside_client or arguments.json or brief["stop"]):
         context.console.line("To be interviewed, type in Claude Code: /memory:interview")
-    return 0
 
 
 def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
@@ -189,23 +184,23 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
     return store.current(arguments.session, context.paths.project_key, context.session)
 
 
-def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
     from ...interview.results import choose_memories, propose_memories
     from ...work.interviews import finish, unfinished
 
     interview = unfinished(_current(arguments, context, store))
     if not arguments.confirm:
-        return _show_result(arguments, context, interview)
+        _show_result(arguments, context, interview)
+        return
     finished = finish(interview, choose_memories(read_input(), propose_memories(interview)), store, context)
     if finished.notice:
         context.console.error(finished.notice)
     context.report_saves(finished.trusted)
     record = {"interview": interview.id, "memories": finished.memories}
     context.console.result(arguments.json, record, *finished.lines)
-    return 0
 
 
-def _show_result(arguments: argparse.Namespace, context: CommandContext, interview: Interview) -> int:
+def _show_result(arguments: argparse.Namespace, context: CommandContext, interview: Interview) -> None:
     """Show what was learned, what is open, and the memories that may be written."""
     from ...interview.results import propose_memories, summary
 
@@ -226,22 +221,21 @@ def _show_result(arguments: argparse.Namespace, context: CommandContext, intervi
         "memories": [memory.record() for memory in memories],
     }
     context.console.result(arguments.json, record, *lines)
-    return 0
 
 
-def _discard(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _discard(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
     if not arguments.session:
         raise UsageError(
             "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
         )
     Reminder(context.paths, store.delete(arguments.session)).delete()
     context.console.result(arguments.json, {"discarded": arguments.session}, "deleted %s" % arguments.session)
-    return 0
 
 
-def _status(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _status(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
     if arguments.session:
-        return _show_result(arguments, context, store.find(arguments.session))
+        _show_result(arguments, context, store.find(arguments.session))
+        return
     rows = store.overview(context.paths.project_key)
     if arguments.json:
         context.console.json({"interviews": rows})
@@ -250,10 +244,9 @@ def _status(arguments: argparse.Namespace, context: CommandContext, store: Inter
         context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
     else:
         context.console.line("No interviews in this project.")
-    return 0
 
 
-def _explain(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _explain(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
     interview = _current(arguments, context, store)
     decisions = [decision for _, decision in store.events(interview.id)]
@@ -268,7 +261,6 @@ def _explain(arguments: argparse.Namespace, context: CommandContext, store: Inte
         context.console.json({**decisions[-1], "interview": interview.id})
     else:
         _show_decision(context, decisions[-1])
-    return 0
 
 
 def _show_decision(context: CommandContext, decision: Decision) -> None:
@@ -302,7 +294,7 @@ def _replay(arguments: argparse.Namespace, context: CommandContext, store: Inter
     return 0 if is_same else 1
 
 
-def _export(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _export(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
     from ...interview.results import as_markdown, as_record
 
     interview = _current(arguments, context, store)
@@ -310,10 +302,9 @@ def _export(arguments: argparse.Namespace, context: CommandContext, store: Inter
         context.console.json(as_record(interview))
     else:
         context.console.verbatim(as_markdown(interview))
-    return 0
 
 
-def _pack(arguments: argparse.Namespace, context: CommandContext, _: InterviewStore) -> int:
+def _pack(arguments: argparse.Namespace, context: CommandContext, _: InterviewStore) -> None:
     """List all packs."""
     from ...interview.setup import SHIPPED
 
@@ -323,10 +314,11 @@ def _pack(arguments: argparse.Namespace, context: CommandContext, _: InterviewSt
     record = {"shipped": list(SHIPPED), "own": own, "folder": folder}
     text = "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
     context.console.result(arguments.json, record, text)
-    return 0
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[[argparse.Namespace, CommandContext, InterviewStore], int | None]] = {
+    "start": _start,
+    "check-question": _check_question,
     "status": _status,
     "explain": _explain,
     "replay": _replay,

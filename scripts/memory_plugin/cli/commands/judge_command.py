@@ -19,24 +19,7 @@ from ...kernel.settings import JUDGE_SWITCHES
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
-from ...work.judges import (
-    FEATURES,
-    KEPT_NOTHING,
-    address_notice,
-    advice,
-    calls,
-    check_question,
-    check_record,
-    costs,
-    dollars,
-    host_sentence,
-    host_values,
-    judged_feature,
-    judges_of,
-    key_sentences,
-    opinions,
-    where,
-)
+from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError
 from ..options import add_actions, add_flag
 
@@ -75,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
-        choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
+        choices = [*facts.FEATURES, _ALL] if name == "off" else list(facts.FEATURES)
         text = "the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices)
         named = actions[name].add_argument(
             "feature", nargs="?", choices=choices, default="retrieval", help=text
@@ -91,11 +74,13 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action != "on":
         return None
     if arguments.host:
-        context.settings = context.settings.with_values(host_values(arguments.feature, context.settings))
-    judges = judges_of(context, arguments.feature)
-    price = costs(judges, arguments.feature, context.settings)
-    through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
-    sent = judged_feature(arguments.feature)["sent"].partition(". ")[0]
+        context.settings = context.settings.with_values(
+            facts.host_values(arguments.feature, context.settings)
+        )
+    judges = facts.judges_of(context, arguments.feature)
+    price = facts.costs(judges, arguments.feature, context.settings)
+    through = " " + facts.host_sentence(context.settings) if judges[0].backend == HOST else ""
+    sent = facts.judged_feature(arguments.feature)["sent"].partition(". ")[0]
     name = "recall" if arguments.feature == "retrieval" else arguments.feature
     return Approval("turn on the judge for %s? %s %s." % (name, price + through, sent))
 
@@ -116,16 +101,21 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
     feature, console = str(arguments.feature), context.console
-    shape, judges = judged_feature(feature), judges_of(context, feature)
+    shape, judges = facts.judged_feature(feature), facts.judges_of(context, feature)
     missing = judges[0].unready(anyway=True)
     asks = console.can_prompt() and not arguments.json
     is_offered = asks and missing is not None and missing.failure == "no_key"
-    values = host_values(feature, context.settings) if arguments.host or is_offered else {}
+    values = facts.host_values(feature, context.settings) if arguments.host or is_offered else {}
     if values:
         context.settings = context.settings.with_values(values)
-        judges = judges_of(context, feature)
-    price = costs(judges, feature, context.settings)
-    said = [shape["sent"], price, *where(context, judges), *key_sentences(judges, feature, context)]
+        judges = facts.judges_of(context, feature)
+    price = facts.costs(judges, feature, context.settings)
+    said = [
+        shape["sent"],
+        price,
+        *facts.where(context, judges),
+        *facts.key_sentences(judges, feature, context),
+    ]
     if asks:
         _print(said, context)
         said = []
@@ -138,7 +128,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     current = context.settings.get(key)
     values[key] = current if current in allowed else allowed[0]
     change = change_values(context.paths.config_dir, values)
-    said += address_notice(context, judges[0].address_source() if len(judges) == 1 else None)
+    said += facts.address_notice(context, judges[0].address_source() if len(judges) == 1 else None)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
@@ -162,7 +152,7 @@ def _print(texts: list[str], context: CommandContext) -> None:
 
 
 def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
-    features = FEATURES if arguments.feature == _ALL else (arguments.feature,)
+    features = facts.FEATURES if arguments.feature == _ALL else (arguments.feature,)
     values = {}
     for key, on, off in map(JUDGE_SWITCHES.__getitem__, features):
         current = context.settings.get(key)
@@ -181,12 +171,14 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
-    judges = judges_of(context, feature)
+    judges = facts.judges_of(context, feature)
     deadlines = (Deadline(_CHECK_SECONDS) for _ in judges)
-    verdicts = [judge.ask(check_question(), next(deadlines), retry=True, fresh=True) for judge in judges]
+    verdicts = [
+        judge.ask(facts.check_question(), next(deadlines), retry=True, fresh=True) for judge in judges
+    ]
     results = list(zip(judges, verdicts))
     if arguments.json:
-        records = [check_record(*result, feature, context) for result in results]
+        records = [facts.check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     elif not context.settings.is_judge_enabled(feature):
         key = JUDGE_SWITCHES[feature][0]
@@ -196,20 +188,20 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.paragraph(_OFF + _argument(feature))
     else:
         texts = [text for judge, verdict in results for text in _check_sentences(judge, verdict, feature)]
-        _print([*texts, *where(context, judges)], context)
+        _print([*texts, *facts.where(context, judges)], context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
 def _argument(feature: str) -> str:
     """Return a feature as the argument of a command, which leaves out the default one."""
-    return "" if feature == FEATURES[0] else " " + feature
+    return "" if feature == facts.FEATURES[0] else " " + feature
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     if verdict.failure:
         cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
         line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
-        return [line, *advice(verdict.failure, feature)]
+        return [line, *facts.advice(verdict.failure, feature)]
     cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
     text = "The judge works: %s through %s answered in %.0f ms; cost %s."
     return [text % (judge.model, judge.backend, verdict.ms, cost)]
@@ -217,7 +209,7 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     paths, console = context.paths, context.console
-    totals, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
+    totals, votes = facts.calls(paths, arguments.days), facts.opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
         names = ("day_usd", "session_usd", "session_off", "requested_usd")
@@ -228,14 +220,14 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     lines = []
     if votes["agreement"] is not None:
         lines.append("the two judges agree on %.0f%% of the memories" % (100 * votes["agreement"]))
-    if votes["none_kept"] >= KEPT_NOTHING:
+    if votes["none_kept"] >= facts.KEPT_NOTHING:
         lines.append(_NONE_KEPT % votes["none_kept"])
     lines.append(
         "counted against the caps: %s today, %s in this session"
-        % (dollars(figures.day), dollars(figures.session))
+        % (facts.dollars(figures.day), facts.dollars(figures.session))
     )
     if figures.requested:
-        lines.append(_REQUESTED % dollars(figures.requested))
+        lines.append(_REQUESTED % facts.dollars(figures.requested))
     lines += ["session: " + figures.off] if figures.off else []
     console.lines(*lines, *("%s: not asked for a while after failures" % server for server in figures.paused))
     return DONE
@@ -244,7 +236,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> None:
     console = context.console
     if not totals["outcomes"] and not totals["cached"]:
-        on = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
+        on = [feature for feature in facts.FEATURES if context.settings.is_judge_enabled(feature)]
         text = "To try one: memory judge check" + _argument(on[0]) if on else _OFF
         console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), text))
         return
@@ -252,7 +244,7 @@ def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> 
     if rows:
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
     median = "none" if totals["median_ms"] is None else "%.0f ms" % totals["median_ms"]
-    cost = dollars(totals["cost_usd"]), counted(totals["cost_unknown"], "call")
+    cost = facts.dollars(totals["cost_usd"]), counted(totals["cost_unknown"], "call")
     console.lines(
         "from the cache: %d; median wait: %s" % (totals["cached"], median),
         _COST % (totals["tokens_in"], totals["tokens_out"], *cost),
@@ -264,6 +256,6 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     accounts.reset()
     forgotten = VerdictCache(context.paths.state(FOLDER)).clear()
     day = accounts.figures(context.session).day
-    lines = _RESET % counted(forgotten, "cached verdict"), _STILL_COUNTS % dollars(day)
+    lines = _RESET % counted(forgotten, "cached verdict"), _STILL_COUNTS % facts.dollars(day)
     context.console.result(arguments.json, {"forgotten_verdicts": forgotten, "day_usd": day}, *lines)
     return DONE

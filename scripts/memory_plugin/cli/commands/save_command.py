@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ...memories.importing import statement_category
-from ...memories.markdown import title_for
+from ...memories.markdown import statement_category, title_for
 from ...memories.record import MAX_TITLE, categories
 from ...work.save import NewMemory, Saved, save
+from .. import memory_input
 from ..command_context import CommandContext, UsageError
-from ..memory_input import (
-    add_category,
-    add_fields,
-    add_scope,
-    check_fields,
-    content_of,
-    guard_of,
-    project_files,
-    text_of,
-)
 
 HELP = "save a memory"
 EXAMPLES = """\
@@ -42,19 +32,19 @@ _CANDIDATE = "the suggestion from `memory capture` that becomes this memory"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
-    add_category(parser, "one of %s (default: guessed from the text)")
+    memory_input.add_category(parser, "one of %s (default: guessed from the text)")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help=_BODY)
-    add_scope(parser)
+    memory_input.add_scope(parser)
     parser.add_argument("--supersedes", metavar="ID", help=_SUPERSEDES)
     parser.add_argument("--candidate", metavar="ID", help=_CANDIDATE)
-    add_fields(parser)
+    memory_input.add_fields(parser)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
-    check_fields(arguments)
+    memory_input.check_fields(arguments)
     new = new_memory(arguments, context)._replace(
         supersedes=arguments.supersedes or "", candidate=arguments.candidate or ""
     )
@@ -63,10 +53,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def new_memory(arguments: argparse.Namespace, context: CommandContext) -> NewMemory:
     """Return what to save, as the common options set it. Raises InvalidMemory."""
-    content = content_of(arguments, categories()[arguments.category])
-    guard = guard_of(arguments, context.paths)
+    content = memory_input.content_of(arguments, categories()[arguments.category])
+    guard = memory_input.guard_of(arguments, context.paths)
     optional = {"asked_as": arguments.asked_as, "guard": guard, "expires_at": arguments.expires}
-    files = project_files(arguments.files or [], context.paths)
+    files = memory_input.project_files(arguments.files or [], context.paths)
     extra = {name: value for name, value in optional.items() if value}
     extra.update(tags=arguments.tags or [], related_files=files)
     return NewMemory(arguments.category, arguments.title, content, arguments.scope, extra)
@@ -81,7 +71,7 @@ def _derive_options(arguments: argparse.Namespace) -> None:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
     option, body = ("--body", arguments.body) if given else ("TEXT", arguments.text)
     if not given or (arguments.content_json is None and None in (arguments.title, arguments.category)):
-        arguments.body = text_of(body, option)
+        arguments.body = memory_input.text_of(body, option)
         arguments.title = title_for(arguments.body) if arguments.title is None else arguments.title
         arguments.category = arguments.category or statement_category(arguments.body)
     missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)

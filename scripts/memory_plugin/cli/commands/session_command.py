@@ -300,11 +300,11 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise CommandError("this project has no sessions")
     run = pipeline.grade_one_by_one(transcripts, session_scorer(context), console.progress)
     console.progress("")
-    counts = (len(run["graded"]), run["already"], len(run["failed"]))
-    console.result(arguments.json, run, "%d graded, %d already graded, %d not graded" % counts)
-    for name, why in () if arguments.json else list(run["failed"].items())[:_MAX_FAILURES]:
+    counts = (len(run.graded), run.already, len(run.failed))
+    console.result(arguments.json, run._asdict(), "%d graded, %d already graded, %d not graded" % counts)
+    for name, why in () if arguments.json else list(run.failed.items())[:_MAX_FAILURES]:
         console.error("%s: %s" % (name, why))
-    return FAILED if run["failed"] else DONE
+    return FAILED if run.failed else DONE
 
 
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ...kernel.context import Deadline
+from ...kernel.fastjson import as_integer
 from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure, one_line
 from ...kernel.stats import Estimate
@@ -244,17 +246,18 @@ def _show_turns(console: Console, session: PreparedSession) -> None:
     for turn in turns[:half] + turns[half:][-half:]:
         for key, who in (("user", "user"), ("reply", "Claude")):
             if turn.get(key):
-                console.paragraph("%3d %s: %s" % (turn["turn"], who, plain(turn[key], _MAX_TEXT)), hang=4)
-        calls = turn.get("calls", [])
+                text = plain(str(turn[key]), _MAX_TEXT)
+                console.paragraph("%3s %s: %s" % (turn["turn"], who, text), hang=4)
+        calls: Any = turn.get("calls", [])
         if calls:
             names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
             failed = sum("error" in call for call in calls)
-            counts = (counted(len(calls) + turn.get("more_calls", 0), "call"), failed)
+            counts = (counted(len(calls) + (as_integer(turn.get("more_calls")) or 0), "call"), failed)
             console.paragraph("    %s, %d failed: %s" % (*counts, plain(names, _MAX_TEXT)), hang=4)
     if len(turns) > _MAX_TURNS:
         console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
     last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
-    console.paragraph("last reply: " + plain(last, _MAX_LAST_REPLY))
+    console.paragraph("last reply: " + plain(str(last), _MAX_LAST_REPLY))
 
 
 def _show_agreement(

@@ -8,16 +8,13 @@ from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
-from ...memories.nearby import native_folders, note_files
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
 from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
-from ...recall.documents import is_standing_rule
 from ...work.memory_facts import as_json, guard_as_json, named_notes, shown_name, status_text
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
-from ..memory_input import add_category
 from ..options import add_flag
 
 _SHOW_TEXT = """\
@@ -85,7 +82,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
 
 
 def _shown_content(memory: Memory) -> dict[str, object]:
-    """Return the content with the names that it is told under; no name hides another one."""
+    """Return the content with the names that Claude sees; no name hides another one."""
     shown_content: dict[str, object] = {}
     for name, value in memory.data["content"].items():
         is_known = name in categories()[memory.category].fields
@@ -135,6 +132,8 @@ after the next session here."""
 
 def _configure_list(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from ..memory_input import add_category  # showing one memory needs none of it
+
     statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
     text = "only memories with this status (default: active)"
     parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
@@ -185,6 +184,8 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
+        from ...memories.nearby import native_folders, note_files
+
         is_on = context.settings.flag("native.enabled")
         folders = native_folders(context.paths, confirmed=False) if is_on else []
         unread = [folder for folder in folders if note_files(folder)]
@@ -196,9 +197,12 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
         return False
     if arguments.tag and arguments.tag.casefold() not in map(str.casefold, item.stored.memory.tags):
         return False
-    in_force = (item.trust, life_cycle_state(item)) == (TRUSTED, ACTIVE)
-    if arguments.rules and not (in_force and is_standing_rule(item.stored.memory)):
-        return False
+    if arguments.rules:
+        from ...recall.documents import is_standing_rule
+
+        in_force = (item.trust, life_cycle_state(item)) == (TRUSTED, ACTIVE)
+        if not (in_force and is_standing_rule(item.stored.memory)):
+            return False
     if arguments.status == PENDING:
         return item.waits
     if arguments.status == REJECTED:
@@ -224,7 +228,7 @@ def _as_row(item: Item) -> list[str]:
 
 
 def _print_items(items: list[Item], context: CommandContext) -> None:
-    """Print a table if the terminal has room for it, else each memory's title with its id below, both whole."""
+    """Print a table if the terminal has room for it, else each memory's title with its id below, neither cut."""
     console, rows = context.console, [_as_row(item) for item in items]
     needed = [max(map(columns, column)) for column in zip(_HEADERS, *rows)]
     if not console.wraps or sum(needed) + 2 * (len(needed) - 1) <= console.width:

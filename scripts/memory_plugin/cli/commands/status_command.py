@@ -119,7 +119,7 @@ def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, contex
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
-    """Print the last decisions, each with the prompt and the memories that Claude was told or pointed to."""
+    """Print the last decisions, each with the prompt and the memories that Claude was shown in full or by title."""
     console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
         console.lines("", "Recent activity, newest first (reasons: memory why):")

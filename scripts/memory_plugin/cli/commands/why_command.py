@@ -41,11 +41,11 @@ def _configure_why(parser: argparse.ArgumentParser) -> None:
 
 def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Explain one decision, or try a prompt."""
+    from ...work import trial  # the ratings need no recall
+
     row, tried = explain.find_decision(context.paths, arguments.prompt, place=arguments.place), False
     if row is None and not arguments.place and not _may_be_id(arguments.prompt):
-        from ...work.trial import try_prompt  # the ratings need no recall
-
-        row, tried = try_prompt(arguments.prompt, context), True
+        row, tried = trial.try_prompt(arguments.prompt, context), True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     also = explain.same_turn(context.paths, row)
@@ -56,7 +56,9 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
         context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
-        _name_pending(arguments.prompt, row, context)
+        for hit in trial.pending_answers(arguments.prompt, row.get("pointer_threshold"), context):
+            text = 'Pending, and would match: "%s". To accept it: memory accept %s'
+            context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
@@ -80,15 +82,6 @@ def _nothing_found(prompt: str, place: str) -> str:
         return "nothing is recorded in this project yet; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
     return text % (prompt, "memory status --last 20 --json")
-
-
-def _name_pending(prompt: str, row: dict[str, Any], context: CommandContext) -> None:
-    """Say first which memory would have answered if it were approved."""
-    from ...work.trial import pending_answers
-
-    for hit in pending_answers(prompt, row, context):
-        text = 'Pending, and would match: "%s". To accept it: memory accept %s'
-        context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
 
 
 def _explain(row: dict[str, Any], context: CommandContext) -> None:

@@ -67,10 +67,8 @@ def scan(
     if place not in places():
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
     in_use = rules(packs)
-    known = {rule.id for rule in in_use}
     text = text.replace(_HIDDEN, " ")
-    # Any other text of that form could be a secret.
-    hidden = _MARKER.sub(lambda marker: _filler(len(marker[0])) if marker[1] in known else marker[0], text)
+    hidden = _MARKER.sub(lambda marker: _hidden_marker(marker, packs), text)
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[Span] = []
     filtered: dict[str, int] = {}
@@ -103,6 +101,12 @@ def _disguised(hidden: str, kinds: Collection[str] | None, packs: tuple[str, ...
             counts = not is_joined or (rank < count_formed() and last - first > end - start)
             if counts and _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
                 yield first, last, rank
+
+
+def _hidden_marker(marker: re.Match[str], packs: tuple[str, ...]) -> str:
+    """Return the filler for a marker of a known rule; any other text of that form is kept, because it could be a secret."""
+    is_known = any(rule.id == marker[1] for rule in rules(packs))
+    return _filler(len(marker[0])) if is_known else marker[0]
 
 
 def _filler(length: int) -> str:

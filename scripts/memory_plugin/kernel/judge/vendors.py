@@ -49,7 +49,7 @@ class Vendor(NamedTuple):
 
 
 def endpoint_of(backend: str) -> Endpoint | None:
-    """Return the endpoint of a backend; None for those without a server of ours."""
+    """Return the endpoint of a backend; None for one that needs no server."""
     return VENDORS[backend].endpoint if backend in VENDORS else None
 
 
@@ -173,7 +173,7 @@ VENDORS = {
         Endpoint(
             base="https://api.anthropic.com",
             base_variable="ANTHROPIC_BASE_URL",
-            # The client's own order: a gateway's token takes precedence over a key.
+            # Claude Code's order: a gateway's token takes precedence over a key.
             keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
             custom=_KEY,
             helper=(_KEY, _BEARER),

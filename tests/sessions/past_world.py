@@ -1,0 +1,64 @@
+"""A project with past sessions, and what a prompt in it is answered with."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+from memory_plugin.kernel.paths import Paths
+from memory_plugin.sessions import past
+from memory_plugin.sessions.past import Exchange, Told, answer
+from memory_plugin.sessions.past_ask import ask_of, may_ask
+from memory_plugin.sessions.past_index import refresh
+from tests.project import write_repository
+from tests.sessions.past_rows import (
+    NOW,
+    Said,
+    rows_of,
+    write_rows,
+    write_sessions,
+)
+
+RULES = 7
+
+
+class World:
+    """A project with transcripts, indexed in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config, self.root = str(folder / ".claude"), str(folder / "p")
+        os.makedirs(self.root)
+        write_repository(self.root)
+        self.paths = Paths(self.root)
+        self.files = write_sessions(self.config, self.root)
+
+    def index(self, days: int = 365, rules: int = RULES) -> list[str]:
+        """Index, and return the problems."""
+        return refresh(self.paths, days, rules)
+
+    def exchanges(self, name: str = "", rules: int = RULES) -> list[Exchange]:
+        """Return what is indexed."""
+        connection = past.open_sessions(past.index_path(self.paths), rules)
+        assert connection is not None
+        try:
+            return past.exchanges(connection, name)
+        finally:
+            connection.close()
+
+    def say(self, session: str, *said: Said) -> str:
+        """Write a session that says this."""
+        return write_rows(
+            self.config, self.root, session, rows_of(session, "", list(said), self.paths.project_root)
+        )
+
+    def told(self, text: str, session: str = "") -> str:
+        """Return the block for a prompt."""
+        return self.answer(text, session).block if may_ask(text) else ""
+
+    def answer(self, text: str, session: str = "") -> Told:
+        """Return what an ask is answered with."""
+        connection = past.open_sessions(past.index_path(self.paths), RULES)
+        assert connection is not None
+        with closing(connection):
+            return answer(connection, ask_of(text, NOW), NOW, session)
