@@ -14,7 +14,7 @@ from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_stat
 from ..memories.trust import TRUSTED
 from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
-from ..sessions.dimensions import dimensions
+from ..sessions.rubric import dimensions
 from .installation import Check
 from .report_elements import Chart, Figures, Note, Part, Section, Table, day_label
 from .report_figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
