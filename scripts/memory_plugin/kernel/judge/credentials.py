@@ -165,11 +165,7 @@ def _custom_headers(lines: str) -> tuple[tuple[str, str], ...]:
 
 
 def _key_headers(
-    endpoint: Endpoint,
-    settings: Settings,
-    variables: UserEnvironment,
-    address: Address,
-    helper: bool,
+    endpoint: Endpoint, settings: Settings, variables: UserEnvironment, address: Address, helper: bool
 ) -> tuple[tuple[str, str], ...]:
     """Return the headers with the key; none if a local server needs none."""
     forms = dict(endpoint.keys)
