@@ -20,16 +20,7 @@ from ..fastjson import loads
 from ..files import Busy, FileLock, Unreadable, make_folder, read_regular, replace_file
 from ..paths import load_data, state_folder
 from ..text.clean import terminal_safe
-from . import (
-    JUDGE_ENABLED,
-    JUDGE_SWITCHES,
-    MAX_BYTES,
-    Problem,
-    Settings,
-    SettingsFileError,
-    decoded,
-    merged,
-)
+from . import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, Problem, Settings, SettingsFileError, decoded, merged
 from .load import load
 from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
