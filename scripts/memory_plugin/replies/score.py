@@ -17,8 +17,8 @@ from ..kernel.hygiene import redact
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
 from ..kernel.text import without_private
+from ..kernel.transcript import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from ..kernel.transcript.reader import MAX_LINE
-from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from . import ReplyState
 from .gate import (
     AMBIGUOUS,

@@ -17,11 +17,9 @@ _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # replaces each finding before the next round
 _MAX_ROUNDS = 4  # a limit for hostile text
 _TOUCH = 2  # characters between a finding and a hidden one that touches it: the filler begins with a bracket
-_CONTEXT_AFTER = 24
 # Values of up to 3,000 characters may begin every 14 characters, so filters could see each character 200 times. Above this limit a match
 # counts as a finding without being filtered: only hostile text gets there, and redacting too much of it is the safe error.
 _MAX_FILTERED_PER_CHARACTER = 8
-_MIN_FILTERED = 20_000
 
 
 class Finding:
@@ -131,7 +129,7 @@ def _spans(
     packs: tuple[str, ...],
 ) -> Iterator[Span]:
     """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
-    limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
+    limit = 20_000 + _MAX_FILTERED_PER_CHARACTER * len(text)
     in_use = rules(packs)
     for rank in anchors.possible(*_by_start(packs)):
         rule = in_use[rank]
@@ -206,7 +204,7 @@ def _unfiltered_end(match: re.Match[str], text: str) -> int:
 def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
     """Return whether the rule's context is near, with no hidden finding in between."""
     before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
-    after = text[end : end + _CONTEXT_AFTER].partition(_HIDDEN)[0]
+    after = text[end : end + 24].partition(_HIDDEN)[0]
     pattern = compiled(rule.context)
     return pattern.search(before) is not None or pattern.search(after) is not None
 

@@ -19,7 +19,7 @@ from typing import IO
 
 from ..fastjson import as_integer, as_text
 from ..files import Unreadable
-from .rows import (
+from . import (
     SYNTHETIC,
     blocks_of,
     inserted_prompt,
@@ -30,27 +30,12 @@ from .rows import (
     user_text,
     without_notes,
 )
-from .turn import (
-    CHARACTERS,
-    USAGE,
-    Call,
-    Totals,
-    Turn,
-    UserText,
-    bounded,
-    media,
-    size_of,
-    tokens_of,
-    words,
-)
+from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, media, size_of, tokens_of, words
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
-_UNTYPED = (
-    "suggestion_accepted",
-    "system",
-)  # `promptSource` of rows in the user's place (measured with 2.1.332)
-_STRAY = b" \t\r\n\0"
+# `promptSource` of rows in the user's place that the user did not type (measured with 2.1.332).
+_UNTYPED = ("suggestion_accepted", "system")
 # kind of row -> its field
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle", "summary": "summary"}
 
@@ -111,7 +96,7 @@ class Lines:
         end = 0
         while line := self._file.readline(MAX_LINE):
             self.offset, end = end, end + len(line)
-            line = line.strip(_STRAY)
+            line = line.strip(b" \t\r\n\0")
             record = parse_row(line) if line else {}
             if record is None:
                 self.bad += 1
