@@ -235,7 +235,7 @@ def test_without_a_key_a_check_says_so_once_and_names_the_ways(create_user: Crea
     user.bench.env = {}
     user.bench.settings()
     out = user.run("check").out
-    assert (out.count("is not set"), "No key was found" in out, "below" in out) == (1, False, False)
+    assert (out.count("neither"), "No key was found" in out, "below" in out) == (1, False, False)
     assert [line[:2] for line in out.splitlines()].count("- ") == 3
 
 
