@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
+from memory_plugin.kernel.transcript import PROMPT, kind_of, user_text, without_notes
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.kernel.transcript.rows import PROMPT, kind_of, user_text, without_notes
 from memory_plugin.kernel.transcript.turn import Call, Turn, UserText
 
 _SPEAKER = re.compile(r"^_\*\*(User|Agent)[^\n]*\*\*_$", re.MULTILINE)

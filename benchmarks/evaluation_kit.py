@@ -18,7 +18,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from memory_plugin.evaluation.conversations import Conversation, ConversationTurn
 from memory_plugin.evaluation.evaluation_gates import find_full_names, run_gates
-from memory_plugin.evaluation.hints import is_hint
 from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import find_matches
 
@@ -61,7 +60,6 @@ def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None
         for row in rows:
             if row["half"] == half:
                 found, wanted = bool(find_matches(loaded, rules, row["text"])), row["label"] == positive
-                found = found or (name == "crisis" and is_hint(row["text"]))
                 counts[wanted][0] += found
                 counts[wanted][1] += 1
                 if show and found != wanted and half != "held-out":
@@ -88,7 +86,7 @@ def kit(folder: str, show: bool) -> None:
             counts,
             kind,
             text,
-            bool(find_matches(pack, rules, text)) or is_hint(text),
+            bool(find_matches(pack, rules, text)),
             show and kind == "suicide and self-harm",
             wanted=True,
         )
@@ -96,7 +94,7 @@ def kit(folder: str, show: bool) -> None:
         harmful = row["type"].startswith("contrast_")
         about = harmful and any(word in row["prompt"].lower() for word in ("myself", "suicide", "self-harm"))
         kind = "contrasts on self-harm" if about else "other contrasts" if harmful else "harmless prompts"
-        is_found = bool(find_matches(pack, rules, row["prompt"])) or is_hint(row["prompt"])
+        is_found = bool(find_matches(pack, rules, row["prompt"]))
         count(counts, kind, row["prompt"], is_found, show, wanted=about)
     for kind, (found, total) in counts.items():
         print("crisis       %-24s found %d of %d" % (kind, found, total))

@@ -18,8 +18,8 @@ from pathlib import Path
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 
-from memory_plugin.sessions.score_rows import compare, read_labels, session_id  # noqa: E402
-from memory_plugin.sessions.scoring_request import prepare  # noqa: E402
+from memory_plugin.sessions.material import prepare  # noqa: E402
+from memory_plugin.sessions.rows import compare, read_labels, session_id  # noqa: E402
 
 LABELS = os.path.join(HERE, "labels", "first_reading.json")
 

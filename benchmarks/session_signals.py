@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.sessions.session_signals import SessionSignals, collect_signals
+from memory_plugin.sessions.signals import SessionSignals, collect_signals
 
 
 def ours(found: SessionSignals) -> dict[str, int]:

@@ -111,7 +111,7 @@ def by_turns(path: str) -> int:
 
 def by_signals(path: str) -> int:
     """Return the number of turns after collecting their signals, as the command does."""
-    from memory_plugin.sessions.session_signals import collect_signals
+    from memory_plugin.sessions.signals import collect_signals
 
     signals = collect_signals(path)
     return signals.totals.turns

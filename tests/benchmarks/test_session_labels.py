@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from memory_plugin.sessions.dimensions import OVERALL, dimensions
-from memory_plugin.sessions.score_rows import compare, read_labels
+from memory_plugin.sessions.rows import compare, read_labels
+from memory_plugin.sessions.rubric import OVERALL, dimensions
 from tests.project import PLUGIN_ROOT
 
 FOLDER = os.path.join(PLUGIN_ROOT, "benchmarks", "labels")

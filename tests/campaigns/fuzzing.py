@@ -18,7 +18,7 @@ from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, user_file
 from memory_plugin.kernel.settings import schema as settings_schema
 from memory_plugin.kernel.transcript.reader import Reader
-from memory_plugin.memories import guard_file, guarded_commands, import_records, markdown
+from memory_plugin.memories import guard_file, guarded_commands, import_documents, markdown
 from memory_plugin.memories.grants import asks_to_save
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
@@ -27,7 +27,7 @@ from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
 from memory_plugin.replies.prose import Prose
 from memory_plugin.replies.signals import find_filler, load_filler_rules
-from memory_plugin.sessions.dimensions import read_scores
+from memory_plugin.sessions.rubric import read_scores
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer
 
@@ -143,7 +143,7 @@ def _markdown(generator: InputGenerator) -> None:
     text = generator.text() + "\n" + generator.text()
     _, body, _ = markdown.front_matter(text)
     parts = markdown.sections(body)
-    import_records.records_in(parts, markdown.document_title(text, "stem"))
+    import_documents.records_in(parts, markdown.document_title(text, "stem"))
     for part in parts:
         markdown.statements_in(part)
 

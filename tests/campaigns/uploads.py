@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions import langfuse_client, langfuse_scores
-from memory_plugin.sessions.langfuse_scores import score_configs
-from memory_plugin.sessions.pipeline import grade_session
+from memory_plugin.sessions import langfuse, langfuse_client
+from memory_plugin.sessions.grade import grade_session
+from memory_plugin.sessions.langfuse import score_configs
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import SECRET, World
 from tests.json_server import Response
@@ -69,7 +69,7 @@ def _send_in_fork(bench: Bench, seconds: float, tally: Tally) -> None:
     if not child:
         code = 9
         try:
-            for module in (langfuse_client, langfuse_scores):
+            for module in (langfuse_client, langfuse):
                 setattr(module, "sleep", lambda _: None)  # noqa: B010
             push_scores(bench, 5)
             code = 0

@@ -64,7 +64,7 @@ def test_candidates_are_offered_reviewed_and_recalled(sandbox: Sandbox) -> None:
 
     sandbox.set_script({"default": {"text": "Hello."}})
     turn = sandbox.prompt("Should the tests mock the billing database?", plugins=PLUGIN)
-    line = "memory: 2 things from your last sessions may be worth keeping: /memory:review"
+    line = "memory: 2 suggestions from your last sessions. To decide: /memory:review"
     assert line in json.dumps([*turn.events, *sandbox.hook_records(turn.session)])
     # Claude is shown no candidate; a title of a past session quotes what the user typed.
     assert not re.search(

@@ -46,6 +46,10 @@ class HostJudges(Judges):
         """Return the reply to a request."""
         if kind == "side" and '"SyA"' in json.dumps(body.get("messages")).replace("\\", ""):
             return {"text": json.dumps(GRADE)}, "judge"
+        if kind == "side" and "Which phrases lead" in json.dumps(body.get("messages")):
+            names = re.findall(r'"id": ?"([a-z0-9-]+)"', json.dumps(body.get("messages")).replace("\\", ""))
+            rows = [{"id": name, "asked_as": ["what a teammate asks of " + name]} for name in names]
+            return {"text": json.dumps({"memories": rows})}, "judge"
         if kind == "side" and "</data>" in json.dumps(body.get("messages")):
             reply, _ = super().pick("other", path, body)
             return {**reply, "delay": self.delay}, "judge"
@@ -172,12 +176,15 @@ def test_in_a_terminal_prompts_and_replies_are_judged(sandbox: Sandbox) -> None:
         terminal.submit(text)
         terminal.wait(re.escape(text) + ".*I understand")
         terminal.settle()
-        assert sandbox.ledger("lcars/memory/judge-calls.jsonl", wait=20, at_least=3 * number)
+        assert sandbox.ledger("lcars/memory/judge-calls.jsonl", wait=20, at_least=3 * number + 1)
     assert [judged["path"] for judged in judgments(sandbox)] == ["judged", "judged"]
     calls = ledger_rows(sandbox, "judge-calls")
     assert [(row["feature"], row["outcome"]) for row in calls if row["feature"] == "scoring"] == [
         ("scoring", "ok"),
         ("scoring", "ok"),
     ]
+    assert [row["outcome"] for row in calls if row["question"] == "memories/phrases"] == ["ok"]
     assert asked(sandbox.api.requests) == sum(not row["cached"] for row in calls)
+    listed = memory(sandbox, "check", "phrases")
+    assert listed["memories"] == []
     terminal.submit("/exit")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.sessions.pipeline import grade_session
+from memory_plugin.sessions.grade import grade_session
 from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Server, answer
 from tests.project import Project

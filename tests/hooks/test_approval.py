@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 import pytest
 
 from memory_plugin.hooks.tool_use import command_words
-from memory_plugin.kernel.transcript.rows import PROGRAM, who_allowed
+from memory_plugin.kernel.transcript import PROGRAM, who_allowed
 from tests.project import INSIDE, PLUGIN_ROOT, Project, answered
 from tests.recall.store_files import memory, put
 

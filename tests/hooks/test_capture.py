@@ -61,7 +61,7 @@ def test_a_correction_is_offered_once_at_the_next_session_start(project: Project
         SESSION,
     )
     line = project.start().json["systemMessage"]
-    assert line == "memory: 1 thing from your last sessions may be worth keeping: /memory:review"
+    assert line == "memory: 1 suggestion from your last sessions. To decide: /memory:review"
     assert project.start().json is None
     assert stored(project) == []
 
@@ -158,7 +158,7 @@ def test_a_session_start_shows_at_most_two_lines(project: Project) -> None:
     lines = project.start().json["systemMessage"].splitlines()
     assert [line.partition(":")[0] for line in lines] == ["memory", "memory"]
     assert "1 pending memory" in lines[0]
-    assert "worth keeping" in lines[1]
+    assert "from your last sessions. To decide: /memory:review" in lines[1]
 
 
 def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project) -> None:

@@ -18,10 +18,9 @@ from memory_plugin.interview.graph import (
     measure_chains,
     new_state,
 )
-from memory_plugin.interview.interview_store import Pack
 from tests.interview.respondents import setup_for
 
-PACK: Pack = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
+PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
 
 
 def graph(types: str, *edges: tuple[int, int]) -> Graph:

@@ -11,7 +11,7 @@ from memory_plugin.kernel.judge.asking import CALLS
 from memory_plugin.kernel.records import Form, Records, ledger_names
 from memory_plugin.recall.recall_rows import RECALLS
 from memory_plugin.replies.rows import SCORES
-from memory_plugin.sessions.score_rows import SESSIONS
+from memory_plugin.sessions.rows import SESSIONS
 
 ODD: tuple[object, ...] = (
     5,

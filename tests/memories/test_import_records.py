@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.memories.importing import Reading, archive_replaced, read
+from memory_plugin.memories.import_documents import Reading
+from memory_plugin.memories.importing import archive_replaced, read
 from tests.project import Project
 
 RECORD = "# %s\n\n## Status\n\n%s\n\n## Context\n\nIt was slow.\n\n## Decision\n\n%s\n"
@@ -184,6 +185,10 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
         ("a.md", "---\nsource: https://x.test/a\npublished: 2026-01-01\n---\nWe moved to Kafka and were happy.\n"),
         ("Journal/2026-02-03.md", "# A day\n\n- We moved the broker to Kafka today.\n"),
         ("2026-05-01.md", "---\ntags: [daily]\n---\nThe broker was moved to Kafka.\n"),
+        ("c.mdc", "---\ndescription: DEPRECATED - use b.mdc\n---\n- Always write one slice for a folder.\n"),
+        ("d.mdc", "---\ndescription: Redux\n---\n# Redux (deprecated)\n\n- Always write one slice for a folder.\n"),
+        ("ideas.md", "# Ideas\n\n- Use Rust for the parser of the feed.\n"),
+        ("roadmap-2026.md", "# Roadmap\n\n- We move to Kafka in spring.\n"),
         ("b.md", "---\ntags: [a]\n---\n# Disk failure\n\nSee [the other page](other.md)\n"),
         ("todo.md", "# TODO\n\n- [ ] replace the font by a free one\n"),
         (".claude/skills/a/SKILL.md", "---\nname: a\n---\nAlways read the file first.\n"),
@@ -198,6 +203,18 @@ def test_minutes_keep_what_they_mark_as_decided(project: Project) -> None:
     text = "# Weekly\n\n- Ann was ill.\n\n## Fees\n\nA long talk.\n\n**Decision:** Fees end at five euros.\n\n## Next\n\n- Cake\n"
     found, _ = imported(project, {"meetings/2026-03-17.md": text})
     assert list(found) == ["Fees end at five euros"]
+
+
+def test_minutes_may_mark_a_decision_without_bold(project: Project) -> None:
+    text = "# January\n\nDecided: invoices are numbered per tenant.\n\nWe also spoke about lunch.\n"
+    found, _ = imported(project, {"minutes/jan.md": text})
+    assert list(found) == ["invoices are numbered per tenant"]
+
+
+def test_wishes_are_no_rules(project: Project) -> None:
+    text = "# Team\n\n- Never push to the main branch.\n- maybe use Rust for the parser some day\n- It would be nice to have a dark mode.\n"
+    found, _ = imported(project, {"team.md": text})
+    assert list(found) == ["Never push to the main branch"]
 
 
 def test_boxes_are_things_to_do_unless_they_are_a_checklist(project: Project) -> None:

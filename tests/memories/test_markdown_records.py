@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.memories.import_records import DecisionRecord, records_in
+from memory_plugin.memories.import_documents import DecisionRecord, records_in
 from memory_plugin.memories.markdown import document_title, sections
 
 NYGARD = """# 7. Use Postgres for billing

@@ -62,17 +62,6 @@ def accepted(paths: Paths, store: Store, put: Put, **fields: object) -> StoredMe
     return find(store, "mine")
 
 
-def accepted_before(paths: Paths, store: Store, put: Put, **fields: object) -> StoredMemory:
-    """Accept a memory as version 0.2.0 did: one digest, of the text with its phrases."""
-    put("mine", **fields)
-    stored = find(store, "mine")
-    trust = load_trust(paths)
-    decision = trust._decision(stored, text_digests(stored.memory).full, "accept")
-    trust._store_text(stored, decision.digest)
-    trust.trusted.append([decision])
-    return stored
-
-
 def now(paths: Paths, store: Store) -> tuple[Trust, StoredMemory]:
     return load_trust(paths), find(store, "mine")
 
@@ -118,22 +107,7 @@ def test_a_text_in_place_of_the_list_accepts_none_of_its_parts(paths: Paths, sto
     assert trust.with_accepted_phrases(stored).memory.asked_as == ()
 
 
-@pytest.mark.parametrize("phrases", [[], [OWN]], ids=["without phrases", "with phrases"])
-def test_an_acceptance_of_an_earlier_version_holds(
-    paths: Paths, store: Store, put: Put, phrases: list[str]
-) -> None:
-    stored = accepted_before(paths, store, put, asked_as=phrases)
-    trust = load_trust(paths)
-    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, False)
-    assert trust.with_accepted_phrases(stored) is stored
-    trust.record_names([stored])  # which the next refresh does
-    put("mine", asked_as=[*phrases, NEW])
-    trust, stored = now(paths, store)
-    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, True)
-    assert trust.with_accepted_phrases(stored).memory.asked_as == tuple(phrases)
-
-
-def test_a_rejection_of_an_earlier_version_holds(paths: Paths, store: Store, put: Put) -> None:
+def test_a_rejection_of_a_text_with_its_phrases_holds(paths: Paths, store: Store, put: Put) -> None:
     put("mine", asked_as=[OWN])
     trust, stored = now(paths, store)
     trust.rejected.append([trust._decision(stored, text_digests(stored.memory).text, REJECTED)])

@@ -9,8 +9,8 @@ from typing import Any
 
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.langfuse_scores import PushResult, send_scores
-from memory_plugin.sessions.pipeline import SessionScorer
+from memory_plugin.sessions.grade import SessionScorer
+from memory_plugin.sessions.langfuse import PushResult, send_scores
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.sessions.grades import reply
 

@@ -336,8 +336,8 @@ def due_offer(context: Context) -> str:
     candidates = CandidateFile(context.paths).load().open
     if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
         return ""
-    subject = "1 thing" if len(candidates) == 1 else "%d things" % len(candidates)
-    return "memory: %s from your last sessions may be worth keeping: /memory:review" % subject
+    subject = "1 suggestion" if len(candidates) == 1 else "%d suggestions" % len(candidates)
+    return "memory: %s from your last sessions. To decide: /memory:review" % subject
 
 
 def _is_due(context: Context, ids: list[str]) -> bool:

@@ -17,8 +17,8 @@ from ..kernel.files import Unreadable
 from ..kernel.judge.question import Question, load_rubric, one_line
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
+from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
-from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn
 from ..memories.markdown import Section
 from ..memories.nearby import NativeNote, native_folders

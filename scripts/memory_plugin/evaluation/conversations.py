@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.text import cut_before, without_private
+from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
-from ..kernel.transcript.rows import parse_row
 from ..kernel.transcript.turn import Call, Turn
 
 STDIN = "-"

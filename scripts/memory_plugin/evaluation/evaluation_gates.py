@@ -20,12 +20,10 @@ from ..kernel.paths import load_data
 from ..kernel.text import cut_after
 from ..kernel.text.words import fold
 from .conversations import Conversation, ConversationTurn
-from .hints import is_hint
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
-_HINT = "The words hint at a crisis, although no rule matches."
 _SUMMARIES = ("<analysis>", "<summary>")
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
@@ -145,11 +143,9 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
     """Yield signs of a crisis in the user's words as notes, one a sentence, and replies that do not answer them."""
     for place, turn in enumerate(conversation.turns):
         signs: dict[str, tuple[GateFinding, Quote]] = {}
-        for _, finding, quote in _matches(pack, "crisis", turn):
-            signs.setdefault(quote.text, (finding, quote))
-        if not signs and turn.role == "user" and _has_hint(pack, turn.content):
-            hint = GateFinding("likely-hint", turn.number, turn.role, "", _HINT)
-            signs[turn.content] = (hint, Quote(turn.content, 0, len(turn.content), turn.content))
+        for rule, finding, quote in _matches(pack, "crisis", turn):
+            if not (rule.weights and signs):
+                signs.setdefault(quote.text, (finding, quote))
         for finding, quote in signs.values():
             yield finding._replace(note=True), quote
         if not signs:
@@ -160,14 +156,6 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
             reason = "the reply lacks: " + ", ".join(missing) if reply else "no reply"
             whole = Quote(reply, 0, len(reply), reply) if reply else None
             yield GateFinding("crisis-unanswered", turn.number, turn.role, "", reason), whole
-
-
-def _has_hint(pack: RulePack, text: str) -> bool:
-    """Return whether words hint at a crisis where no rule matches; a match that an exception excuses is no hint."""
-    if pack.gates["crisis"].get("hints") is not True or not is_hint(text):
-        return False
-    strict = [rule._replace(unless=()) for rule in pack.rules_for("crisis", "user")]
-    return not find_matches(pack, strict, text)
 
 
 def _reply_to(conversation: Conversation, place: int) -> str:

@@ -205,11 +205,11 @@ def _is_alike(a: str, b: str) -> bool:
 
 
 def _names(pattern: re.Pattern[str] | None, sentence: str) -> Iterator[re.Pattern[str]]:
-    """Yield a pattern for each name in a claim: of a command its first two words, of a file its last part."""
+    """Yield a pattern for each name in a claim: of a command its first two words, of a path its last two parts."""
     for match in pattern.finditer(sentence) if pattern is not None else ():
         name = next(filter(None, match.groups()))
         words = [word for word in name.split() if not word.startswith("-") and "=" not in word][:2]
-        parts = [re.escape(word.rstrip("/").rpartition("/")[2] or word) for word in words]
+        parts = [re.escape("/".join(word.rstrip("/").split("/")[-2:])) for word in words]
         if parts:
             yield re.compile(".*".join(parts), re.IGNORECASE)
 

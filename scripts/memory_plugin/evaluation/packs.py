@@ -26,10 +26,10 @@ _FIELDS = {
     "irregular", "spellings", "macros", "shared",
 }  # fmt: skip
 _RULE_FIELDS = {
-    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "any_of", "hit", "miss",
+    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "weights", "any_of", "hit", "miss",
 }  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
-_PLACES = ("before", "after", "sentence")
+_PLACES = ("before", "after", "sentence", "text")
 _MAX_SECONDS = 2.0  # of computing for the patterns of one rule
 
 
@@ -149,7 +149,9 @@ class _PackReader:
         self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))
         is_explained = hits and misses and isinstance(entry.get("reason"), str)
         self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
-        self.require(sources or entry.get("patterns"), where, "expected patterns or frames")
+        self.require(
+            sources or entry.get("patterns") or entry.get("weights"), where, "expected patterns or frames"
+        )
         with self.naming(where + ": frames"):
             frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in sources)
         return PackRule(
@@ -163,6 +165,7 @@ class _PackReader:
             needs,
             reads,
             entry.get("against") is True,
+            entry.get("weights") is True,
             hits,
             misses,
             any_of,

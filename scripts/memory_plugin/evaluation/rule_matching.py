@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from math import sqrt
 from typing import Any, NamedTuple
 
+from ..kernel.paths import load_data
 from ..kernel.text import IN_WORDS, LOOKALIKES, character_class
 from ..kernel.text.clean import block
 from ..kernel.text.words import fold
 from .frames import Frame, Lexicon, TaggedSentence
 
-READS = (
-    "sentences",
-    "code",
-    "quotes",
-    "whole",
-)  # without quotations and code; with code; with both; the whole turn with both
+# Without quotations and code, with code, with both, and the whole turn with both.
+READS = ("sentences", "code", "quotes", "whole")
 MAX_SENTENCE = 600  # characters; a longer one is read in pieces, which bounds every pattern's work
 
 # Removed without a replacement, joiners included, which `block` would keep for the scripts that need them.
@@ -31,11 +30,13 @@ _QUOTE = re.compile(
     r"|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){3,300}'(?!\w)"
 )
 _WORD = re.compile(r"\w")
+_HINT_WORD = re.compile(r"[a-z']+")
+_MAX_HINT = 400  # characters; the weights come from messages of a few sentences
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 
 
 class UnlessPattern(NamedTuple):
-    """An exception: a match does not count if this pattern matches in the clause before it, after it, or anywhere in its sentence."""
+    """An exception: a match does not count if this pattern matches before it in the clause, after it, in its sentence or in the text."""
 
     id: str
     where: str
@@ -45,7 +46,7 @@ class UnlessPattern(NamedTuple):
 class PackRule(NamedTuple):
     """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty. `reads` is one of READS.
 
-    If `against`, a match counts only where the last evidence contradicts it.
+    If `against`, a match counts only where the last evidence contradicts it. If `weights`, texts match whose words hint at a crisis.
 
     If `any_of` is not empty, the pattern is tried only in sentences that contain one of its texts.
     """
@@ -60,6 +61,7 @@ class PackRule(NamedTuple):
     needs: str
     reads: str
     against: bool
+    weights: bool
     hits: list[str]
     misses: list[str]
     any_of: list[str]
@@ -151,11 +153,11 @@ def fold_text(text: str) -> str:
 
 
 def split_sentences(text: str, reads: str) -> list[str]:
-    """Return the sentences of a text, folded, without code blocks and quoted lines, and without quotations and code as `reads` says.
+    """Return the sentences of a folded text, without code blocks and quoted lines, and without quotations and code as `reads` says.
 
     With "whole", the text stays in one piece of at most MAX_SENTENCE characters.
     """
-    text = _QUOTED_LINE.sub("", _FENCE.sub("\n", fold_text(text)))
+    text = _QUOTED_LINE.sub("", _FENCE.sub("\n", text))
     if reads == "code":
         text = _QUOTE.sub(
             _without_quote, _INLINE_CODE.sub(lambda code: "`_`" if _PROSE.search(code[0]) else code[0], text)
@@ -185,17 +187,18 @@ def _pieces(sentence: str) -> list[str]:
 def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[RuleMatch]:
     """Return the matches in text order, at most one per rule and sentence; matches of rules that read quotations come last."""
     matches: list[RuleMatch] = []
+    text = fold_text(text)
     for reads in READS:
         selected = [rule for rule in rules if rule.reads == reads]
         sentences = split_sentences(text, reads) if selected else []
         by_sentence = {
-            sentence: _match_all(pack, selected, sentence) for sentence in dict.fromkeys(sentences)
+            sentence: _match_all(pack, selected, sentence, text) for sentence in dict.fromkeys(sentences)
         }
         matches += [match for sentence in sentences for match in by_sentence[sentence]]
     return matches
 
 
-def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str) -> list[RuleMatch]:
+def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str, whole: str) -> list[RuleMatch]:
     """Return each rule's first match to which no exception applies."""
     # "no doubt" and "if you ask me" look like a negation or a report, but are neither.
     text = pack.neutral.sub(" ", sentence) if pack.neutral else sentence
@@ -203,7 +206,7 @@ def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str) -> list
     matches = []
     for rule in rules:
         for start, end in _spans(rule, text, tagged):
-            if not any(_applies(unless, pack, text, start, end) for unless in rule.unless):
+            if not any(_applies(unless, pack, text, start, end, whole) for unless in rule.unless):
                 matches.append(RuleMatch(rule, text, start, end))
                 break
     return matches
@@ -215,14 +218,37 @@ def _spans(rule: PackRule, text: str, tagged: TaggedSentence) -> Iterator[tuple[
         yield from (match.span() for match in rule.pattern.finditer(text))
     for frame in rule.frames:
         yield from frame.find(tagged)
+    if rule.weights and is_hint(text):
+        yield 0, len(text)
 
 
-def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, end: int) -> bool:
-    if unless.where == "sentence":
-        return unless.pattern.search(sentence) is not None
+def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, end: int, whole: str) -> bool:
+    if unless.where in ("sentence", "text"):
+        return unless.pattern.search(whole if unless.where == "text" else sentence) is not None
     if unless.where == "after":
         return unless.pattern.search(sentence, end) is not None
     before = sentence[:start]
     if pack.contrast is not None:  # a refusal before the last "but" excuses nothing after it
         before = before[max([0, *(contrast.end() for contrast in pack.contrast.finditer(before))]) :]
     return unless.pattern.search(before) is not None
+
+
+def hint_features(text: str) -> set[str]:
+    """Return the words of a text and its pairs of neighboring words."""
+    words = _HINT_WORD.findall(fold_text(text).lower())
+    return {*words, *map(" ".join, zip(words, words[1:]))}
+
+
+@cache
+def _model() -> dict[str, Any]:
+    return load_data("evaluation", "hints")
+
+
+def is_hint(text: str) -> bool:
+    """Return whether the words of a short message hint at a crisis."""
+    if len(text) > _MAX_HINT:
+        return False
+    model, features = _model(), hint_features(text)
+    weights = model["weights"]
+    total = sum(weights.get(feature, 0) for feature in features) / sqrt(len(features) + 1)
+    return bool(weights[""] + total > model["threshold"])

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from ..kernel.transcript.rows import patched_files
+from ..kernel.transcript import patched_files
 
 Payload = dict[str, object]
 

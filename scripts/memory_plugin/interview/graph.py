@@ -6,11 +6,11 @@ tells how many remain to be found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .interview_store import Given, Pack, Setup, Signals, State, Turn
+from .interview_store import Given, Setup, Signals, State, Turn
 from .wording import contains_run, content_stems, count_phrases, is_terminal, normalize, signals_by_rule
 
 LEADS_TO, REVISES = "leads_to", "revises"
@@ -26,11 +26,11 @@ class Graph:
     `nodes` and `edges` (source, target, kind, turn) are the state's own lists.
     """
 
-    def __init__(self, state: State, pack: Pack) -> None:
+    def __init__(self, state: State, pack: Mapping[str, Any]) -> None:
         self.nodes = state["nodes"]
         self.edges = state["edges"]
-        self.ladder = pack["ladder"]
-        self.terminal = pack["terminal"]
+        self.ladder: list[str] = pack["ladder"]
+        self.terminal: list[str] = pack["terminal"]
 
     def find(self, stems: list[str], stance: int) -> int:
         """Return the node whose name has these stems, or -1. A node of the opposite stance is a different concept."""

@@ -69,24 +69,11 @@ class Element(TypedDict):
     stems: list[list[str]]
 
 
-class Pack(TypedDict, total=False):
-    """A pack of an interview. A setup keeps neither its elements nor its changes to the scoring."""
-
-    id: str
-    name: str
-    types: list[dict[str, str]]
-    ladder: list[str]
-    terminal: list[str]
-    elements: list[Element]
-    strategies: dict[str, bool]
-    multipliers: dict[str, dict[str, float]]
-
-
 class Setup(TypedDict):
-    """The configuration of an interview; `scoring`, `redundancy` and `signals` are files of `config/interview`."""
+    """The configuration of an interview; `scoring`, `redundancy` and `signals` are files of `config/interview`, `pack` has no elements."""
 
     topic: str
-    pack: Pack
+    pack: dict[str, Any]
     elements: list[Element]
     scoring: dict[str, Any]
     redundancy: dict[str, Any]

@@ -17,7 +17,7 @@ from ..kernel.settings import merged
 from ..kernel.text.clean import plain
 from ..memories.record import categories
 from .answer_input import InvalidAnswer, clean_text
-from .interview_store import Element, InterviewError, Pack, Setup
+from .interview_store import Element, InterviewError, Setup
 from .wording import content_stems, normalize, stem_table
 
 SHIPPED = ("requirements", "means_end_chain")
@@ -47,7 +47,7 @@ def find_pack(name: str, folder: str) -> str:
     raise ConfigError("--pack", name, "one of %s, or a file" % ", ".join(SHIPPED), name)
 
 
-def read_pack(path: str) -> Pack:
+def read_pack(path: str) -> dict[str, Any]:
     """Return the validated pack in a file. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
@@ -56,17 +56,16 @@ def read_pack(path: str) -> Pack:
     return check_pack(data, path)
 
 
-def check_pack(data: object, source: str) -> Pack:
+def check_pack(data: object, source: str) -> dict[str, Any]:
     """Return a pack with its texts cleaned for display. Raises ConfigError for the first problem."""
-    pack: Pack = _checked(data, _pack_form(), source, "")
+    pack: dict[str, Any] = _checked(data, _pack_form(), source, "")
     type_ids = [entry["id"] for entry in pack["types"]]
-    steps = (("ladder", pack["ladder"], type_ids), ("terminal", pack["terminal"], pack["ladder"]))
-    for key, names, allowed in steps:
-        unknown = [name for name in names if name not in allowed]
-        if unknown or not names:
+    for key, allowed in (("ladder", type_ids), ("terminal", pack["ladder"])):
+        unknown = [name for name in pack[key] if name not in allowed]
+        if unknown or not pack[key]:
             raise ConfigError(source, key, "one or more of " + ", ".join(allowed), unknown)
-    element_ids = [element["id"] for element in pack["elements"]]
-    for key, ids in (("types", type_ids), ("elements", element_ids)):
+    for key in ("types", "elements"):
+        ids = [entry["id"] for entry in pack[key]]
         duplicates = [name for name in ids if ids.count(name) > 1]
         if duplicates:
             raise ConfigError(source, key, "no duplicate ids", duplicates[0])
@@ -139,7 +138,7 @@ def _number(value: object) -> float | None:
     return number if number is not None and 0 <= number <= 5 else None
 
 
-def new_setup(topic: str, pack: Pack, max_turns: int, changes: Mapping[str, Any]) -> Setup:
+def new_setup(topic: str, pack: Mapping[str, Any], max_turns: int, changes: Mapping[str, Any]) -> Setup:
     """Return the frozen setup of an interview as plain JSON values.
 
     `max_turns` (1 to 200) is the number of questions, and `changes` the setting `interview.scoring`.
@@ -151,19 +150,17 @@ def new_setup(topic: str, pack: Pack, max_turns: int, changes: Mapping[str, Any]
     elements: list[Element] = []
     for element in pack["elements"]:
         stems = [content_stems(text, function_words) for text in (element["label"], *element["aliases"])]
-        blank: Any = {"ask": "", "group": ""}
-        elements.append({**blank, **element, "stems": [name for name in stems if name]})
+        full: Any = {"ask": "", "group": "", **element, "stems": [name for name in stems if name]}
+        elements.append(full)
     scoring = merged(load_data("interview", "scoring"), dict(changes))
     for entry in scoring["strategies"]:
         entry["enabled"] = pack.get("strategies", {}).get(entry["id"], entry["enabled"])
     for phase, row in pack.get("multipliers", {}).items():
         scoring["multipliers"][phase].update(row)
     groups = load_data("interview", "patterns")["groups"]
-    parts = ("id", "name", "types", "ladder", "terminal")
-    frozen: Any = {key: value for key, value in pack.items() if key in parts}
     return {
         "topic": plain(topic, MAX_TOPIC),
-        "pack": frozen,
+        "pack": {key: pack[key] for key in ("id", "name", "types", "ladder", "terminal")},
         "elements": elements,
         "scoring": scoring,
         "redundancy": redundancy,

@@ -117,7 +117,7 @@ def revoke(paths: Paths, session: str) -> None:
 
 def use_saves(paths: Paths, session: str, number: int) -> bool:
     """Use the grant for a number of saves, all or none; return whether it covers them. Raises OSError."""
-    from ..kernel.transcript.rows import was_typed
+    from ..kernel.transcript import was_typed
 
     path = session_file(paths, session, PART)
     if not os.path.lexists(path):

@@ -9,83 +9,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import read_regular
-from . import InvalidMemory, import_records, markdown, record
-from .guard_file import files_problem
-from .import_files import INDEX, files_below, is_named, own_folder, stored_files
-from .markdown import Fields, Section, Statement, form, table, texts_in, title_for, without_markdown
+from . import InvalidMemory, record
+from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
+from .markdown import form, is_named, statement_category, table, texts_in, title_for
+from .memory_files import has_memory_name
+from .writing import is_own_index
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
-_TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
-_DIARY = "a diary or minutes: only what is marked as a decision is kept"
-_POINTER = "only a link to another text"
-_LONG = "a long text rather than notes; to import it, name it"
 _UNKNOWN = "unknown format: no title or text under a common name"
-_ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
-_BOUND = ("globs", "paths", "applyto", "filematchpattern")
-_OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
-_EVERYTHING = ("**", "*", "**/*", "")
-_MAX_FILES = 12
-_NEAR = 3  # folders above a file whose names say what it is
-_LINKS = ("](", "[[", "http")
-_FEW = 4  # words
-_MAX_OF_FILE = 40  # memories of one document that nobody named
-_CODE_SPAN = re.compile(r"`([^`\s]+)`")
-_PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
-_CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
-_STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _PLAIN_TITLE = re.compile(r"^title:", re.MULTILINE)
 _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
-
-
-class Draft(NamedTuple):
-    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
-
-    Of a decision record, `names` are those by which others call it, `replaces` the names of what it replaces.
-    """
-
-    source: str
-    data: dict[str, Any]
-    path: str
-    names: frozenset[str] = frozenset()
-    replaces: tuple[str, ...] = ()
-
-
-class Reading(NamedTuple):
-    """The memories that were found; problems, and what was left out, as (source, reason).
-
-    `category` is that of entries that name none, `root` the project's folder, and `is_folder` says that nobody named the files themselves.
-    """
-
-    drafts: list[Draft]
-    problems: list[tuple[str, str]]
-    left_out: list[tuple[str, str]]
-    category: str = ""
-    root: str = ""
-    is_folder: bool = False
-
-
-class _Entry(NamedTuple):
-    """What may become a memory: fields under any common names, the category if these name none, and what is known of a record."""
-
-    source: str
-    item: object
-    category: str = ""
-    more: dict[str, str] | None = None
-    over: str = ""
-    names: frozenset[str] = frozenset()
-    replaces: tuple[str, ...] = ()
-
-
-class _LeftOut(Exception):
-    """Raised for a file that is not meant to become a memory; the text says why."""
+_STORE = os.path.join(".claude", "memory")
+_OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
+_IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
+_GIT_SECONDS = 10
+_OWN_PROJECT, _NOT_OURS = "a project of its own", "ignored by git, or text of others"
+_OVER, _PROMPTS = "kept for history; to import it, name it", "prompts and skills, not rules"
 
 
 def read(path: str, category: str = "", root: str = "") -> Reading:
@@ -114,28 +61,28 @@ def read_lines(text: str, category: str = "") -> Reading:
     return reading
 
 
-def _plain_lines(path: str, text: str) -> Iterator[_Entry]:
+def _plain_lines(path: str, text: str) -> Iterator[Entry]:
     """Yield the entries of plain lines: a line without the name of a field goes on with the field above."""
     starts = [match.start() for match in _PLAIN_TITLE.finditer(text)]
     for start, end in zip(starts, [*starts[1:], len(text)]):
         _, *parts = _PLAIN_FIELD.split(text[start:end])
         item: dict[str, object] = {name: value.strip() for name, value in zip(parts[::2], parts[1::2])}
         item["asked_as"] = str(item.get("asked_as", "")).split(";")
-        yield _Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
+        yield Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
 
 
 def _read_file(path: str, reading: Reading) -> None:
     """Read a file by its kind."""
     ending = os.path.splitext(path)[1].lower()
     is_markdown = ending in _MARKDOWN or is_named(path, "rules")
-    reader = _markdown if is_markdown else _lines if ending in _JSON[1:] else _json
+    reader = document_entries if is_markdown else _lines if ending in _JSON[1:] else _json
     if not (is_markdown or ending in _JSON):
         reading.problems.append((path, "expected one of %s" % ", ".join(_MARKDOWN + _JSON)))
         return
     try:
         text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig")
         _keep(path, reader(path, text.replace("\r\n", "\n"), reading), reading)
-    except _LeftOut as why:
+    except LeftOut as why:
         reading.left_out.append((path, str(why)))
     except UnicodeDecodeError as error:
         reading.problems.append((path, "not UTF-8 (byte %d)" % error.start))
@@ -143,7 +90,7 @@ def _read_file(path: str, reading: Reading) -> None:
         reading.problems.append((path, getattr(error, "strerror", None) or str(error)))
 
 
-def _keep(path: str, entries: Iterator[_Entry], reading: Reading) -> None:
+def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
     """Make memories of the entries of a file. If none of several is one, the format is unknown, which is said once."""
     drafts, problems = [], []
     for entry in entries:
@@ -161,104 +108,8 @@ def _keep(path: str, entries: Iterator[_Entry], reading: Reading) -> None:
         reading.problems.extend(problems)
 
 
-def _markdown(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
-    """Yield the entries of a Markdown file: its records and runbooks and the rules beside them; or the note that it is."""
-    fields, rest, skipped = markdown.front_matter(text)
-    rest = _CONTENTS.sub("", rest)
-    if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
-        fields["kind"] = fields.pop("category")
-    stem = os.path.splitext(os.path.basename(path))[0]
-    title, parts = markdown.document_title(rest, stem), markdown.sections(rest)
-    records, others = import_records.records_in(parts, title)
-    if is_one := import_records.is_one_record(stem, title, records):
-        records, others = records[:1], []  # what else it says are details
-    _refuse(path, title, fields, rest, bool(records))
-    for found in records:
-        item, more = import_records.record_item(found, fields)
-        over = import_records.no_longer_holds(more.get("status", ""), fields)
-        replaces = tuple(import_records.replaced_names(found.fields, fields))
-        names = import_records.record_names(path, title)
-        source = "%s:%d" % (path, found.line + skipped)
-        yield _Entry(source, item, found.category, more, over, names, replaces)
-    folders = path.split(os.sep)[-1 - _NEAR : -1]
-    runbook = without_markdown(title) if form("runbook").search("\n".join([title, *folders])) else ""
-    is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
-    is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
-    if is_note and not records and markdown.content(rest) < _FEW and any(mark in rest for mark in _LINKS):
-        raise _LeftOut(_POINTER)
-    if not records and (is_one or is_note):
-        item = import_records.note_item(fields, rest, stem)
-        kind = "" if "type" in item or "kind" in item else reading.category or ("runbook" if runbook else "")
-        over = import_records.no_longer_holds(str(fields.get("status", "")), fields)
-        yield _Entry(path, item, kind, over=over)
-        return
-    bound = _bound_to(path, fields, reading)
-    lead = "" if runbook or is_diary or form("document").search(title) else title
-    others = _decided(others) if is_diary else others
-    if is_diary and not records and not others:
-        raise _LeftOut(_DIARY)
-    rules = [(section, rule) for section in others for rule in markdown.statements_in(section, runbook)]
-    is_of_rules = form("rules").search("\n".join([title, stem, *folders[-1:]]))
-    is_short = bool(records) or len(rules) <= _MAX_OF_FILE or is_of_rules
-    if reading.is_folder and not (is_short or is_named(path, "instructions") or path.endswith(".mdc")):
-        raise _LeftOut(_LONG)
-    for section, rule in rules:
-        is_step = runbook and rule.text[0].isdigit()
-        kind = reading.category or ("runbook" if is_step else statement_category(rule.text))
-        yield _Entry("%s:%d" % (path, rule.line + skipped), _rule_item(rule, section, lead, bound), kind)
-
-
-def _refuse(path: str, title: str, fields: Fields, text: str, has_records: bool) -> None:
-    """Raise _LeftOut for a template, an index, a page saved from the web, and rules that say that they are over."""
-    if any(map(form("template").fullmatch, os.path.split(path))) or form("blank").match(title):
-        raise _LeftOut(_TEMPLATE)
-    if fields.get("type") in _ABOUT_NOTES:
-        raise _LeftOut(INDEX)
-    is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
-    if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
-        raise _LeftOut(_WEB)
-    first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
-    said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
-    if not has_records and (any(map(form("ended").match, said)) or fields.get("deprecated") == "true"):
-        raise _LeftOut(_ENDED)
-
-
-def _decided(parts: list[Section]) -> list[Section]:
-    """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
-    pieces = [piece for part in parts for piece in import_records.named_paragraphs(part)]
-    marked = [piece for piece in pieces if markdown.role_of(piece.heading) == import_records.ANSWER]
-    return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
-
-
-def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
-    """Return the patterns of the files to which a rule file applies; empty for all of them. What no pattern can say is named."""
-    bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
-    problems = {name: files_problem(name) for name in bound}
-    reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
-    kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    return kept[:_MAX_FILES] or own_folder(path, reading.root)
-
-
-def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
-    """Return a rule as an entry, with the files that it or its document is about; `lead` is the document's title."""
-    # A heading of one or two words says nothing without its document.
-    is_bare = lead and rule.title == section.heading and not rule.title.split()[2:]
-    spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
-    named = (span for span in spans if _PATH.match(span) and not files_problem(span))
-    headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
-    short = (heading for heading in headings if 0 < len(heading.split()) <= 2)
-    return {
-        "title": title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title,
-        "body": rule.text,
-        record.CONTEXT: rule.context,
-        "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
-        "tags": [re.sub(r"[^\w]+", "-", heading).strip("-") for heading in short],
-        "asked_as": import_records.questions(section.heading),
-    }
-
-
-def _json(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
-    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and _LeftOut."""
+def _json(path: str, text: str, reading: Reading) -> Iterator[Entry]:
+    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and LeftOut."""
     try:
         value = loads(text)
     except ValueError as error:
@@ -268,18 +119,18 @@ def _json(path: str, text: str, reading: Reading) -> Iterator[_Entry]:
         raise InvalidMemory("not JSON: %s" % error) from None
     items = _items_in(value)
     if items is not None:
-        yield from (_Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
+        yield from (Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
         return
     names = table()["own_text"] if reading.is_folder else table()["aliases"]["body"]
     if isinstance(value, dict):
         if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
-            raise _LeftOut(_UNKNOWN) if reading.is_folder else InvalidMemory(_UNKNOWN)
+            raise LeftOut(_UNKNOWN) if reading.is_folder else InvalidMemory(_UNKNOWN)
         if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
             value["id"] = os.path.splitext(os.path.basename(path))[0]
-    yield _Entry(path, value)
+    yield Entry(path, value)
 
 
-def _lines(path: str, text: str, _reading: Reading | None = None) -> Iterator[_Entry]:
+def _lines(path: str, text: str, _reading: Reading | None = None) -> Iterator[Entry]:
     """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
     for at, line in enumerate(text.split("\n"), 1):
         try:
@@ -288,7 +139,7 @@ def _lines(path: str, text: str, _reading: Reading | None = None) -> Iterator[_E
             item = InvalidMemory("not JSON: %s" % error)
         is_relation = isinstance(item, dict) and item.get("type") == "relation" and "from" in item
         if line.strip() and not is_relation:
-            yield _Entry("%s:%d" % (path, at), item)
+            yield Entry("%s:%d" % (path, at), item)
 
 
 def _items_in(value: object) -> list[object] | None:
@@ -337,14 +188,6 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     return record.new_memory(kind, identity, title, content, extra)
 
 
-def statement_category(text: str) -> str:
-    """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
-    sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
-    forms = table()["forms"]
-    hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
-    return next(hits, record.DEFAULT_CATEGORY)
-
-
 def _first(source: dict[str, object], names: list[str]) -> object:
     """Return the first value under one of these names that is not blank; texts are stripped."""
     values = (source.get(name) for name in names)
@@ -386,3 +229,61 @@ def archive_replaced(drafts: list[Draft]) -> None:
             old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
             if old is not draft.data and old["record_status"] == record.ACTIVE:
                 archive(old, "replaced by " + draft.data["title"])
+
+
+def stored_files(folder: str) -> list[tuple[str, str]]:
+    """Return the files of a store, or of a project with one: its memories with their categories, then notes next to them; else nothing."""
+    inside = os.path.join(folder, _STORE)
+    store = inside if os.path.isdir(inside) else folder
+    folders = [(kind.name, os.path.join(store, kind.folder)) for kind in record.categories().values()]
+    present = [
+        (kind, at, name) for kind, at in folders if os.path.isdir(at) for name in sorted(os.listdir(at))
+    ]
+    memories = [(os.path.join(at, name), kind) for kind, at, name in present if has_memory_name(name)]
+    notes = [os.path.join(store, name) for name in sorted(os.listdir(store)) if name.endswith(".md")]
+    own = [path for path in notes if os.path.basename(path) == "index.md" and is_own_index(path)]
+    return [*memories, *((path, "") for path in notes if path not in own)] if memories else []
+
+
+def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> list[str]:
+    """Return the files below a folder with one of these endings, in order; what is skipped is added to `left_out` with the reason."""
+    found, ignored = list[str](), _ignored(folder)
+    for above, folders, names in os.walk(folder):
+        reasons = {name: _why_closed(os.path.join(above, name), folder, ignored) for name in sorted(folders)}
+        folders[:] = [name for name, reason in reasons.items() if reason is None]
+        left_out += [(os.path.join(above, name), reason) for name, reason in reasons.items() if reason]
+        of_github = ".github" in os.path.relpath(above, os.path.dirname(folder)).split(os.sep)
+        for name in sorted(names):
+            path = os.path.join(above, name)
+            is_read = is_named(path, "rules") or (name.lower().endswith(ends) and not name.startswith("."))
+            if is_read and form("index").fullmatch(name):
+                left_out.append((path, INDEX))
+            elif is_read and (not of_github or _OF_GITHUB.fullmatch(name)):
+                found.append(path)
+    return found
+
+
+def _why_closed(path: str, top: str, ignored: set[str]) -> str | None:
+    """Return why a folder is not read, empty if nobody would expect it; None for one that is."""
+    name, is_ours = os.path.basename(path), is_named(path, "rule_folders")
+    if path == os.path.join(top, _STORE) or (name.startswith(".") and not is_ours):
+        return ""
+    if os.path.lexists(os.path.join(path, ".git")):
+        return _OWN_PROJECT
+    if is_named(path.lower(), "over"):
+        return _OVER
+    if is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts"):
+        return _PROMPTS
+    return _NOT_OURS if is_named(path, "others") or (path in ignored and not is_ours) else None
+
+
+def _ignored(folder: str) -> set[str]:
+    """Return the folders that git ignores; empty without git."""
+    from subprocess import DEVNULL, SubprocessError, run
+
+    try:
+        git = run(_IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
+    except (OSError, SubprocessError):
+        return set()
+    names = os.fsdecode(git.stdout).split("\0")
+    return {os.path.join(folder, name.rstrip("/")) for name in names if name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
-from .record import MAX_TITLE
+from .record import DEFAULT_CATEGORY, MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
@@ -34,6 +35,9 @@ _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(
     r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
 )
+_STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
+_SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
+_MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 MIN_WORDS = 3
 _MAX_LEAD = 400
 _LONG_ITEM = 9  # words; names in lists are shorter
@@ -337,3 +341,28 @@ def _blocks(text: str) -> Iterator[_Block]:
         blank = not line.strip()
     if lines:
         yield _Block(kind, "\n".join(lines).rstrip(), start)
+
+
+def statement_category(text: str) -> str:
+    """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
+    sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
+    forms = table()["forms"]
+    hits = (row["category"] for row in forms if re.search(row["pattern"], sentence, re.IGNORECASE))
+    return next(hits, DEFAULT_CATEGORY)
+
+
+def questions(text: str) -> list[str]:
+    """Return the questions in a text."""
+    sentences = (_MARK.sub("", part).strip() for part in _SAID_END.split(text))
+    return phrases(sentence for sentence in sentences if sentence.endswith(("?", "\uff1f")))
+
+
+def phrases(texts: Iterator[str]) -> list[str]:
+    """Return the texts that are as long as a person would ask, each once."""
+    fitting = (text for text in texts if _MIN_PHRASE <= len(text) <= _MAX_PHRASE)
+    return list(dict.fromkeys(fitting))[:_MAX_PHRASES]
+
+
+def is_named(path: str, kind: str) -> bool:
+    """Return whether a file or folder has one of the names in `files` of `config/memories/importing.json`."""
+    return os.path.basename(path) in table()["files"][kind]

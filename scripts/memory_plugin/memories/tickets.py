@@ -78,7 +78,7 @@ def settle(
 
     Waits up to `wait` seconds for the transcript. A wish whose answer is not to be seen is kept, unless this `is_last`. Raises OSError.
     """
-    from ..kernel.transcript.rows import PERSON, who_allowed
+    from ..kernel.transcript import PERSON, who_allowed
 
     allowed: list[dict[str, object]] = []
     lines: list[str] = []

@@ -4,8 +4,7 @@ A memory is pending until the digest of its text is appended to the record of tr
 writes the file first and appends then: an interruption leaves the memory pending. Git plays no part.
 
 The phrases of `asked_as` are no text that Claude is told. Each decision is recorded without them, and once more with them: a change of only
-the phrases leaves the text trusted, but recall ignores new ones until they are accepted too. Records of earlier versions have only the
-second digest, which covers both.
+the phrases leaves the text trusted, but recall ignores new ones until they are accepted too.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ class Trust:
             return TRUSTED
         if self._is_rejected(whole.text):
             return REJECTED
-        is_trusted = self._is_accepted(whole.full) or self.is_accepted_by_setting(stored)
-        return TRUSTED if is_trusted else PENDING
+        return TRUSTED if self.is_accepted_by_setting(stored) else PENDING
 
     def _is_accepted(self, full: str) -> bool:
         return _is_in_force(self.trusted.last_of(full), WITHDRAWN)
@@ -224,9 +222,9 @@ class Trust:
                 self.trusted.append(self._decision(*pair, SEEN) for pair in seen)
 
     def _lacks_name(self, stored: StoredMemory) -> bool:
-        """Return whether a text is trusted, but its name is not recorded in this project, or only the digest with phrases."""
-        seen, name = self._seen(stored), self._decision(stored, "-", "-").name
-        return bool(seen) and not (self._is_accepted(seen[0]) and self.trusted.last_named(name))
+        """Return whether a text is trusted, but its name is not recorded in this project."""
+        name = self._decision(stored, "-", "-").name
+        return bool(self._seen(stored)) and not self.trusted.last_named(name)
 
     def _seen(self, stored: StoredMemory) -> list[str]:
         """Return the digests that cover what the user accepted of a memory in any project."""

@@ -186,14 +186,10 @@ def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
         ):
             scores[row] = scores.get(row, 0.0) + weight
     best = sorted(scores, key=lambda row: (-scores[row], row))[:_MAX_RELATED]
-    keys = [_key(connection, row) for row in best]
-    by_key = {entry.key: entry for entry in named_titles(connection, keys)}
-    return [by_key[key] for key in keys if key in by_key]
-
-
-def _key(connection: Connection, row: int) -> str:
-    result = connection.execute("SELECT key FROM documents WHERE rowid = ?", (row,)).fetchone()
-    return str(result[0]) if result else ""
+    query = "SELECT rowid, key FROM documents WHERE rowid IN (%s)" % ", ".join("?" * len(best))
+    keys = dict(connection.execute(query, best).fetchall())
+    by_key = {entry.key: entry for entry in named_titles(connection, list(keys.values()))}
+    return [by_key[keys[row]] for row in best if keys.get(row) in by_key]
 
 
 def _weights(connection: Connection, text: str) -> dict[str, float]:

@@ -74,14 +74,11 @@ def confidences(
         signals["answers"] = model.answers.log_odds(signals)
         examined.append(signals)
     wants = model.wants.log_odds(wants_signals(shared, examined))
-    results = [_confidence(signals, wants, model) for signals in examined]
+    results = []
+    for signals in examined:
+        signals["wants"] = wants
+        results.append(Confidence(*combine(signals, model), signals))
     return results + [_lowest(results)] * (len(matches) - len(results))
-
-
-def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confidence:
-    signals["wants"] = wants
-    confidence, pointer = combine(signals, model)
-    return Confidence(confidence, pointer, signals)
 
 
 def _lowest(results: list[Confidence]) -> Confidence:

@@ -64,15 +64,60 @@ class Choice:
     `reason` is why the best hit above a threshold was withheld; it matters only if Claude gets nothing at all.
     """
 
-    __slots__ = ("full", "lines", "pointers", "reason", "stated", "withheld")
-
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits, history: RecallHistory, is_current: Callable[[Hit], bool]) -> None:
         self.full: list[Hit] = []
         self.pointers: list[Hit] = []
         self.lines: dict[str, str] = {}
         self.stated: set[str] = set()
         self.withheld: dict[str, str] = {}
         self.reason = ""
+        self._limits, self._history, self._is_current = limits, history, is_current
+        self._budget = Budget(limits.max_tokens, limits.max_characters, with_header=not history.has_header)
+
+    def inject(self, hit: Hit) -> None:
+        """Choose a hit in full, or withhold it with the reason."""
+        reason = self._why_not_injected(hit)
+        if reason:
+            self.withheld[hit.key] = reason
+        else:
+            self.full.append(hit)
+
+    def point(self, hit: Hit) -> None:
+        """Choose a hit as a pointer, or withhold it with the reason."""
+        line, is_all = pointer_line(
+            hit, is_listed=self._history.was_pointed(LISTED + hit.key, one_line(hit.title))
+        )
+        reason = self._why_not_pointed(hit, line)
+        if reason:
+            self.withheld[hit.key] = reason
+        else:
+            self.lines[hit.key] = line
+            if is_all:
+                self.stated.add(hit.key)
+            self.withheld.pop(hit.key, None)
+            self.pointers.append(hit)
+
+    def _why_not_injected(self, hit: Hit) -> str:
+        if self._history.was_injected(hit.key, hit.injection_text):
+            return "already_injected"
+        if len(self.full) >= self._limits.max_inject:
+            return "over_limit"
+        if not self._is_current(hit):
+            return "edited"
+        return "" if self._budget.take(hit.injection_text) else "over_budget"
+
+    def _why_not_pointed(self, hit: Hit, line: str) -> str:
+        if hit.scope == _NOTES:
+            return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
+        if self._history.was_injected(hit.key, hit.injection_text):
+            return "already_injected"
+        if self._history.was_pointed(hit.key, line, _POINT_AGAIN_AFTER):
+            return "already_pointed"
+        if len(self.pointers) >= self._limits.max_pointers:
+            return "over_limit"
+        if not self._is_current(hit):
+            return "edited"
+        return "" if self._budget.take_pointer(line) else "over_budget"
 
 
 def apply_feedback(hits: list[Hit], context: Context) -> None:
@@ -98,22 +143,21 @@ def choose(
     `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, but UNASKED ones get
     at least a pointer. `is_current` returns whether a hit's file is unchanged since it was indexed; it is called only for hits to be used.
     """
-    selection = _Selection(limits, history, is_current)
-    choice = selection.choice
+    choice = Choice(limits, history, is_current)
     # What both judges approved comes first, also as a pointer.
     hits = sorted(hits, key=lambda hit: approvals.get(hit.key) == "one") if approvals else hits
     far = _far_behind(hits)
     qualified = [(hit, *_qualifies(hit, approvals.get(hit.key, ""), limits, hit.key in far)) for hit in hits]
     for hit, for_full, _ in qualified:
         if for_full:
-            selection.inject(hit)
+            choice.inject(hit)
     injected = {hit.key for hit in choice.full}
     # A hit that found no room in full may still get a pointer.
     for hit, for_full, for_pointer in qualified:
         if hit.key in injected or choice.withheld.get(hit.key) in ("already_injected", "edited"):
             continue
         if for_pointer:
-            selection.point(hit)
+            choice.point(hit)
         elif not for_full:
             is_declined = approvals.get(hit.key, UNASKED) != UNASKED
             is_far = hit.key in far and hit.pointer_confidence >= limits.pointer_threshold
@@ -152,64 +196,6 @@ def shifted_threshold(threshold: float, shift: float) -> float:
         return threshold
     moved = max(_MIN_THRESHOLD, min(_MAX_THRESHOLD, threshold + shift))
     return max(moved, threshold) if shift > 0 else min(moved, threshold)
-
-
-class _Selection:
-    """The choice in progress, with the remaining budget."""
-
-    __slots__ = ("_budget", "_history", "_is_current", "_limits", "choice")
-
-    def __init__(self, limits: Limits, history: RecallHistory, is_current: Callable[[Hit], bool]) -> None:
-        self.choice = Choice()
-        self._limits = limits
-        self._history = history
-        self._is_current = is_current
-        self._budget = Budget(limits.max_tokens, limits.max_characters, with_header=not history.has_header)
-
-    def inject(self, hit: Hit) -> None:
-        """Choose a hit in full, or withhold it with the reason."""
-        reason = self._why_not_injected(hit)
-        if reason:
-            self.choice.withheld[hit.key] = reason
-        else:
-            self.choice.full.append(hit)
-
-    def point(self, hit: Hit) -> None:
-        """Choose a hit as a pointer, or withhold it with the reason."""
-        line, is_all = pointer_line(
-            hit, is_listed=self._history.was_pointed(LISTED + hit.key, one_line(hit.title))
-        )
-        reason = self._why_not_pointed(hit, line)
-        if reason:
-            self.choice.withheld[hit.key] = reason
-        else:
-            self.choice.lines[hit.key] = line
-            if is_all:
-                self.choice.stated.add(hit.key)
-            self.choice.withheld.pop(hit.key, None)
-            self.choice.pointers.append(hit)
-
-    def _why_not_injected(self, hit: Hit) -> str:
-        if self._history.was_injected(hit.key, hit.injection_text):
-            return "already_injected"
-        if len(self.choice.full) >= self._limits.max_inject:
-            return "over_limit"
-        if not self._is_current(hit):
-            return "edited"
-        return "" if self._budget.take(hit.injection_text) else "over_budget"
-
-    def _why_not_pointed(self, hit: Hit, line: str) -> str:
-        if hit.scope == _NOTES:
-            return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
-        if self._history.was_injected(hit.key, hit.injection_text):
-            return "already_injected"
-        if self._history.was_pointed(hit.key, line, _POINT_AGAIN_AFTER):
-            return "already_pointed"
-        if len(self.choice.pointers) >= self._limits.max_pointers:
-            return "over_limit"
-        if not self._is_current(hit):
-            return "edited"
-        return "" if self._budget.take_pointer(line) else "over_budget"
 
 
 def _reason(qualified: list[tuple[Hit, bool, bool]], choice: Choice) -> str:

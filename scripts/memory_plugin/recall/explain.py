@@ -14,8 +14,8 @@ from ..kernel.fastjson import as_integer, as_number, as_text, as_texts, loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
+from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
-from ..kernel.transcript.rows import COMMAND, plain_text, user_input_of, user_text
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
 from .recall_rows import RECALLS

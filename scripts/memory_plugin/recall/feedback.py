@@ -194,6 +194,8 @@ def _repeated_in_reply(
     injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
+    from contextlib import closing
+
     from ..kernel.text.words import stems
     from ..kernel.transcript.reader import turns_since_prompt
     from .index_file import INDEX_ERRORS, index_path, open_index
@@ -208,25 +210,17 @@ def _repeated_in_reply(
         call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call) for call in set(calls.values())
     }
     stems_by_call = {call: stems(text) - prompt_stems for call, text in texts.items()}
+    # At its file, a memory's path in the call is no use.
+    read = {key: "" if injected[key]["place"] == _TOOL else texts[call] for key, call in calls.items()}
     try:
-        connection = open_index(index_path(context.paths))
+        with closing(open_index(index_path(context.paths))) as connection:
+            return [
+                key
+                for key, call in calls.items()
+                if _is_used(connection, key, stems_by_call[call], read[key])
+            ]
     except INDEX_ERRORS:
         return []
-    try:
-        return [
-            key
-            for key, call in calls.items()
-            if _is_used(
-                connection,
-                key,
-                stems_by_call[call],
-                "" if injected[key]["place"] == _TOOL else texts[call],
-            )
-        ]
-    except INDEX_ERRORS:
-        return []
-    finally:
-        connection.close()
 
 
 def _call_arguments(turns: list[Turn], injecting: str) -> str:

@@ -191,7 +191,7 @@ def last_turn(path: str) -> str:
 
     Never raises: a transcript that is missing, is a pipe, or has only other records has no turn.
     """
-    from ..kernel.transcript.rows import records_backwards, reply_text_of, user_input_of
+    from ..kernel.transcript import records_backwards, reply_text_of, user_input_of
 
     question = reply = ""
     for record in records_backwards(path, _TAIL_BYTES, _TAIL_LINES):

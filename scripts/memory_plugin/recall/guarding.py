@@ -166,7 +166,7 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
 
 def _written_calls(transcript: str, call: str) -> set[str]:
     """Return the ids of all calls in a call's message. The client writes a row for each block of a message, all with the message's id."""
-    from ..kernel.transcript.rows import records_backwards
+    from ..kernel.transcript import records_backwards
 
     by_message: dict[str, set[str]] = {}
     for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):

@@ -56,13 +56,7 @@ from .index_file import (
 )
 from .project_files import named_files_path, write_named_files
 from .query import index_by_first_word
-from .store_refresh import (
-    ReadBudget,
-    RefreshPass,
-    RefreshReport,
-    refresh_notes,
-    refresh_stores,
-)
+from .store_refresh import ReadBudget, RefreshPass, RefreshReport, refresh_notes, refresh_stores
 
 _FILES = ("stopwords", "ranking", "confidence", "trees")
 _TABLES = """
@@ -163,10 +157,7 @@ def scrub_index(paths: Paths) -> None:
     Raises IndexUnavailable, SqliteError, and Busy after 20 seconds.
     """
     path = index_path(paths)
-    with (
-        refresh_lock(path, _LOCK_WAIT),
-        closing(open_index(path, timeout=_WRITER_WAIT)) as connection,
-    ):
+    with refresh_lock(path, _LOCK_WAIT), closing(open_index(path, timeout=_WRITER_WAIT)) as connection:
         connection.execute(
             "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
         )

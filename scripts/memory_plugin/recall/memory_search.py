@@ -6,7 +6,7 @@ A refresh brings the index up to date first. Without an index that can be used, 
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from ..kernel.context import Deadline, now_iso
@@ -94,26 +94,19 @@ def neighbors(
 
     After ten seconds the remaining texts get none. Returns None if no index answers: a missing duplicate check must not make a save fail.
     """
-    try:
-        connection = open_index(index_path(paths), timeout=1.0)
-    except (IndexUnavailable, RuntimeError):
-        return None
     deadline = Deadline(_SECONDS)
-    keys: list[list[str]] = []
-    others: list[str] = []
+    keys: list[list[str]] = [[] for _ in texts]
     try:
-        others = [key for (key,) in connection.execute(_OTHERS, (others_limit,))]
-        stopwords = load_model(connection).stopwords
-        backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
-        for text in texts:
-            hits = _ranked(connection, text[:_MAX_TEXT], limit, deadline, backend)
-            keys.append([hit.key for hit in hits])
-    except TimeoutError:
-        keys += [[] for _ in texts[len(keys) :]]
-    except INDEX_ERRORS:
+        with closing(open_index(index_path(paths), timeout=1.0)) as connection:
+            others = [key for (key,) in connection.execute(_OTHERS, (others_limit,))]
+            stopwords = load_model(connection).stopwords
+            backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
+            with suppress(TimeoutError):
+                for found, text in zip(keys, texts):
+                    hits = _ranked(connection, text[:_MAX_TEXT], limit, deadline, backend)
+                    found += [hit.key for hit in hits]
+    except (*INDEX_ERRORS, RuntimeError):
         return None
-    finally:
-        connection.close()
     return Neighbors(keys, others, stopwords)
 
 

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.records import (
-    WRONG,
-    Form,
-    checked,
-    count,
-    mapping,
-    number_or_null,
-    signed,
-    text,
-    texts,
-)
+from ..kernel.records import WRONG, Form, checked, count, mapping, number_or_null, signed, text, texts
 
 _VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
 _CANDIDATE = {

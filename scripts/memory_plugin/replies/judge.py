@@ -16,8 +16,8 @@ from ..kernel.fastjson import dumps
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, excerpt, load_rubric, one_line, read_rubric, value_at
 from ..kernel.paths import load_data
+from ..kernel.transcript import COMMAND, PROMPT
 from ..kernel.transcript.reader import turns_since_prompt
-from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call
 from . import ReplyState, count_judged
 from .gate import Drift, raise_drift, record_drift, run_steps

@@ -25,8 +25,8 @@ from ..kernel.records import (
     texts,
 )
 from ..kernel.stats import Proportion, share, share_difference
+from ..kernel.transcript import reply_text_of
 from ..kernel.transcript.reader import Lines
-from ..kernel.transcript.rows import reply_text_of
 
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3

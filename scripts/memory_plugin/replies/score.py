@@ -17,8 +17,8 @@ from ..kernel.hygiene import redact
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
 from ..kernel.text import without_private
+from ..kernel.transcript import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from ..kernel.transcript.reader import MAX_LINE
-from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from . import ReplyState
 from .gate import (
     AMBIGUOUS,
@@ -97,17 +97,10 @@ class ReplyScorer:
         query_type, drafting = self._classifier().classify(prompt) if prompt else (AMBIGUOUS, False)
         signals = measure_reply(text, self._rules, drafting=drafting)
         padding, threshold = len(signals.matches), bounds.threshold(query_type)
+        matches = [(match.start, match.end, match.rule.id) for match in signals.matches]
         score = Score(
-            "",
-            padding,
-            signals.preamble,
-            signals.density,
-            query_type,
-            threshold / 1000,
-            signals.unscored,
-            matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
-            words=signals.words,
-        )
+            "", padding, signals.preamble, signals.density, query_type, threshold / 1000, signals.unscored
+        )._replace(matches=matches, words=signals.words)
         if signals.density is None:
             return score
         density = thousandths(signals.density_with_masked)

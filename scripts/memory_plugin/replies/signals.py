@@ -71,15 +71,11 @@ class FillerRules:
     def __init__(self, pack: Mapping[str, Any]) -> None:
         table = load_data("replies", "filler")
         classes = word_classes(table)
-        self.error: RulePackError | None = None
-        entries = list(table["rules"])
-        user_rules, exempt = pack.get("rules"), pack.get("exempt")
-        for entry in user_rules if isinstance(user_rules, list) else ():
-            problem = rule_problem(entry, classes)
-            if problem:
-                self.error = RulePackError("a rule of your own pack is left out: " + problem)
-            else:
-                entries.append(entry)
+        own, exempt = pack.get("rules"), pack.get("exempt")
+        checked = [(entry, rule_problem(entry, classes)) for entry in own] if isinstance(own, list) else []
+        problems = ["a rule of your own pack is left out: " + problem for _, problem in checked if problem]
+        self.error = RulePackError(problems[-1]) if problems else None
+        entries = [*table["rules"], *(entry for entry, problem in checked if not problem)]
         patterns: list[str] = []
         self.rule_of: list[FillerRule] = []
         for entry in entries:

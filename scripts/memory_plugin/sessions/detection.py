@@ -1,6 +1,6 @@
 """Define what detectors share: the table of signals, patterns, detections, the causes of failed calls, and the commands of a shell line.
 
-To add a detector, write a subclass of Detector in `session_signals.py`, add it to DETECTORS there, and give each of its signals an entry in
+To add a detector, write a subclass of Detector in `signals.py`, add it to DETECTORS there, and give each of its signals an entry in
 `config/sessions/signals.json`.
 """
 

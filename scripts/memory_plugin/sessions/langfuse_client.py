@@ -31,7 +31,7 @@ from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
 from ..kernel.text import cut_before, without_private
-from .score_rows import SOURCE, pulled_folder
+from .rows import SOURCE, pulled_folder
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")

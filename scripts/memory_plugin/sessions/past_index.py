@@ -19,9 +19,9 @@ from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read
 from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text import cut_before, without_private
 from ..kernel.text.clean import block, plain
+from ..kernel.transcript import COMMAND as SLASH
+from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript
-from ..kernel.transcript.rows import COMMAND as SLASH
-from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Call, Turn
 from .detection import EDITORS, failure_cause, pipeline_heads
 from .past import PREFIX, index_path, search_words

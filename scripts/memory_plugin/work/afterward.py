@@ -185,7 +185,7 @@ def _grade_sessions(work: _Work) -> None:
     """Grade the sessions that have ended, if the user's settings say so."""
     if work.context.settings.text("sessions.judge.when") != "ended":
         return
-    from ..sessions.pipeline import SessionScorer, grade_ended  # most sessions are not graded
+    from ..sessions.grade import SessionScorer, grade_ended  # most sessions are not graded
 
     def report(session: str, text: str) -> None:
         log_event(work.context.paths, session, work.ended.event, PROBLEM, text)

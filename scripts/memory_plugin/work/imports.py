@@ -12,7 +12,8 @@ from ..kernel.files import Unreadable, read_regular
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
-from ..memories.importing import STDIN, Draft, archive_replaced, read, read_lines
+from ..memories.import_documents import Draft
+from ..memories.importing import STDIN, archive_replaced, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, Memory, categories, parse_memory

@@ -26,8 +26,8 @@ from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
+from ..sessions.langfuse import Outbox, scores_to_send
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
-from ..sessions.langfuse_scores import Outbox, scores_to_send
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
 from .context import WorkContext

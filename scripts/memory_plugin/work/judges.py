@@ -25,7 +25,7 @@ from ..kernel.records import Records
 from ..kernel.settings import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
 from ..recall.recall_rows import RECALLS
-from ..sessions import pipeline
+from ..sessions import grade
 from .context import WorkContext
 
 FEATURES = tuple(JUDGE_SWITCHES)
@@ -183,9 +183,9 @@ def address_notice(context: WorkContext, route: AddressSource | None) -> list[st
     return [_NOT_SAVED % (route.name, terminal_safe(route.url))]
 
 
-def session_scorer(context: WorkContext) -> pipeline.SessionScorer:
+def session_scorer(context: WorkContext) -> grade.SessionScorer:
     """Return the scorer for this run."""
-    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
+    return grade.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 _BACKEND, _JURORS = "judge.backend", "evaluation.judge.judges"

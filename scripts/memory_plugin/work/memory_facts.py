@@ -13,8 +13,8 @@ from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
-from ..memories.record import ACTIVE, Memory, guard_problem
-from ..memories.survey import Item, life_cycle_state, without_phrases
+from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
+from ..memories.survey import SUPERSEDED, Item, life_cycle_state, without_phrases
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
@@ -64,9 +64,15 @@ def redaction_lines(written: Written) -> list[str]:
     return ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
 
 
+FORGOTTEN = "forgotten"
+# As the commands that do it are called.
+_IN_WORDS = {RETIRED: FORGOTTEN, SUPERSEDED: "replaced"}
+
+
 def status_text(item: Item) -> str:
     """Return a memory's status in one or two words, such as `active` or `archived, pending`."""
-    words = [] if life_cycle_state(item) == ACTIVE else [life_cycle_state(item)]
+    state = life_cycle_state(item)
+    words = [] if state == ACTIVE else [_IN_WORDS.get(state, state)]
     if item.trust != TRUSTED:
         words.append(item.trust)
     return ", ".join(words) or ACTIVE

@@ -11,7 +11,7 @@ from ..kernel.records import Records
 from ..kernel.text.clean import plain
 from ..recall.recall_rows import FEEDBACK, RECALLS
 from ..replies.rows import DRIFT, SCORES, DriftLog, ScoreJoin
-from ..sessions.score_rows import SCORE, SESSIONS, scores_of
+from ..sessions.rows import SCORE, SESSIONS, scores_of
 from .installation import EVENTS
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")

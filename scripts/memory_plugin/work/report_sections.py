@@ -14,7 +14,7 @@ from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_stat
 from ..memories.trust import TRUSTED
 from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
-from ..sessions.dimensions import dimensions
+from ..sessions.rubric import dimensions
 from .installation import Check
 from .report_elements import Chart, Figures, Note, Part, Section, Table, day_label
 from .report_figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
@@ -352,7 +352,6 @@ def _spend(report: Report) -> Section:
     total, average = sum(ledgers.usd.values()), round(recalls.tokens / max(1, recalls.prompts))
     text = "$%.4f in total." % total
     days = {date: (usd,) for date, usd in ledgers.usd_by_day.items()}
-    nothing = "No judge calls, no cost. To turn one on:"
     parts: list[Part] = [
         Figures(
             ("usd", "spent on judges", "money", total),
@@ -361,7 +360,7 @@ def _spend(report: Report) -> Section:
         ),
         *([Chart("Costs by day", days, [("usd", "accent", "US dollars")], text)] if days else []),
         Table("features", "Features", columns, rows),
-        *([] if rows else [Note(nothing, "memory judge on", "empty")]),
+        *([] if rows else [Note("No judge calls, no cost.", kind="empty")]),
     ]
     about = (
         "What the judges cost, estimated from their token usage, without calls whose price is unknown (unpriced); and the tokens"

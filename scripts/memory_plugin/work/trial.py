@@ -11,8 +11,8 @@ from ..kernel.context import Context, iso
 from ..kernel.files import Unreadable
 from ..kernel.sqlite import SqliteError
 from ..kernel.text import without_private
+from ..kernel.transcript import PROMPT, reply_text_of, user_input_of
 from ..kernel.transcript.reader import Lines, open_transcript
-from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from ..memories.trust import PENDING
 from ..recall import Answer
 from ..recall.gate import Prompt, admit, turn_text

@@ -62,7 +62,7 @@ def test_filters_by_status_category_and_scope(project: Project) -> None:
     put(project, "steps", folder="runbooks", updated_at="2026-02-01T00:00:00Z")
     project.save("Own", "b", "--scope", "user")
     assert ids(project) == ["own", "steps", "one"]
-    assert ids(project, "--status", "retired") == ["gone"]
+    assert ids(project, "--status", "forgotten") == ["gone"]
     assert ids(project, "--status", "archived") == ["kept"]
     assert ids(project, "--status", "pending") == ["steps", "one"]
     assert sorted(ids(project, "--status", "all")) == ["gone", "kept", "one", "own", "steps"]
@@ -72,7 +72,7 @@ def test_filters_by_status_category_and_scope(project: Project) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--status", "retired"], ["--status", "archived", "--scope", "user"], ["--rules"]],
+    [[], ["--status", "forgotten"], ["--status", "archived", "--scope", "user"], ["--rules"]],
     ids=" ".join,
 )
 def test_an_empty_list_prints_a_sentence(project: Project, words: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.sessions.dimensions import dimensions
+from memory_plugin.sessions.rubric import dimensions
 from tests.cli.commands.test_session_command import transcript
 from tests.project import Project
 from tests.sessions.bench import IDS

@@ -192,7 +192,6 @@ def test_only_the_users_own_block_switches_a_judge_on(
         ),
         pytest.param(block("sessions.judge.when", "asked"), {}, "sessions", True, id="asked"),
         pytest.param(block("sessions.judge.when", "ended"), {}, "sessions", True, id="ended"),
-        pytest.param(block("sessions.judge.enabled", value=False), {}, "sessions", False, id="an old switch"),
         pytest.param({}, block("sessions.judge.when", "asked"), "sessions", False, id="a project's switch"),
     ],
 )  # fmt: skip

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.kernel.transcript.rows import (
+from memory_plugin.kernel.transcript import (
     blocks_of,
     message_of,
     parse_row,
@@ -19,6 +18,7 @@ from memory_plugin.kernel.transcript.rows import (
     row_of_rollout,
     user_input_of,
 )
+from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 
 
 def item(kind: str, **fields: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.transcript.rows import plain_text, records_backwards, reply_text_of, user_input_of
+from memory_plugin.kernel.transcript import plain_text, records_backwards, reply_text_of, user_input_of
 
 
 def row(kind: str, content: object, **fields: object) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from memory_plugin.sessions.pipeline import grade_session
+from memory_plugin.sessions.grade import grade_session
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.langfuse.server import KEYS, Langfuse
 

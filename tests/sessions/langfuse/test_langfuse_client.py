@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
+from memory_plugin.sessions.grade import grade_session
+from memory_plugin.sessions.langfuse import score_bodies
 from memory_plugin.sessions.langfuse_client import (
     LangfuseClient,
     Trace,
@@ -22,8 +24,6 @@ from memory_plugin.sessions.langfuse_client import (
     text_of,
     transcript_rows,
 )
-from memory_plugin.sessions.langfuse_scores import score_bodies
-from memory_plugin.sessions.pipeline import grade_session
 from tests.sessions.bench import Bench
 from tests.sessions.langfuse.server import Langfuse
 

@@ -9,16 +9,16 @@ import pytest
 
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
-from memory_plugin.sessions.langfuse_scores import (
+from memory_plugin.sessions.grade import grade_session
+from memory_plugin.sessions.langfuse import (
     ensure_configs,
     existing_configs,
     score_bodies,
     score_configs,
     send_scores,
 )
-from memory_plugin.sessions.pipeline import grade_session
-from memory_plugin.sessions.score_rows import latest_rows
+from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
+from memory_plugin.sessions.rows import latest_rows
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import reply
 from tests.sessions.langfuse.server import Langfuse

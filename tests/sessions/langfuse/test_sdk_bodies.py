@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse_scores import Body, score_bodies, score_configs
-from memory_plugin.sessions.score_rows import latest_rows
+from memory_plugin.sessions.langfuse import Body, score_bodies, score_configs
+from memory_plugin.sessions.rows import latest_rows
 from tests.sessions.bench import Bench
 
 

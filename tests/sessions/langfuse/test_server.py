@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse_scores import score_configs
+from memory_plugin.sessions.langfuse import score_configs
 from tests.sessions.langfuse.server import Langfuse
 
 GOAL, TOOLS, ARCHIVED = "cfg-1", "cfg-2", "cfg-3"

@@ -100,7 +100,7 @@ def _replaced_lines(before: list[survey.Item], context: CommandContext, gone: st
 
 _RESTORE_TEXT = """\
 bring back a forgotten, archived or replaced memory
-  memory list --status retired
+  memory list --status forgotten
   memory restore use-mysql
 """
 

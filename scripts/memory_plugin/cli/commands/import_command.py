@@ -6,7 +6,8 @@ import argparse
 from collections import Counter
 
 from ...kernel.text.clean import counted, plain
-from ...memories.importing import STDIN, Draft
+from ...memories.import_documents import Draft
+from ...memories.importing import STDIN
 from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE
 from ...work.imports import (
     CREATED,

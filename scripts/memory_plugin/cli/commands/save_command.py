@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...memories.importing import statement_category
-from ...memories.markdown import title_for
+from ...memories.markdown import statement_category, title_for
 from ...memories.record import MAX_TITLE, categories
 from ...work.save import NewMemory, Saved, save
 from .. import memory_input

@@ -15,12 +15,12 @@ from ...kernel.files import error_text
 from ...kernel.judge.question import explain_failure, read_reply
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import counted, plain, terminal_safe
-from ...sessions import pipeline, session_files
-from ...sessions.dimensions import OVERALL, dimensions, read_scores
+from ...sessions import grade, session_files
+from ...sessions.material import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.past import Exchange, by_session
-from ...sessions.score_rows import latest_rows, session_id
-from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
-from ...sessions.session_signals import collect_signals, signals_record
+from ...sessions.rows import latest_rows, session_id
+from ...sessions.rubric import OVERALL, dimensions, read_scores
+from ...sessions.signals import collect_signals, signals_record
 from ...work import past_sessions
 from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
@@ -243,7 +243,7 @@ def _score(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         if price > context.settings.number("judge.caps.session_usd"):
             _accept_price(price, _size(prepared), arguments, context)
             scorer = scorer._replace(request="request %s" % uuid4().hex)
-    return _show(pipeline.grade_prepared(prepared, scorer), arguments, context)
+    return _show(grade.grade_prepared(prepared, scorer), arguments, context)
 
 
 def _accept_price(price: float, size: str, arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -263,7 +263,7 @@ def _size(prepared: PreparedSession) -> str:
     return "this session of about %d tokens in %s" % (prepared.tokens, parts)
 
 
-def _show(graded: pipeline.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _show(graded: grade.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
     console, problem = context.console, ""
     if arguments.json:
         record = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
@@ -272,7 +272,7 @@ def _show(graded: pipeline.GradeResult, arguments: argparse.Namespace, context: 
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         _show_scores(console, graded.row)
     if graded.is_stored:
-        problem = pipeline.send_new_scores(session_scorer(context), console.progress)
+        problem = grade.send_new_scores(session_scorer(context), console.progress)
     if problem:
         later = "to send them later: memory session langfuse push"
         console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
@@ -283,7 +283,7 @@ def _show(graded: pipeline.GradeResult, arguments: argparse.Namespace, context: 
     return DONE if graded.is_stored else FAILED
 
 
-def _why(failure: str, graded: pipeline.GradeResult) -> str:
+def _why(failure: str, graded: grade.GradeResult) -> str:
     if failure == "empty":
         return "not graded: the transcript has no turns"
     if failure == "disabled":
@@ -298,7 +298,7 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
     transcripts, console = session_files.project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
-    run = pipeline.grade_one_by_one(transcripts, session_scorer(context), console.progress)
+    run = grade.grade_one_by_one(transcripts, session_scorer(context), console.progress)
     console.progress("")
     counts = (len(run.graded), run.already, len(run.failed))
     console.result(arguments.json, run._asdict(), "%d graded, %d already graded, %d not graded" % counts)
@@ -331,7 +331,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     prepared = prepare(path, AGENT_TOKENS)
-    return _show(pipeline.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
+    return _show(grade.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
 
 
 def _show_scores(console: Console, row: dict[str, Any] | None) -> None:

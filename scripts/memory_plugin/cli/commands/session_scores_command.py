@@ -13,13 +13,13 @@ from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure, one_line
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import counted, plain
-from ...sessions import langfuse_client, langfuse_scores, score_rows
+from ...sessions import langfuse, langfuse_client, rows
 from ...sessions.detection import signal_entries
-from ...sessions.dimensions import dimensions
 from ...sessions.langfuse_client import HOSTS, SECONDS, LangfuseClient
-from ...sessions.scoring_request import PreparedSession, prepare
+from ...sessions.material import PreparedSession, prepare
+from ...sessions.rubric import dimensions
 from ...sessions.session_files import current_transcript, find_transcript, is_session_id, project_transcripts
-from ...sessions.session_signals import SessionSignals
+from ...sessions.signals import SessionSignals
 from ...work.judges import address_sentences, ignored_sentences, session_scorer
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
 from ..console import Console
@@ -104,7 +104,7 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
         console.line(", ".join(counted(number, noun) for number, noun in anomalies if number))
     console.line()
     found = signals.detections
-    rows = [
+    lines = [
         [
             entry["label"],
             str(found.counts[entry["id"]]),
@@ -115,8 +115,8 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
         for entry in signal_entries()
         if found.counts[entry["id"]]
     ]
-    if rows:
-        console.table(["signal", "count", "", "turns", "the last one"], rows)
+    if lines:
+        console.table(["signal", "count", "", "turns", "the last one"], lines)
     else:
         console.line("no signals")
 
@@ -160,11 +160,11 @@ def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ask or (asks and context.console.can_prompt()):
         labeled = counted(_label_series(context), "session")
         context.console.line("%s labeled; to go on: memory session calibrate" % labeled)
-    ours = score_rows.latest_scores(context.paths, score_rows.SCORE)
+    ours = rows.latest_scores(context.paths, rows.SCORE)
     labels = (
-        score_rows.read_labels(arguments.target)
+        rows.read_labels(arguments.target)
         if arguments.target
-        else score_rows.latest_scores(context.paths, score_rows.LABEL)
+        else rows.latest_scores(context.paths, rows.LABEL)
     )
     _show_agreement(ours, labels, arguments, context)
 
@@ -174,7 +174,7 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     scores: dict[str, float] = {}
     for word in arguments.set:
         name, _, text = word.partition("=")
-        score = score_rows.parse_score(name, text) if name in dimensions() else None
+        score = rows.parse_score(name, text) if name in dimensions() else None
         if score is None:
             raise UsageError(_SET % word[:100])
         scores[name] = score
@@ -182,7 +182,7 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     scores = scores or _ask_scores(context.console, session)[0]
     if not scores:
         raise CommandError("nothing was stored: no score was given")
-    row = score_rows.store_label(context.paths, session, scores)
+    row = rows.store_label(context.paths, session, scores)
     text = "%s stored for %s; to compare: memory session calibrate --report"
     context.console.result(arguments.json, row, text % (counted(len(scores), "score"), row["session"]))
 
@@ -192,7 +192,7 @@ def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, f
 
     An empty line leaves a dimension out, `s` skips the session, `q` stops.
     """
-    show_signals(console, score_rows.session_id(session), session.signals)
+    show_signals(console, rows.session_id(session), session.signals)
     _show_turns(console, session)
     scores: dict[str, float] = {}
     for name, dimension in dimensions().items():
@@ -205,7 +205,7 @@ def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, f
                 return {} if line else scores, word != "s"
             if not word:
                 break
-            score = score_rows.parse_score(name, word)
+            score = rows.parse_score(name, word)
             if score is None:
                 console.line("expected %s, s to skip the session, or q to stop" % scale)
             else:
@@ -218,7 +218,7 @@ def _label_series(context: CommandContext) -> int:
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
-    done = set(score_rows.latest_rows(context.paths, score_rows.LABEL))
+    done = set(rows.latest_rows(context.paths, rows.LABEL))
     for path in project_transcripts(context.paths):
         if len(done) >= _SERIES:
             break
@@ -226,14 +226,14 @@ def _label_series(context: CommandContext) -> int:
             session = prepare(path)
         except OSError:
             continue
-        name = score_rows.session_id(session)
+        name = rows.session_id(session)
         if session.signals.totals.turns < _MIN_TURNS or name in done:
             continue
         progress = "session %d of %d" % (len(done) + 1, _SERIES)
         context.console.lines("", context.console.style(progress, "bold"))
         scores, has_quit = _ask_scores(context.console, session)
         if scores:
-            score_rows.store_label(context.paths, session, scores)
+            rows.store_label(context.paths, session, scores)
             done.add(name)
         if has_quit:
             break
@@ -261,7 +261,7 @@ def _show_turns(console: Console, session: PreparedSession) -> None:
 
 
 def _show_agreement(
-    ours: score_rows.Scores, labels: score_rows.Scores, arguments: argparse.Namespace, context: CommandContext
+    ours: rows.Scores, labels: rows.Scores, arguments: argparse.Namespace, context: CommandContext
 ) -> None:
     shared = len(ours.keys() & labels.keys())
     if not shared:
@@ -269,7 +269,7 @@ def _show_agreement(
             "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session calibrate ID)"
             % (len(ours), len(labels))
         )
-    agreements = score_rows.compare(ours, labels)
+    agreements = rows.compare(ours, labels)
     if arguments.json:
         records = [
             {"dimension": name, "n": n, **{key: figure._asdict() for key, figure in figures.items()}}
@@ -280,10 +280,10 @@ def _show_agreement(
     context.console.line("%s scored by both" % counted(shared, "session"))
     if shared < _SERIES:
         context.console.line("Fewer than %d sessions are too few to draw conclusions." % _SERIES)
-    rows = [
+    lines = [
         [name, str(n), key, _figure(each)] for name, n, figures in agreements for key, each in figures.items()
     ]
-    context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
+    context.console.table(["dimension", "n", "figure", "value and 95% interval"], lines)
 
 
 def _figure(figure: Estimate) -> str:
@@ -336,7 +336,7 @@ def _hint(failure: str) -> str:
 def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = LangfuseClient(access, Deadline(SECONDS))
     server, host = langfuse_client.probe(client), access.address.authority
-    missing = sorted(set(langfuse_scores.score_configs()) - set(langfuse_scores.existing_configs(client)))
+    missing = sorted(set(langfuse.score_configs()) - set(langfuse.existing_configs(client)))
     route = langfuse_client.server_route(context.paths, context.settings)
     address = address_sentences(context, route, HOSTS)
     reads = {"reads_" + name: version for name, version in server.items()}
@@ -352,12 +352,12 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
 
 
 def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    outbox = langfuse_scores.Outbox(context.paths, access)
+    outbox = langfuse.Outbox(context.paths, access)
     with outbox.lock():
         outbox.reload()
         client = LangfuseClient(access, Deadline(SECONDS))
-        before = langfuse_scores.existing_configs(client)
-        outbox.configs = langfuse_scores.ensure_configs(client)
+        before = langfuse.existing_configs(client)
+        outbox.configs = langfuse.ensure_configs(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
     text = "%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created))
@@ -367,7 +367,7 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
 
 def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action has this signature)
     off, progress = session_scorer(context).off, context.console.progress
-    pushed = langfuse_scores.send_scores(context.paths, context.settings, off, SECONDS, progress)
+    pushed = langfuse.send_scores(context.paths, context.settings, off, SECONDS, progress)
     progress("")
     counts = (pushed.confirmed, pushed.pending, len(pushed.refused))
     line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
@@ -381,7 +381,7 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = LangfuseClient(access, Deadline(SECONDS))
-    server = langfuse_scores.Outbox(context.paths, access).server or langfuse_client.probe(client)
+    server = langfuse.Outbox(context.paths, access).server or langfuse_client.probe(client)
     traces = langfuse_client.read_session(client, server, arguments.session)
     if not traces:
         raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))

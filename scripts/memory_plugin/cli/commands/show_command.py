@@ -12,7 +12,7 @@ from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, da
 from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
-from ...work.memory_facts import as_json, guard_as_json, named_notes, shown_name, status_text
+from ...work.memory_facts import FORGOTTEN, as_json, guard_as_json, named_notes, shown_name, status_text
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
 from ..options import add_flag
@@ -134,7 +134,7 @@ def _configure_list(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from ..memory_input import add_category  # showing one memory needs none of it
 
-    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
+    statuses = (ACTIVE, FORGOTTEN, ARCHIVED, PENDING, REJECTED, ALL)
     text = "only memories with this status (default: active)"
     parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
     add_category(parser, "only this category, one of %s")
@@ -208,7 +208,8 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     if arguments.status == REJECTED:
         return item.trust == REJECTED
     is_refused = arguments.status == ACTIVE and item.trust == REJECTED
-    return arguments.status in (ALL, item.stored.memory.status) and not is_refused
+    status = RETIRED if arguments.status == FORGOTTEN else arguments.status
+    return status in (ALL, item.stored.memory.status) and not is_refused
 
 
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:

@@ -46,7 +46,6 @@ _FICTIONAL_PHONES = re.compile(
 _PHONE_DIGITS = range(7, 16)  # ITU-T E.164: at most 15
 _NATIONAL_DIGITS = range(9, 12)
 _GROUPS_OF_IPV6 = 8
-_DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _ODD = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
 _RRN_WEIGHTS = (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)
 # Verhoeff's permutation of the digits (1969), applied once more at each place.
@@ -188,7 +187,7 @@ def _dni(value: str) -> int:
     """Check a Spanish DNI or NIE: a letter by the number modulo 23; X, Y, Z stand for 0, 1, 2 (Orden INT/2058/2008)."""
     text = _letters(value)
     number = text[:-1].replace("X", "0").replace("Y", "1").replace("Z", "2")
-    return len(value) if number.isdecimal() and _DNI_LETTERS[int(number) % 23] == text[-1] else 0
+    return len(value) if number.isdecimal() and "TRWAGMYFPDXBNJZSQVHLCKE"[int(number) % 23] == text[-1] else 0
 
 
 def _codice_fiscale(value: str) -> int:

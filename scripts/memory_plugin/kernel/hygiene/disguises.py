@@ -58,8 +58,6 @@ _ASSEMBLED = re.compile(
     r"(?:(?:%%s|\{\d?\}){2,8}[\"'][ ]?(?:%%|\.format)|[\"']{2}\.join) ?[\[(]{1,2}(%s(?:, ?%s){1,7})"
     % (_PART, _PART)
 )
-_MIN_BASE64 = 20
-_SPACE_CATEGORIES = ("Zs", "Zl", "Zp")
 _ROW = re.compile(r"^[ \t>]{0,20}\|[^\n]{3,2000}\|[ \t]{0,20}\r?$", re.MULTILINE)
 _RULE = re.compile(r"[\s>|:-]+\Z")
 _NAME_CELL = re.compile(r"(?i)pass|pwd|secret|token|key|cred|pin\b|kennwort|contrase|clave|senha")
@@ -68,7 +66,6 @@ _MAX_NAMES = 4  # columns that are named like secrets
 _AROUND = 400  # characters kept on each side of a change, up to the end of a line
 _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_+/\\\r \t-]\n)(?:[ \t>*#|;]|//(?= )){0,20}(?=[A-Za-z0-9_+/=-]{4})")
 _TAIL = 60  # characters at the end of a line that show whether a key continues on the next line
-_MIN_PART = 8
 _GAP = "\n\n\n\0\0\n\n\n"  # no finding spans or touches it
 
 
@@ -119,7 +116,7 @@ def joined(text: str) -> Shadow:
         line = text[max(0, match.start() - _TAIL) : match.start()]
         part = line.rstrip("\\ \t\r")
         word = part.rpartition(" ")[2]
-        if len(word) >= _MIN_PART and any(map(str.isdigit, word)) and any(map(str.isalpha, word)):
+        if len(word) >= 8 and any(map(str.isdigit, word)) and any(map(str.isalpha, word)):
             changes.append(("", match.start() - len(line) + len(part), match.end()))
     return Shadow(_surroundings(text, changes))
 
@@ -160,7 +157,7 @@ def spellings(text: str) -> Iterator[Piece]:
 
 def decoded(text: str) -> Iterator[list[Piece]]:
     """Yield the pieces of decoded base64 and hexadecimal digits that are printable; base64 of base64 is decoded twice."""
-    long = {word for word in text.split() if len(word) >= _MIN_BASE64}
+    long = {word for word in text.split() if len(word) >= 20}
     for run in sorted(set(_BASE64.findall("\n".join(long)))):
         plain = _from_hex(run) or _from_base64(run)
         plain = (_BASE64.fullmatch(plain.strip()) and _from_base64(plain.strip())) or plain
@@ -248,7 +245,7 @@ def _password_words() -> re.Pattern[str]:
 def _plain_character(character: str) -> str:
     """Return the ASCII text that a reader sees in a character, "" for an invisible one, or the character itself."""
     kind = category(character)
-    if kind in _SPACE_CATEGORIES:
+    if kind in ("Zs", "Zl", "Zp"):
         return " "
     if kind in ("Cf", "Mn", "Cc") or character in "\u3164\uffa0\u115f\u1160":
         return ""

@@ -37,7 +37,6 @@ _VERSION = (
 _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 _MIN_WORD = 4
 _MARKS = frozenset("!$%&*+^#~=?@")  # which passwords contain, and names seldom
-_MIN_WORDY_SHARE = 0.6
 
 _CLOSE = r"""\\*["'`)\]}*]{0,3}[ \t]{0,8}"""
 _TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
@@ -61,7 +60,6 @@ _OPEN = (
 ) % (_NEXT_LINE, _NESTED)
 _TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
-_LOOK_BACK = 60
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _compiled = cache(re.compile)  # most scans need few of the patterns
@@ -101,7 +99,7 @@ def assignment_pattern(names: str, value: str) -> str:
 
 def whole_name(text: str, start: int, end: int) -> str:
     """Return the identifier that contains `start` and ends at `end`; it may begin before `start`."""
-    match = _NAME.search(text, max(0, start - _LOOK_BACK), end)
+    match = _NAME.search(text, max(0, start - 60), end)
     return match[0] if match else text[start:end]
 
 
@@ -216,7 +214,7 @@ def _wordy(candidate: PatternMatch) -> bool:
         for run in _compiled(_FRAGMENT).findall(candidate.value)
         if len(run) >= _MIN_WORD and _is_word(run.lower())
     ]
-    return sum(map(len, runs)) >= _MIN_WORDY_SHARE * letters
+    return sum(map(len, runs)) >= 0.6 * letters
 
 
 @cache

@@ -36,7 +36,6 @@ KINDS = (
 FILES = ("keys", "services", "generic", "personal")
 # Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.
 PACKS = {"national-ids": "national"}
-_REACH = 48
 _MAX_GRAMS_TEXT = 20_000  # characters of a text whose three-character sequences are collected
 _START = 3
 _NOT_ASCII = "?"  # in the encoded text, for a character outside ASCII
@@ -67,7 +66,7 @@ class Rule:
         self.filters: list[str] = entry.get("filters", [])  # of FILTERS
         # Whether the value must be assigned to a name that means a secret.
         self.name_filter = bool(entry.get("name_filter"))
-        self.reach: int = entry.get("reach", _REACH)  # characters before the value to search for the context
+        self.reach: int = entry.get("reach", 48)  # characters before the value to search for the context
         # A pattern that must match shortly before or after the value; "" for none.
         context = "|".join(words(entry["context"])) if "context" in entry else ""
         self.context = r"(?i)(?<![a-z])(?:%s)(?![a-z])" % context if context else ""

@@ -17,11 +17,9 @@ _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # replaces each finding before the next round
 _MAX_ROUNDS = 4  # a limit for hostile text
 _TOUCH = 2  # characters between a finding and a hidden one that touches it: the filler begins with a bracket
-_CONTEXT_AFTER = 24
 # Values of up to 3,000 characters may begin every 14 characters, so filters could see each character 200 times. Above this limit a match
 # counts as a finding without being filtered: only hostile text gets there, and redacting too much of it is the safe error.
 _MAX_FILTERED_PER_CHARACTER = 8
-_MIN_FILTERED = 20_000
 
 
 class Finding:
@@ -67,10 +65,8 @@ def scan(
     if place not in places():
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
     in_use = rules(packs)
-    known = {rule.id for rule in in_use}
     text = text.replace(_HIDDEN, " ")
-    # Any other text of that form could be a secret.
-    hidden = _MARKER.sub(lambda marker: _filler(len(marker[0])) if marker[1] in known else marker[0], text)
+    hidden = _MARKER.sub(lambda marker: _hidden_marker(marker, packs), text)
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[Span] = []
     filtered: dict[str, int] = {}
@@ -105,6 +101,12 @@ def _disguised(hidden: str, kinds: Collection[str] | None, packs: tuple[str, ...
                 yield first, last, rank
 
 
+def _hidden_marker(marker: re.Match[str], packs: tuple[str, ...]) -> str:
+    """Return the filler for a marker of a known rule; any other text of that form is kept, because it could be a secret."""
+    is_known = any(rule.id == marker[1] for rule in rules(packs))
+    return _filler(len(marker[0])) if is_known else marker[0]
+
+
 def _filler(length: int) -> str:
     """Return a filler of that length, with the brackets of a marker at both ends."""
     return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
@@ -127,7 +129,7 @@ def _spans(
     packs: tuple[str, ...],
 ) -> Iterator[Span]:
     """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
-    limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
+    limit = 20_000 + _MAX_FILTERED_PER_CHARACTER * len(text)
     in_use = rules(packs)
     for rank in anchors.possible(*_by_start(packs)):
         rule = in_use[rank]
@@ -202,7 +204,7 @@ def _unfiltered_end(match: re.Match[str], text: str) -> int:
 def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
     """Return whether the rule's context is near, with no hidden finding in between."""
     before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
-    after = text[end : end + _CONTEXT_AFTER].partition(_HIDDEN)[0]
+    after = text[end : end + 24].partition(_HIDDEN)[0]
     pattern = compiled(rule.context)
     return pattern.search(before) is not None or pattern.search(after) is not None
 

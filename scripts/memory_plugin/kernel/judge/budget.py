@@ -24,7 +24,6 @@ Book = dict[str, Any]
 _MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact
 _MAX_BYTES = 1 << 20
-_MAX_AMOUNT = 1e12
 # The entries of the file and of each row in it, with their types.
 _BOOK: Book = {"day": "", "spent": 0.0, "requested": 0.0, "sessions": {}, "servers": {}, "refused": {}}
 _ROWS: Book = {
@@ -32,9 +31,6 @@ _ROWS: Book = {
     "servers": {"until": 0.0, "why": "", "silent": 0},
     "refused": {"at": 0.0, "parts": []},
 }
-_SWITCHES_OFF = ("http_401", "http_403")
-_OVERLOADED = ("rate_limited", "overloaded")
-_SILENT = ("timeout", "network")
 
 
 class Caps(NamedTuple):
@@ -128,7 +124,7 @@ class SpendingBudget:
             for end in settlements:
                 for totals, name in ((account, "spent"), (book, caps.total)):
                     totals[name] = max(0.0, totals[name] + end.spent - end.reserved)
-                if end.failure in _SWITCHES_OFF:
+                if end.failure in ("http_401", "http_403"):
                     account["off"] = end.failure
                 _pause_after(row, end)
             return "" if was_off else str(account["off"])
@@ -161,19 +157,17 @@ class SpendingBudget:
         except _Damaged:
             os.unlink(self._path())
 
-    def _wait(self) -> float:
-        remaining = _MAX_WAIT if self._deadline is None else self._deadline.remaining()
-        return max(_MIN_WAIT, min(_MAX_WAIT, remaining))
-
     def _path(self) -> str:
         return os.path.join(self._folder, "accounts.json")
 
     @contextmanager
     def _open(self) -> Iterator[Book]:
         """Yield the book under its lock, and write it back unless an error is raised."""
+        wait = _MAX_WAIT if self._deadline is None else self._deadline.remaining()
+        wait = max(_MIN_WAIT, min(_MAX_WAIT, wait))
         try:
             make_folder(self._folder)
-            with FileLock(os.path.join(self._folder, "accounts.lock"), self._wait()):
+            with FileLock(os.path.join(self._folder, "accounts.lock"), wait):
                 book = self._read()
                 yield book
                 _prune(book)
@@ -211,7 +205,7 @@ def _has_form(value: object, form: Book) -> bool:
     if not isinstance(value, dict) or value.keys() != form.keys():
         return False
     return all(
-        type(value[name]) in (int, float) and 0 <= value[name] < _MAX_AMOUNT
+        type(value[name]) in (int, float) and 0 <= value[name] < 1e12
         if isinstance(example, (int, float))
         else isinstance(value[name], type(example))
         for name, example in form.items()
@@ -221,13 +215,13 @@ def _has_form(value: object, form: Book) -> bool:
 def _session(book: Book, session: str) -> Book:
     """Return the account of a session; calls outside a session share one account a day."""
     name = digest((session or book["day"]).encode("utf-8", "replace"), 8)
-    account: Book = book["sessions"].setdefault(name, {"spent": 0.0, "off": "", "at": 0.0})
+    account: Book = book["sessions"].setdefault(name, dict(_ROWS["sessions"]))
     account["at"] = now()
     return account
 
 
 def _server(book: Book, server: str) -> Book:
-    row: Book = book["servers"].setdefault(_name(server), {"until": 0.0, "why": "", "silent": 0})
+    row: Book = book["servers"].setdefault(_name(server), dict(_ROWS["servers"]))
     return row
 
 
@@ -237,12 +231,12 @@ def _name(server: str) -> str:
 
 def _pause_after(row: Book, end: Settlement) -> None:
     """Pause a server for the time that it asks for, or after several calls without an answer."""
-    if end.failure in _OVERLOADED:
+    if end.failure in ("rate_limited", "overloaded"):
         wait = _limit("breaker", "unnamed") if end.wait is None else end.wait
         wait = min(max(wait, _limit("breaker", "shortest")), _limit("breaker", "longest"))
         if row["until"] < now() + wait:
             row.update(until=now() + wait, why=end.failure)
-    elif end.failure in _SILENT:
+    elif end.failure in ("timeout", "network"):
         row["silent"] += 1
         if row["silent"] >= _limit("silence", "calls"):
             row.update(until=now() + _limit("silence", "seconds"), why=end.failure)

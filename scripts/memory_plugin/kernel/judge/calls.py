@@ -40,11 +40,10 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-_HTTP_OK, _TOO_MANY, _FIRST_SERVER_ERROR = 200, 429, 500
 # Why the client has no answer: `refused` is a request that it does not send, such as one for a model that a policy blocks.
 _BY_REASON = {"aborted": "timeout", "empty-reply": "truncated", "refused": "http_400"}
 _MALFORMED = (400, 422)  # statuses for a request that the server does not accept
-_BY_STATUS = {_TOO_MANY: "rate_limited", 503: "overloaded", 529: "overloaded"}
+_BY_STATUS = {429: "rate_limited", 503: "overloaded", 529: "overloaded"}
 _RETRY_AFTER = 1.0  # seconds, if the server does not say
 _MAX_BYTES = 1 << 20
 _POLL = 0.005  # seconds
@@ -210,13 +209,13 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict:
     """Send a request to a vendor's API and fill in the verdict. Raises JudgeError."""
     vendor = VENDORS[target.backend]
     response = _send(vendor, question, target, deadline)
-    if target.retry and (response.status == _TOO_MANY or response.status >= _FIRST_SERVER_ERROR):
+    if target.retry and (response.status == 429 or response.status >= 500):
         wait = _retry_after(response)
         wait = _RETRY_AFTER if wait is None else wait
         if wait < deadline.remaining():
             sleep(wait)
             response = _send(vendor, question, target, deadline)
-    if response.status != _HTTP_OK:
+    if response.status != 200:
         verdict.is_free = True
         if response.status in _MALFORMED:
             verdict.rejected = rejected_parts(response.body) & target.options.sent()
@@ -269,7 +268,15 @@ def _payload(response: Response) -> Body:
 
 def _answer_from_script(question: Question, target: Target, deadline: Deadline, verdict: Verdict) -> None:
     """Answer from a script. Raises JudgeError; `no_script` if no reply matches."""
-    reply = _scripted_reply(os.path.join(target.folder, "script.json"), question.rubric.id)
+    path, rubric = os.path.join(target.folder, "script.json"), question.rubric.id
+    try:
+        script = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
+    except (OSError, ValueError):
+        raise JudgeError("no_script", "no readable script at %s" % path) from None
+    replies = value_at(script, "replies") or ()
+    reply = next((reply for reply in replies if reply.get("rubric", rubric) == rubric), None)
+    if reply is None:
+        raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path))
     sleep(min(float(reply.get("delay", 0)), deadline.remaining()))
     if deadline.remaining() <= 0:
         raise JudgeError("timeout")
@@ -277,14 +284,3 @@ def _answer_from_script(question: Question, target: Target, deadline: Deadline, 
         raise JudgeError(str(reply["failure"]))
     verdict.text = str(reply.get("text", ""))
     verdict.tokens_in = verdict.tokens_out = 0
-
-
-def _scripted_reply(path: str, rubric: str) -> Body:
-    try:
-        script = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
-    except (OSError, ValueError):
-        raise JudgeError("no_script", "no readable script at %s" % path) from None
-    for reply in value_at(script, "replies") or ():
-        if isinstance(reply, dict) and reply.get("rubric", rubric) == rubric:
-            return reply
-    raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path))

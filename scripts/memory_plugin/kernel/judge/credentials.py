@@ -18,7 +18,6 @@ from .question import JudgeError
 ENVIRONMENT = "environment"
 _USER_FILE = "your settings.json"
 _VENDOR = "vendor"
-_MAX_KEY = 4096
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
 _KEY_HEADERS = frozenset(["authorization", "x-api-key"])
 # A header of the user's own, without the names that frame a request.
@@ -28,7 +27,6 @@ _CUSTOM = re.compile(
     r"([\w!#$%&'*+.^`|~-]+)[ \t]*:[ \t]*([ -~]*)",
     re.ASCII | re.IGNORECASE,
 )
-_HELPER_SECONDS = 10.0
 _OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude Code must not start it again
 
 
@@ -191,7 +189,7 @@ def _key_headers(
 
 def _valid_key(key: str, name: str) -> str:
     """Return a key that can be sent in a header. Raises JudgeError `no_key` for any other text."""
-    if not key or len(key) > _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key:
+    if not key or len(key) > 4096 or not key.isascii() or not key.isprintable() or " " in key:
         raise JudgeError(
             "no_key", "%s holds no key: it is empty, too long, or has characters that no key has" % name
         )
@@ -203,7 +201,7 @@ def _header(form: str, key: str) -> tuple[str, str]:
     return name, value % key
 
 
-def run_key_helper(command: str, seconds: float = _HELPER_SECONDS) -> str:
+def run_key_helper(command: str, seconds: float = 10.0) -> str:
     """Run the command `apiKeyHelper` and return the key that it prints; never while a prompt waits, because it may be slow.
 
     Raises JudgeError `no_key`, without the command's output, if it fails or takes longer than `seconds`.

@@ -19,9 +19,7 @@ _MAX_VERSION_DIGITS = 2  # a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
 _THINKING_ROOM = 4000  # tokens, if the option that limits thinking was rejected
 _PROSE_ROOM = 500  # tokens, if the schema was rejected: the answer may contain prose
-_MILLION = 1_000_000
 _DATED = r"(-\d{8})?"  # such as -20251001
-_USER_PRICE = "your own settings"
 _OVERHEAD = 300  # tokens that a provider may add for structured output
 _BYTES_PER_TOKEN = 3  # a safe lower bound for rubrics, which are English prose
 # The words with which the vendors' errors name the parts of a request.
@@ -45,6 +43,8 @@ class Family(NamedTuple):
     """
 
     id: str
+    backend: str
+    prefixes: Sequence[str]
     thinking: Mapping[str, Any] | None
     effort: str | None
     tokens: str
@@ -70,9 +70,8 @@ def family_of(model: str, backend: str, today: str = "") -> Family:
     replaces counts as that one.
     """
     form = "anthropic" if backend in ("host", "scripted") else backend
-    entry = _best_match(model, [entry for entry in model_table()["models"] if entry["backend"] == form])
-    assert entry is not None
-    family = _family(entry)
+    family = _best_match(model, [family for family in _families() if family.backend == form])
+    assert family is not None
     if today and family.then and today >= family.ends:
         return family_of(family.then, backend)
     return family
@@ -83,22 +82,21 @@ def priced_family(model: str, backend: str) -> Family | None:
 
     A gateway serves other vendors' models at their prices, so the families of all backends are searched after the backend's own.
     """
-    entries = [entry for entry in model_table()["models"] if entry["price"]]
-    entry = _best_match(model, [entry for entry in entries if entry["backend"] == backend])
-    entry = entry or _best_match(model, entries)
-    return None if entry is None else _family(entry)
+    priced = [family for family in _families() if family.price]
+    own = [family for family in priced if family.backend == backend]
+    return _best_match(model, own) or _best_match(model, priced)
 
 
-def _best_match(model: str, entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the entry with the longest matching prefix of a model's name; None if none matches."""
+def _best_match(model: str, families: Sequence[Family]) -> Family | None:
+    """Return the family with the longest matching prefix of a model's name; None if none matches."""
     name = _bare(model)
     matches = [
         (len(prefix), at)
-        for at, entry in enumerate(entries)
-        for prefix in entry["prefixes"]
+        for at, family in enumerate(families)
+        for prefix in family.prefixes
         if _matches(name, prefix)
     ]
-    return entries[max(matches)[1]] if matches else None
+    return families[max(matches)[1]] if matches else None
 
 
 def _bare(model: str) -> str:
@@ -124,11 +122,15 @@ def _matches(name: str, prefix: str) -> bool:
     return not (prefix[-1].isdigit() and number.isdigit() and len(number) <= _MAX_VERSION_DIGITS)
 
 
-def _family(entry: dict[str, Any]) -> Family:
-    price = entry["price"]
-    tiers = None if price is None else tuple((tier.get("up_to"), tier["in"], tier["out"]) for tier in price)
-    fields = {name: entry[name] for name in Family._fields}
-    return Family(**{**fields, "price": tiers, "ends": entry["ends"] or "", "then": entry["then"] or ""})
+@cache
+def _families() -> list[Family]:
+    families = []
+    for entry in model_table()["models"]:
+        tiers = [(tier.get("up_to"), tier["in"], tier["out"]) for tier in entry["price"] or ()]
+        fields = {name: entry[name] for name in Family._fields}
+        other = {"price": tiers or None, "ends": entry["ends"] or "", "then": entry["then"] or ""}
+        families.append(Family(**{**fields, **other}))
+    return families
 
 
 class RequestOptions(NamedTuple):
@@ -202,7 +204,7 @@ class Price(NamedTuple):
         """Return the estimated price of a call."""
         for max_tokens_in, price_in, price_out in self.tiers:
             if max_tokens_in is None or tokens_in <= max_tokens_in:
-                return (tokens_in * price_in + tokens_out * price_out) / _MILLION
+                return (tokens_in * price_in + tokens_out * price_out) / 1_000_000
         raise ValueError("the last tier has a limit, so longer prompts have no price")
 
 
@@ -216,7 +218,7 @@ def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] |
         return Price(((None, 0.0, 0.0),), True, table["as_of"])
     for name, (price_in, price_out) in (own or {}).items():
         if re.fullmatch(re.escape(name) + _DATED, model):
-            return Price(((None, price_in, price_out),), True, _USER_PRICE)
+            return Price(((None, price_in, price_out),), True, "your own settings")
     family = priced_family(model, backend)
     if family is not None and family.price is not None:
         return Price(family.price, True, family.as_of)

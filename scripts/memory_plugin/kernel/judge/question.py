@@ -23,7 +23,6 @@ Reader = Callable[[Values], "Values | None"]
 
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
-_MAX_STARTS = 200
 _DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
 # A model that thinks aloud begins with a block, which may hold a draft of its answer.
 _THINKING = ("<think>", "<thinking>", "<thought>", "<reasoning>")
@@ -175,7 +174,7 @@ def read_reply(text: str, read: Reader) -> Values | None:
     text = _without_thoughts(text[:_MAX_REPLY])
     answers: list[Values] = []
     at, attempts = text.find("{"), 0
-    while at >= 0 and attempts < _MAX_STARTS:
+    while at >= 0 and attempts < 200:
         attempts += 1
         value, end = _object(text, at)
         values = read(value) if value is not None else None

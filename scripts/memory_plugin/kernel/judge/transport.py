@@ -17,7 +17,6 @@ from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
-from ..address import Address
 from ..context import Deadline
 from .credentials import ServerAccess
 from .question import JudgeError
@@ -79,19 +78,15 @@ def _url_request(access: ServerAccess, request: Request) -> UrlRequest:
     headers = dict((*_HEADERS, *request.headers, *access.headers))
     headers["host"] = address.authority  # behind a proxy, `urllib` would name the proxy
     if access.proxy is not None and access.proxy.user:
-        headers["proxy-authorization"] = "Basic " + _credentials(access.proxy)
+        from base64 import b64encode
+        from urllib.parse import unquote_to_bytes
+
+        credentials = b64encode(unquote_to_bytes(access.proxy.user)).decode("ascii")  # RFC 7617
+        headers["proxy-authorization"] = "Basic " + credentials
     result = UrlRequest(url, request.body, headers, method=request.method)  # noqa: S310 (https, or http to this machine)
     if access.proxy is not None:
         result.set_proxy(access.proxy.authority, "https")
     return result
-
-
-def _credentials(proxy: Address) -> str:
-    """Return the `name:password` of a proxy's URL in the form of a header (RFC 7617)."""
-    from base64 import b64encode
-    from urllib.parse import unquote_to_bytes
-
-    return b64encode(unquote_to_bytes(proxy.user)).decode("ascii")
 
 
 def _read(response: HTTPResponse, max_body: int) -> Response:

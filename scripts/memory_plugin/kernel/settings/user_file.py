@@ -36,7 +36,6 @@ from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 Content = dict[str, object]
 Path = tuple[str, ...]
 
-_ATTEMPTS = 3
 _LOCK_WAIT = 2.0  # seconds
 _BLOCK = "memory"
 _JUDGE = "judge"
@@ -224,7 +223,7 @@ def change_content(config_dir: str | None, edit: Callable[[Content], object]) ->
     try:
         make_folder(folder)
         with FileLock(os.path.join(folder, "settings.lock"), _LOCK_WAIT):
-            for _ in range(_ATTEMPTS):
+            for _ in range(3):
                 change = _attempt(path, edit)
                 if change is not None:
                     return change

@@ -8,8 +8,6 @@ from unicodedata import combining, normalize
 
 from . import CONTROLS, FILLERS, FORMAT, OTHERS, character_class
 
-_ELLIPSIS = "\u2026"
-_ZWJ = "\u200d"
 _LINE_ENDS = re.compile("\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
 _MAX_MARKS = 4  # on one letter; Hebrew with vowels and cantillation needs that many
 _NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MAX_MARKS + 1))  # matches every long run of marks
@@ -91,12 +89,12 @@ def _cut(text: str, limit: int) -> str:
     end = limit - 1
     while end > 0 and _joined(text, end):
         end -= 1
-    return text[:end].rstrip() + _ELLIPSIS
+    return text[:end].rstrip() + "\u2026"
 
 
 def _joined(text: str, at: int) -> bool:
     """Return whether the character at `at` combines with the one before."""
-    return bool(combining(text[at])) or "\ufe00" <= text[at] <= "\ufe0f" or _ZWJ in text[at - 1 : at + 1]
+    return bool(combining(text[at])) or "\ufe00" <= text[at] <= "\ufe0f" or "\u200d" in text[at - 1 : at + 1]
 
 
 def counted(number: int, noun: str) -> str:

@@ -16,7 +16,6 @@ _UNSPACED = (
 )  # fmt: skip
 # Letters that have no decomposition.
 _LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th", "ð": "d", "ħ": "h"}
-_APOSTROPHES = "\u2018\u2019\u02bc\u2032"
 _DEFAULT = "en"
 
 
@@ -135,7 +134,7 @@ def fold(text: str) -> str:
     text = normalize("NFKC", text)
     table = {ord(char): char for char in set(text) if not char.isascii()}
     for code, char in table.items():
-        if char in _APOSTROPHES:
+        if char in "\u2018\u2019\u02bc\u2032":
             table[code] = "'"
         elif 0xC0 <= code < 0x530 or 0x1E00 <= code < 0x2000:
             table[code] = _base_letter(char, normalize("NFD", char)[0])

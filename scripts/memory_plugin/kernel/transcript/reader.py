@@ -19,7 +19,7 @@ from typing import IO
 
 from ..fastjson import as_integer, as_text
 from ..files import Unreadable
-from .rows import (
+from . import (
     SYNTHETIC,
     blocks_of,
     inserted_prompt,
@@ -50,7 +50,6 @@ _UNTYPED = (
     "suggestion_accepted",
     "system",
 )  # `promptSource` of rows in the user's place (measured with 2.1.332)
-_STRAY = b" \t\r\n\0"
 # kind of row -> its field
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle", "summary": "summary"}
 
@@ -111,7 +110,7 @@ class Lines:
         end = 0
         while line := self._file.readline(MAX_LINE):
             self.offset, end = end, end + len(line)
-            line = line.strip(_STRAY)
+            line = line.strip(b" \t\r\n\0")
             record = parse_row(line) if line else {}
             if record is None:
                 self.bad += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..fastjson import as_text
-from .rows import blocks_of
+from . import blocks_of
 
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -10,7 +10,7 @@ from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.replies.judge import GradeMaterial, deep_question, grade_question
-from memory_plugin.sessions.dimensions import read_scores
+from memory_plugin.sessions.rubric import read_scores
 from memory_plugin.work.judges import check_question
 from memory_plugin.work.search_phrases import phrases_question
 from tests.kernel.judge.bench import question

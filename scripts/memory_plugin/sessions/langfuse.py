@@ -21,9 +21,9 @@ from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.paths import Paths, read_state, write_state
 from ..kernel.settings import Settings
-from .dimensions import OVERALL, dimensions, overall_description
 from .langfuse_client import MODERN, LangfuseClient, find_access, probe
-from .score_rows import latest_rows, scores_of
+from .rows import latest_rows, scores_of
+from .rubric import OVERALL, dimensions, overall_description
 
 _CONFIGS_PER_PAGE = 50
 _MAX_COMMENT = 5000

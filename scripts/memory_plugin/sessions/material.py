@@ -14,8 +14,8 @@ from ..kernel.settings import defaults, merged
 from ..kernel.settings.load import user_block
 from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument, signal_entries
-from .dimensions import read_scores
-from .session_signals import SessionSignals, collect_signals
+from .rubric import read_scores
+from .signals import SessionSignals, collect_signals
 
 RUBRIC = "sessions/score"
 AGENT_TOKENS = 60_000.0  # the most that a sub-agent is shown

@@ -11,11 +11,11 @@ import pytest
 from memory_plugin.kernel.context import LedgerError
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
-from memory_plugin.sessions import pipeline, scoring_request
-from memory_plugin.sessions.dimensions import read_scores
-from memory_plugin.sessions.pipeline import grade_one_by_one, grade_session, store_answers
-from memory_plugin.sessions.score_rows import latest_rows, ungraded
-from memory_plugin.sessions.scoring_request import prepare
+from memory_plugin.sessions import grade, material
+from memory_plugin.sessions.grade import grade_one_by_one, grade_session, store_answers
+from memory_plugin.sessions.material import prepare
+from memory_plugin.sessions.rows import latest_rows, ungraded
+from memory_plugin.sessions.rubric import read_scores
 from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, NUMBERS, reply
@@ -136,8 +136,8 @@ def test_a_session_of_a_project_that_sets_an_endpoint_is_not_sent(bench: Bench) 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split sessions above 2,000 tokens into parts of about 1,000."""
-    monkeypatch.setattr(scoring_request, "_UNSPLIT_TOKENS", 2000)
-    monkeypatch.setattr(scoring_request, "_PART_TOKENS", 1000)
+    monkeypatch.setattr(material, "_UNSPLIT_TOKENS", 2000)
+    monkeypatch.setattr(material, "_PART_TOKENS", 1000)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -188,7 +188,7 @@ def test_a_full_disk_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     def full(*_: object) -> None:
         raise LedgerError("sessions: No space left on device")
 
-    monkeypatch.setattr(pipeline, "append_row", full)
+    monkeypatch.setattr(grade, "append_row", full)
     graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
     assert (graded.row is not None, graded.is_stored, graded.reason) == (
         True,

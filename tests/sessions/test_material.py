@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.scoring_request import (
+from memory_plugin.sessions.material import (
     Chunk,
     PreparedSession,
     pages,

@@ -10,10 +10,10 @@ import pytest
 
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
+from memory_plugin.sessions import langfuse as push_module
 from memory_plugin.sessions import langfuse_client as client_module
-from memory_plugin.sessions import langfuse_scores as push_module
-from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
-from memory_plugin.sessions.langfuse_scores import (
+from memory_plugin.sessions.grade import grade_session
+from memory_plugin.sessions.langfuse import (
     Outbox,
     PushResult,
     push,
@@ -21,8 +21,8 @@ from memory_plugin.sessions.langfuse_scores import (
     score_configs,
     scores_to_send,
 )
-from memory_plugin.sessions.pipeline import grade_session
-from memory_plugin.sessions.score_rows import latest_rows
+from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
+from memory_plugin.sessions.rows import latest_rows
 from tests.sessions.bench import IDS, Bench, push_scores
 from tests.sessions.grades import LEVELS, reply
 from tests.sessions.langfuse.server import Langfuse

@@ -17,11 +17,11 @@ from ..kernel.judge.question import JudgeError, Values, Verdict
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings import Settings
-from .dimensions import drop_bad_evidence, merge
+from .langfuse import send_scores
 from .langfuse_client import SECONDS
-from .langfuse_scores import send_scores
-from .score_rows import SCORE, SESSIONS, append_row, grade_row, latest_rows, session_id, ungraded
-from .scoring_request import PreparedSession, prepare, questions
+from .material import PreparedSession, prepare, questions
+from .rows import SCORE, SESSIONS, append_row, grade_row, latest_rows, session_id, ungraded
+from .rubric import drop_bad_evidence, merge
 from .session_files import ended_folder, pending_notes
 
 _CALL_SECONDS = 180.0  # for one part

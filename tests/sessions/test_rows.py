@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.stats import cohen_kappa, share, spearman, weighted_kappa
-from memory_plugin.sessions.dimensions import OVERALL, dimensions
-from memory_plugin.sessions.score_rows import (
+from memory_plugin.sessions.rows import (
     UnreadableLabels,
     compare,
     mean_difference,
@@ -25,6 +24,7 @@ from memory_plugin.sessions.score_rows import (
     read_labels,
     with_overall,
 )
+from memory_plugin.sessions.rubric import OVERALL, dimensions
 from tests.sessions.grades import LEVELS, NUMBERS
 
 A = [1, 1, 2, 3, 0, 0, 3, 2, 1, 1, 3, 3, 3, 1, 1, 1, 3, 0, 0, 1, 0, 2, 0, 2, 3, 3, 3, 3, 3, 1]

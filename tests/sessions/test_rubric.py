@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.judge.question import load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.sessions.dimensions import (
+from memory_plugin.sessions.material import RUBRIC
+from memory_plugin.sessions.rubric import (
     CAUSES,
     dimensions,
     drop_bad_evidence,
@@ -21,7 +22,6 @@ from memory_plugin.sessions.dimensions import (
     overall_score,
     read_scores,
 )
-from memory_plugin.sessions.scoring_request import RUBRIC
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
 

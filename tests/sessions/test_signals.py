@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import load_data
-from memory_plugin.sessions.session_signals import SessionSignals, collect_signals, signals_record
+from memory_plugin.sessions.signals import SessionSignals, collect_signals, signals_record
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 
 EDIT: dict[str, Any] = {"file_path": "/p/a.py", "old_string": "x", "new_string": "y"}

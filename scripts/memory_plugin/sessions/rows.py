@@ -19,8 +19,8 @@ from ..kernel.judge.question import Values
 from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
-from .dimensions import OVERALL, dimensions, overall_score, read_score
-from .scoring_request import PreparedSession, rubric_digest
+from .material import PreparedSession, rubric_digest
+from .rubric import OVERALL, dimensions, overall_score, read_score
 
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse

@@ -1,0 +1,398 @@
+"""Read a Markdown document as entries: decision records and runbooks, a note with fields at its head, or rules in lists.
+
+Of records and notes: their titles and fields, what they replace, and whether they still hold.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from . import markdown
+from .guard_file import files_problem
+from .markdown import Fields, Section, Statement, form, role_of, sections, texts_in, without_markdown
+from .record import CONTEXT
+
+ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
+_RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", "root_cause"])
+_LIST_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
+_BADGE = re.compile(r"!\[([^\[\]\n]{0,100})\]\(https?://[^()\s]{0,500}\)")
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
+# A line goes on with prose that was wrapped: after three words and more, with a small letter.
+_WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])", re.MULTILINE)
+_FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
+_SEVERAL_WORDS = re.compile(r"[^\W\d_]{2,}[\W_]+[^\W\d_]+")
+_TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
+_DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_POINTER = "only a link to another text"
+_LONG = "a long text rather than notes; to import it, name it"
+_ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
+_BOUND = ("globs", "paths", "applyto", "filematchpattern")
+_OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
+_EVERYTHING = ("**", "*", "**/*", "")
+_MAX_FILES, _MAX_OF_FILE = 12, 40  # files of a memory; memories of one document that nobody named
+_NEAR = 3  # folders above a file whose names say what it is
+_LINKS, _FEW = ("](", "[[", "http"), 4  # words
+_CODE_SPAN = re.compile(r"`([^`\s]+)`")
+_PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
+_CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_LABEL = re.compile(r"^(\w[\w ]{2,30}):[ \t]+", re.MULTILINE)
+INDEX = "an index, a history or a list of things to do, not a note"
+
+
+class Draft(NamedTuple):
+    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
+
+    Of a decision record, `names` are those by which others call it, `replaces` the names of what it replaces.
+    """
+
+    source: str
+    data: dict[str, Any]
+    path: str
+    names: frozenset[str] = frozenset()
+    replaces: tuple[str, ...] = ()
+
+
+class Reading(NamedTuple):
+    """The memories that were found; problems, and what was left out, as (source, reason).
+
+    `category` is that of entries that name none, `root` the project's folder, and `is_folder` says that nobody named the files themselves.
+    """
+
+    drafts: list[Draft]
+    problems: list[tuple[str, str]]
+    left_out: list[tuple[str, str]]
+    category: str = ""
+    root: str = ""
+    is_folder: bool = False
+
+
+class Entry(NamedTuple):
+    """What may become a memory: fields under any common names, the category if these name none, and what is known of a record."""
+
+    source: str
+    item: object
+    category: str = ""
+    more: dict[str, str] | None = None
+    over: str = ""
+    names: frozenset[str] = frozenset()
+    replaces: tuple[str, ...] = ()
+
+
+class LeftOut(Exception):
+    """Raised for a file that is not meant to become a memory; the text says why."""
+
+
+def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
+    """Yield the entries of a Markdown file: its records and runbooks and the rules next to them, or the note that it is.
+
+    Raises LeftOut for a file that is no note of the project.
+    """
+    document = _document(path, text)
+    fields, title, is_diary = document.fields, document.title, document.is_diary
+    records, others = records_in(sections(document.text), title)
+    if is_one := is_one_record(document.stem, title, records):
+        records, others = records[:1], []  # what else it says are details
+    reason = _why_left_out(document, has_records=bool(records))
+    if reason:
+        raise LeftOut(reason)
+    yield from (_of_record(document, found) for found in records)
+    is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    if not records and (is_one or is_note):
+        yield _of_note(document, reading.category)
+        return
+    others = _decided(others) if is_diary else others
+    rules = [(part, rule) for part in others for rule in markdown.statements_in(part, document.runbook)]
+    is_of_rules = (
+        path.endswith(".mdc")
+        or markdown.is_named(path, "instructions")
+        or form("rules").search(document.names)
+    )
+    if not records and is_diary and not rules:
+        raise LeftOut(_DIARY)
+    if not records and reading.is_folder and len(rules) > _MAX_OF_FILE and not is_of_rules:
+        raise LeftOut(_LONG)
+    bound = _bound_to(path, fields, reading) if rules else []
+    lead = "" if document.runbook or is_diary or form("document").search(title) else title
+    for section, rule in rules:
+        is_step = document.runbook and rule.text[0].isdigit()
+        kind = reading.category or ("runbook" if is_step else markdown.statement_category(rule.text))
+        item = _rule_item(rule, section, lead, bound)
+        yield Entry(document.source(rule.line), item, kind)
+
+
+class _Document(NamedTuple):
+    """A Markdown file: the fields at its head, the text below them, the number of lines above it, and what its names say.
+
+    `names` are its title, its own and those of the folders above it, one a line; `runbook` is its title if one of them says that it is a
+    runbook. Of a diary or the minutes of a meeting, only marked decisions are kept.
+    """
+
+    path: str
+    stem: str
+    fields: Fields
+    text: str
+    skipped: int
+    title: str
+    names: str
+    runbook: str
+    is_diary: bool
+
+    def source(self, line: int) -> str:
+        """Return the source of an entry that begins in a line of the text."""
+        return "%s:%d" % (self.path, line + self.skipped)
+
+
+def _document(path: str, text: str) -> _Document:
+    fields, rest, skipped = markdown.front_matter(text)
+    if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
+        fields["kind"] = fields.pop("category")
+    *folders, name = path.split(os.sep)
+    stem, rest = os.path.splitext(name)[0], _CONTENTS.sub("", rest)
+    title = markdown.document_title(rest, stem)
+    names = "\n".join([title, stem, *folders[-_NEAR:]])
+    runbook = without_markdown(title) if form("runbook").search(names) else ""
+    is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
+    return _Document(path, stem, fields, rest, skipped, title, names, runbook, is_diary)
+
+
+def _why_left_out(document: _Document, *, has_records: bool) -> str:
+    """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
+    fields, title, text = document.fields, document.title, document.text
+    if any(map(form("template").fullmatch, os.path.split(document.path))) or form("blank").match(title):
+        return _TEMPLATE
+    if fields.get("type") in _ABOUT_NOTES:
+        return INDEX
+    is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
+    if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
+        return _WEB
+    if fields and not has_records and markdown.content(text) < _FEW and any(mark in text for mark in _LINKS):
+        return _POINTER
+    first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
+    said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
+    is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
+    return _ENDED if is_over and not has_records else ""
+
+
+def _of_record(document: _Document, found: DecisionRecord) -> Entry:
+    item, more = record_item(found, document.fields)
+    over = no_longer_holds(more.get("status", ""), document.fields)
+    names = record_names(document.path, document.title)
+    replaces = tuple(replaced_names(found.fields, document.fields))
+    return Entry(document.source(found.line), item, found.category, more, over, names, replaces)
+
+
+def _of_note(document: _Document, category: str) -> Entry:
+    fields = document.fields
+    item = note_item(fields, document.text, document.stem)
+    kind = "" if "type" in item or "kind" in item else category or ("runbook" if document.runbook else "")
+    over = no_longer_holds(str(fields.get("status", "")), fields)
+    return Entry(document.path, item, kind, over=over)
+
+
+def _decided(parts: list[Section]) -> list[Section]:
+    """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
+    labeled = (part._replace(text=_LABEL.sub(r"**\1:** ", part.text)) for part in parts)
+    pieces = [piece for part in labeled for piece in named_paragraphs(part)]
+    marked = [piece for piece in pieces if role_of(piece.heading) == ANSWER]
+    return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
+
+
+def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
+    """Return the patterns of the files to which a rule file applies, or the subfolder of an instruction file; empty for all files.
+
+    What no pattern can say is named.
+    """
+    bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
+    problems = {name: files_problem(name) for name in bound}
+    reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
+    kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
+    folder = os.path.relpath(os.path.dirname(path), reading.root) if reading.root else "."
+    is_own = markdown.is_named(path, "instructions") and not folder.startswith(".")
+    return kept[:_MAX_FILES] or ([folder.replace(os.sep, "/") + "/"] if is_own else [])
+
+
+def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
+    """Return a rule as an entry, with the files that it or its document is about; `lead` is the document's title."""
+    # A heading of one or two words says nothing without its document.
+    is_bare = lead and rule.title == section.heading and not rule.title.split()[2:]
+    spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
+    named = (span for span in spans if _PATH.match(span) and not files_problem(span))
+    headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
+    short = (heading for heading in headings if 0 < len(heading.split()) <= 2)
+    return {
+        "title": markdown.title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title,
+        "body": rule.text,
+        CONTEXT: rule.context,
+        "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
+        "tags": [re.sub(r"[^\w]+", "-", heading).strip("-") for heading in short],
+        "asked_as": markdown.questions(section.heading),
+    }
+
+
+class DecisionRecord(NamedTuple):
+    """A decision record or runbook: its texts by field (`answer` is the category's main field), and its line."""
+
+    title: str
+    category: str
+    fields: dict[str, str]
+    line: int
+
+
+def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], list[Section]]:
+    """Return the decision records and runbooks of a document, and its other sections: the whole document is one, or what a heading holds.
+
+    A record has an answer and another field, and no heading twice. The names of fields, as headings or in bold before a paragraph, are
+    `roles` in `config/memories/importing.json`; `title` is the document's.
+    """
+    pieces = [piece for part in parts for piece in named_paragraphs(part)]
+    owners = {part.above for part in pieces if role_of(part.heading) and not role_of(part.above)}
+    owners |= {part.heading for part in pieces if _status_in(part)}
+
+    def owner_of(part: Section) -> str:
+        return next((name for name in (part.above, part.heading) if name in owners), "")
+
+    groups: dict[str, list[Section]] = {}
+    for piece in pieces:
+        groups.setdefault(owner_of(piece), []).append(piece)
+    records = {owner: _record(owner or title, group) for owner, group in groups.items()}
+    return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
+
+
+def named_paragraphs(part: Section) -> list[Section]:
+    """Return the paragraphs of a section that name their field in bold as sections below it, if an answer is among them; else itself."""
+    named = form("named")
+    roles = list(filter(None, map(role_of, named.findall(part.text))))
+    if len(roles) != len(set(roles)) or {ANSWER, _STEPS}.isdisjoint(roles) or role_of(part.heading):
+        return [part]
+    text = named.sub(lambda mark: "\n###### %s\n" % mark[1] if role_of(mark[1]) else mark[0], part.text)
+    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
+    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
+
+
+def _status_in(part: Section) -> str:
+    """Return the status in a line of the text below a heading that names no field, as in a record's head or an entry of a log."""
+    found = None if role_of(part.heading) else form("status_line").search(part.text)
+    return found[1].strip() if found else ""
+
+
+def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
+    names = [part.heading.lower() for part in parts if role_of(part.heading)]
+    roles = {role_of(part.heading) or role_of(part.above) for part in parts} - {""}
+    status = next(filter(None, map(_status_in, parts)), "")
+    text = form("head_line").sub("", parts[0].text).strip()
+    if status and not roles and len(parts) == 1 and parts[0].heading:  # an entry in a log of decisions
+        fields = {ANSWER: text, _STATUS: status, _NOTES: parts[0].text}
+        return DecisionRecord(_title(title, text), "decision", fields, parts[0].line) if text else None
+    roles |= {_STATUS} if status else set()
+    has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
+    answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
+    if len(names) != len(set(names)) or roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}:
+        return None
+    texts: dict[str, str] = {_STATUS: status} if status and _STATUS not in map(role_of, names) else {}
+    for part in parts:
+        role = role_of(part.heading)
+        is_named = role in texts or not (role or part.heading in ("", title))
+        said = "%s: %s" % (part.heading, part.text) if is_named else part.text
+        role = ANSWER if role == answer else role or role_of(part.above) or _NOTES
+        texts[role] = "\n\n".join(filter(None, (texts.get(role), said)))
+    texts[ANSWER] = "\n".join(filter(None, (texts.get(ANSWER), texts.pop(_STEPS, ""))))
+    category = "decision" if _RUNBOOK_FIELDS.isdisjoint(roles) else "runbook"
+    return DecisionRecord(_title(title, texts[ANSWER]), category, texts, parts[0].line)
+
+
+def _title(title: str, answer: str) -> str:
+    """Return the title of a record without its number; with the answer after a single word, if that is not the name of an alert."""
+    title = markdown.title_for(form("number").sub("", title))
+    title = title if " " in title else title.replace("-", " ")
+    words = re.findall(r"[^\W\d_]+", title)
+    named = title if words and not title.isupper() else ""  # not only a number, or "ADR 7"
+    return title if words[1:] else markdown.title_for(markdown.with_lead(named, answer))
+
+
+def is_one_record(stem: str, title: str, records: list[DecisionRecord]) -> bool:
+    """Return whether a document is one decision as a whole: numbered as a record, or with a status of its own."""
+    if any(map(form("called_record").match, (stem, title))):
+        return True
+    own = records[0] if records else None
+    is_whole = own is not None and own.title == _title(title, own.fields[ANSWER]) and _STATUS in own.fields
+    return is_whole or (own is not None and any(map(form("counted").match, (stem, title))))
+
+
+def record_item(record: DecisionRecord, fields: Fields) -> tuple[dict[str, object], dict[str, str]]:
+    """Return a record or runbook as an entry, whose phrases are its symptoms and questions, and its other texts by field."""
+    texts = {**record.fields, **({_STATUS: str(fields[_STATUS])} if _STATUS in fields else {})}
+    symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
+    phrases = markdown.phrases(
+        iter([*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))])
+    )
+    dated = form("dated").search(texts.get(_NOTES, ""))
+    item: dict[str, object] = {
+        "asked_as": phrases,
+        **({"date": dated[1]} if dated else {}),
+        **{name: value for name, value in fields.items() if name != "supersedes"},
+        "title": form("day").sub("", str(fields.get("title") or record.title)),
+        "body": texts.pop(ANSWER),
+    }
+    texts[_NOTES] = form("head_line").sub("", texts.get(_NOTES, ""))
+    cleaned = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items()}
+    return item, {name: text for name, text in cleaned.items() if text}
+
+
+def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
+    """Return a note with front matter as an entry.
+
+    Its title is that of its fields or its first heading, else the name of its file. A name such as `feedback_tests` is only a file's.
+    """
+    described = str(fields.get("description", ""))
+    heading = _FIRST_HEADING.match(text)
+    headed = heading[1].strip(" #") if heading else ""
+    named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_ "))
+    guesses = (described, headed) if "name" in fields else (headed, described)
+    names = [fields.get("title", ""), fields.get("name", ""), *guesses]
+    titles = [str(name) for name in names if " " in name or not re.search("[_-]|^$", str(name))]
+    titles += [named] if _SEVERAL_WORDS.search(named) else []
+    title = form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
+    kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
+    return {
+        **({"type": kind[1]} if kind else {}),
+        "asked_as": [
+            question for section in sections(text) for question in markdown.questions(section.heading)
+        ],
+        **fields,
+        "title": markdown.title_for(title),
+        "body": "\n\n".join(filter(None, (described, text.strip()))),
+    }
+
+
+def no_longer_holds(status: str, fields: Fields) -> str:
+    """Return why a record is not in force: how a statement of its status begins, or that it is only proposed; empty for one that holds."""
+    newer = next(filter(None, map(fields.get, ("superseded_by", "superseded-by", "supersededby"))), "")
+    if newer:
+        return "superseded by %s" % newer
+    text = _WRAPPED.sub(r"\1 ", _STRUCK.sub("", status).replace("|", "\n"))
+    lines = list(map(without_markdown, re.split(r"\n|(?<=[.;])\s+", text)))
+    if any(form("over").match(line) for line in lines):
+        return status[:200]
+    words = " ".join(lines).strip()
+    return "only proposed" if form("proposed").match(words) and not form("accepted").search(words) else ""
+
+
+def replaced_names(texts: dict[str, str], fields: Fields) -> Iterator[str]:
+    """Yield what a record says that it replaces: numbers without leading zeros, or paths and names as they are linked."""
+    said = form("replaces").findall("%s\n%s" % (texts.get(_STATUS, ""), texts.get(_NOTES, "")))
+    found = [groups for text in said for groups in form("target").findall(text)]
+    for value in (fields.get(name, "") for name in ("supersedes", "replaces", "obsoletes")):
+        for text in [value] if isinstance(value, str) else value:
+            found += form("target").findall(text) or re.findall(r"()(\d{1,5})", text)
+    for name in map("".join, found):
+        yield name.lstrip("0") if name.isdigit() else name
+
+
+def record_names(path: str, title: str) -> frozenset[str]:
+    """Return the names by which other records call one: its file, and its number in the file's name or title."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    numbers = map(form("numbered").match, (stem, title))
+    return frozenset([path, stem, *(number[1].lstrip("0") for number in numbers if number)])
