@@ -15,13 +15,15 @@ import pytest
 from memory_plugin.cli.command_context import UsageError
 from memory_plugin.cli.command_line import parse_arguments
 from memory_plugin.host.commands import COMMANDS
+from memory_plugin.kernel.judge.question import setup_options
+from memory_plugin.kernel.settings import judge_switches
 from memory_plugin.kernel.settings.schema import find_key, keys
 from tests.docs.pages import PAGES, page
 from tests.project import PLUGIN_ROOT
 
 # In backticks; after a colon, a comma, "or" or a parenthesis; or a text of its own. It ends with its clause.
 NAMED = re.compile(
-    r"""(?P<marked>`)?(?:(?<=: )|(?<=, )|(?<=or )|(?<=\()|(?<=`)|^)memory (?P<words>[a-z]"""
+    r"""(?P<marked>`)?(?:(?<=[:;,] )|(?<=or )|(?<=\()|(?<=`)|^)memory (?P<words>[a-z]"""
     r"""(?:"[^"]*"|'[^']*'|\.\.\.|(?!\. |\.$|  | or | \()[^;,)"'`\n])*)""",
     re.MULTILINE,
 )
@@ -122,3 +124,10 @@ def test_a_command_that_a_text_names_is_parsed_as_printed(
     capsys.readouterr()
     assert found == []
     assert number > 100
+
+
+@pytest.mark.parametrize("feature", judge_switches())
+def test_the_ways_to_set_up_a_judge_name_settings_that_exist(feature: str) -> None:
+    named = [words for way in setup_options(feature) for words in commands_in(way)]
+    assert len(named) == 4
+    assert [(words, problem_with(words)) for words in named if problem_with(words)] == []

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths, load_data
+from memory_plugin.kernel.records import Records
 from memory_plugin.replies import ReplyState
 from memory_plugin.replies.gate import (
     QUERY_TYPES,
@@ -203,7 +203,7 @@ def test_record_drift(
     record_drift(
         Drift(["padding"], "high", {}), score_of("code"), context(paths, **values), may_correct=may_correct
     )
-    (row,) = Ledger(paths.state(), "drift").rows()
+    (row,) = Records(paths.state(), "drift")
     assert (row["kind"], row["id"], row["arm"], row["padding_count"], row["threshold"]) == (
         "drift", "d1", arm, 4, 0.6,
     )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths
+from memory_plugin.kernel.records import Records
 from memory_plugin.replies import ReplyState
 from memory_plugin.replies.judge import GradeMaterial, grade_question
 from memory_plugin.replies.score import may_request_grade, read_last_reply, score_reply
@@ -28,7 +28,7 @@ from tests.replies.builders import (
 
 def test_the_record_has_the_score_and_quotes_nothing(paths: Paths) -> None:
     score, _, _, errors = score_reply(PADDED, context(paths), "p1")
-    (row,) = Ledger(paths.state(), "scores").rows()
+    (row,) = Records(paths.state(), "scores")
     assert (row["id"], row["padding_count"], row["gate"], row["turn"]) == (score.id, 3, "clear_drift", 1)
     assert "port" not in str(row)
     assert errors == []
@@ -52,7 +52,7 @@ def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
         "your own rule pack is not used",
         "scores",
     ]
-    assert [row["arm"] for row in Ledger(paths.state(), "drift").rows()] == ["corrected"]
+    assert [row["arm"] for row in Records(paths.state(), "drift")] == ["corrected"]
 
 
 def test_a_judge_sees_the_beginning_and_the_end_of_a_very_long_reply(paths: Paths) -> None:

@@ -31,9 +31,7 @@ _BEAT = 1.0  # seconds
 _STYLE = re.compile("\033\\[[0-9;]*m")
 _GAP = re.compile(r" {2,}")
 # Spaces, a word, or a command at the end of a clause, which stays on one line so that it can be copied.
-_PIECE = re.compile(
-    r""" +|(?:(?<=: )|(?<=, ))memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+"""
-)
+_PIECE = re.compile(r""" +|(?<=[:;,] )memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+""")
 _HANG = 2
 _MAX_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
 _UNSAFE = re.compile(

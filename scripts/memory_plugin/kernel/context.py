@@ -18,7 +18,6 @@ from .files import BINARY, Busy, FileLock, lock_handle, make_folder, require_reg
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .paths import Paths
-    from .records import Records
     from .settings import Settings
 
 SCHEMA = 1
@@ -191,12 +190,6 @@ class Ledger:
                     self._rotate()
         except (Busy, PermissionError, FileNotFoundError):
             return
-
-    def rows(self) -> Records:
-        """Return the records, oldest first, read line by line."""
-        from .records import Records  # no hook that only writes needs it
-
-        return Records(self.folder, self.name)
 
 
 def _last_byte(handle: int) -> bytes:

@@ -48,24 +48,10 @@ class Outcome(NamedTuple):
     similar: tuple[Similar, ...] = ()
 
 
-class Gathered(NamedTuple):
-    """The drafts to store, and the outcomes of everything else that was found."""
-
-    drafts: list[Draft]
-    others: list[Outcome]
-
-
-class Imported(NamedTuple):
-    """The outcomes of an import, and what is left to do for the index."""
-
-    outcomes: list[Outcome]
-    refreshed: Refreshed
-
-
 def gather(
     paths: list[str], given: str, kind: str, scope: str, context: WorkContext, *, everything: bool
-) -> Gathered:
-    """Read every file below the paths, and what standard input holds (`given`).
+) -> tuple[list[Draft], list[Outcome]]:
+    """Read every file below the paths, and what standard input holds (`given`); return the drafts to store and all other outcomes.
 
     `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped, and
     unless `everything` is wanted, what Claude reads in every session anyway is left out.
@@ -73,25 +59,26 @@ def gather(
     root = context.paths.project_root
     loaded = set() if everything else loaded_files(root)
     taken = TakenTitles(context.survey().items, scope)
-    found = Gathered([], [])
+    drafts: list[Draft] = []
+    others: list[Outcome] = []
     readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
     archive_replaced([draft for reading in readings for draft in reading.drafts])
     for reading in readings:
-        found.others.extend(_not_stored(source, SKIPPED, why) for source, why in reading.problems)
-        found.others.extend(_not_stored(source, LEFT_OUT, why) for source, why in reading.left_out)
+        others.extend(_not_stored(source, SKIPPED, why) for source, why in reading.problems)
+        others.extend(_not_stored(source, LEFT_OUT, why) for source, why in reading.left_out)
         for draft in reading.drafts:
             data, reason = draft.data, ""
             if os.path.realpath(draft.path) in loaded and not data["related_files"]:
                 reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
-                found.others.append(_not_stored(draft.source, LEFT_OUT, reason))
+                others.append(_not_stored(draft.source, LEFT_OUT, reason))
                 continue
             if data["record_status"] == ACTIVE and not data.get("supersedes"):
                 reason = taken.take(data, shown_source(draft.source, root))
             if reason:
-                found.others.append(_not_stored(draft.source, SKIPPED, reason))
+                others.append(_not_stored(draft.source, SKIPPED, reason))
             else:
-                found.drafts.append(draft)
-    return found
+                drafts.append(draft)
+    return drafts, others
 
 
 def _not_stored(source: str, outcome: str, reason: str) -> Outcome:
@@ -164,8 +151,10 @@ def _with_similar(outcomes: list[Outcome], context: WorkContext) -> list[Outcome
     return [one._replace(similar=tuple(similar.get(id(one), ()))) for one in outcomes]
 
 
-def store_all(drafts: list[Draft], scope: str, context: WorkContext, *, approved: bool) -> Imported:
-    """Store drafts and refresh the index; one that cannot be stored is an outcome of its own."""
+def store_all(
+    drafts: list[Draft], scope: str, context: WorkContext, *, approved: bool
+) -> tuple[list[Outcome], Refreshed]:
+    """Store drafts and refresh the index; return the outcomes and what is left to do for the index."""
     _archive_stored(drafts, context, approved)
     store = named_store(context.paths, scope)
     written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
@@ -177,7 +166,7 @@ def store_all(drafts: list[Draft], scope: str, context: WorkContext, *, approved
             continue
         outcome, stored = CREATED if result.created else SAME_STORED, result.stored
         outcomes.append(Outcome(draft.source, outcome, "", stored.memory, stored.key, tuple(result.redacted)))
-    return Imported(_with_similar(outcomes, context), refreshed)
+    return _with_similar(outcomes, context), refreshed
 
 
 def _archive_stored(drafts: list[Draft], context: WorkContext, approved: bool) -> None:

@@ -18,7 +18,7 @@ from memory_plugin.cli.console import Console
 from memory_plugin.host.environment import Taint
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.judge.question import explain_failure
-from memory_plugin.kernel.settings import JUDGE_SWITCHES
+from memory_plugin.kernel.settings import judge_switches
 from memory_plugin.work.installation import judge as doctors_check
 from memory_plugin.work.judges import opinions
 from tests.kernel.judge.bench import KEY, Bench, payload
@@ -180,7 +180,7 @@ def test_each_feature_has_a_judge_of_its_own(
     result = user.run("on", feature)
     assert result.code == 0
     assert (sent in result.out, also in result.out, "prices of" in result.out) == (True, True, True)
-    key, (value, *_), off = JUDGE_SWITCHES[feature]
+    key, (value, *_), off = judge_switches()[feature]
     assert user.own_value(key) == value
     assert user.own["memory"]["retrieval"]["judge"]["enabled"] is False
     assert doctors_check(user.context())[:2] == ("judge", "ok")
@@ -235,7 +235,7 @@ def test_without_a_key_a_check_says_so_once_and_names_the_ways(create_user: Crea
     user.bench.env = {}
     user.bench.settings()
     out = user.run("check").out
-    assert (out.count("is not set"), "No key was found" in out, "below" in out) == (1, False, False)
+    assert (out.count("neither"), "No key was found" in out, "below" in out) == (1, False, False)
     assert [line[:2] for line in out.splitlines()].count("- ") == 3
 
 

@@ -82,7 +82,7 @@ def test_an_invalid_key_is_refused(make_bench: MakeBench, key: str) -> None:
 def test_without_a_key_the_failure_names_the_variables(make_bench: MakeBench) -> None:
     bench = make_bench("anthropic")
     bench.env = {}
-    assert failure(bench) == ("no_key", "ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY is not set")
+    assert failure(bench) == ("no_key", "neither ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_API_KEY is set")
 
 
 def test_the_address_comes_from_the_setting_then_the_variable_then_the_backend(

@@ -101,11 +101,11 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
     if not drafts:
         return []
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        imported = store_all(drafts, scope, context, approved=approved)
-    context.report(imported.refreshed)
+        outcomes, refreshed = store_all(drafts, scope, context, approved=approved)
+    context.report(refreshed)
     if approved:
-        context.report_saves([(one.memory.id, one.memory.title) for one in imported.outcomes if one.memory])
-    return imported.outcomes
+        context.report_saves([(one.memory.id, one.memory.title) for one in outcomes if one.memory])
+    return outcomes
 
 
 def _as_json(one: Outcome) -> dict[str, object]:

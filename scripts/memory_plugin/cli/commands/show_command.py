@@ -116,7 +116,7 @@ list the memories
   memory list
   memory list --status pending            what you have not accepted yet
   memory list --rules                     the standing rules
-  memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
+  memory list --notes                     Claude Code's own notes (to make one a memory: memory import promote)
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """

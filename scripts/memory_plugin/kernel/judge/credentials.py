@@ -165,11 +165,7 @@ def _custom_headers(lines: str) -> tuple[tuple[str, str], ...]:
 
 
 def _key_headers(
-    endpoint: Endpoint,
-    settings: Settings,
-    variables: UserEnvironment,
-    address: Address,
-    helper: bool,
+    endpoint: Endpoint, settings: Settings, variables: UserEnvironment, address: Address, helper: bool
 ) -> tuple[tuple[str, str], ...]:
     """Return the headers with the key; none if a local server needs none."""
     forms = dict(endpoint.keys)
@@ -184,7 +180,8 @@ def _key_headers(
         return tuple(_header(form, key) for form in endpoint.helper)
     if endpoint.local_without_key and address.local:
         return ()
-    raise JudgeError("no_key", "%s is not set" % " or ".join(forms))
+    named = " nor ".join(forms)
+    raise JudgeError("no_key", "neither %s is set" % named if len(forms) > 1 else "%s is not set" % named)
 
 
 def _valid_key(key: str, name: str) -> str:

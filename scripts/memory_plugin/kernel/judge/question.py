@@ -31,6 +31,7 @@ _THINKING = ("<think>", "<thinking>", "<thought>", "<reasoning>")
 _MARGIN = 10_000
 _GAP = " [...] "
 _FEATURE = "FEATURE"  # in `config/judges/failures.json`
+_MODEL = "FEATURE.judge.model NAME"
 
 
 class JudgeError(Exception):
@@ -162,7 +163,11 @@ def explain_failure(failure: str, feature: str) -> FailureText:
 
 def setup_options(feature: str) -> list[str]:
     """Return the ways to get a judge for a feature, for a user without a key."""
-    return [way.replace(_FEATURE, feature) for way in load_data("judges", "failures")["ways"]]
+    model = load_data("judges", "features")["features"][feature].get(
+        "model", _MODEL.replace(_FEATURE, feature)
+    )
+    ways = load_data("judges", "failures")["ways"]
+    return [way.replace(_MODEL, model).replace(_FEATURE, feature) for way in ways]
 
 
 def read_reply(text: str, read: Reader) -> Values | None:

@@ -14,21 +14,13 @@ from . import JUDGE_ENABLED, USER, Problem, Settings, merged, shipped
 # list or the unknown name, which may be a secret and must not be shown. None for a value that fits.
 Mismatch = Optional[tuple[tuple[str, ...], str, str, object]]
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-    "string": (str,),
-    "array": (list,),
-    "object": (dict,),
-}
-_NAMES = {
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-    "string": "a text",
-    "array": "a list of texts",
-    "object": "a block of keys",
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "boolean": ((bool,), "true or false"),
+    "integer": ((int,), "a whole number"),
+    "number": ((int, float), "a number"),
+    "string": ((str,), "a text"),
+    "array": ((list,), "a list of texts"),
+    "object": ((dict,), "a block of keys"),
 }
 _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
 _BLOCK = "memory"
@@ -128,7 +120,7 @@ def mismatch(rule: Rule, value: object) -> Mismatch:
 
 def _fits(rule: Rule, value: object) -> bool:
     """Return whether a value fits, without the items of a list and the values of an object."""
-    if not isinstance(value, _TYPES[rule.type]) or (isinstance(value, bool) and rule.type != "boolean"):
+    if not isinstance(value, _TYPES[rule.type][0]) or (isinstance(value, bool) and rule.type != "boolean"):
         return False
     if rule.choices:
         return value in rule.choices
@@ -180,7 +172,7 @@ def expected(rule: Rule) -> str:
         return "one of " + ", ".join(map(dumps, rule.choices))
     if rule.format:
         return _FORM_NAMES[rule.format]
-    words = _NAMES[rule.type]
+    words = _TYPES[rule.type][1]
     if rule.items and rule.items.choices:
         is_short = len(rule.items.choices) <= _MAX_CHOICES
         words = "a list of " + (", ".join(map(dumps, rule.items.choices)) if is_short else "known ids")

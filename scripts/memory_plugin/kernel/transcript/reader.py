@@ -30,26 +30,12 @@ from . import (
     user_text,
     without_notes,
 )
-from .turn import (
-    CHARACTERS,
-    USAGE,
-    Call,
-    Totals,
-    Turn,
-    UserText,
-    bounded,
-    media,
-    size_of,
-    tokens_of,
-    words,
-)
+from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, media, size_of, tokens_of, words
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
-_UNTYPED = (
-    "suggestion_accepted",
-    "system",
-)  # `promptSource` of rows in the user's place (measured with 2.1.332)
+# `promptSource` of rows in the user's place that the user did not type (measured with 2.1.332).
+_UNTYPED = ("suggestion_accepted", "system")
 # kind of row -> its field
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle", "summary": "summary"}
 
