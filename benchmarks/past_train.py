@@ -37,7 +37,7 @@ MIDDLING = {"share": 0.35, "score": 0.42, "lead": 0.2}
 OTHERS_WEIGHT = 0.1
 RIDGE = 0.5
 SHIFT = 0.2  # of the odds: to tell nothing costs more than to tell too much
-REACH = 2.6  # log odds that a match may add to those of the form
+REACH = 3.0  # log odds that a match may add to those of the form
 RULES = 1
 
 
