@@ -16,7 +16,7 @@ from memory_plugin.cli.command_context import UsageError
 from memory_plugin.cli.command_line import parse_arguments
 from memory_plugin.host.commands import COMMANDS
 from memory_plugin.kernel.judge.question import setup_options
-from memory_plugin.kernel.settings import JUDGE_SWITCHES
+from memory_plugin.kernel.settings import judge_switches
 from memory_plugin.kernel.settings.schema import find_key, keys
 from tests.docs.pages import PAGES, page
 from tests.project import PLUGIN_ROOT
@@ -126,7 +126,7 @@ def test_a_command_that_a_text_names_is_parsed_as_printed(
     assert number > 100
 
 
-@pytest.mark.parametrize("feature", JUDGE_SWITCHES)
+@pytest.mark.parametrize("feature", judge_switches())
 def test_the_ways_to_set_up_a_judge_name_settings_that_exist(feature: str) -> None:
     named = [words for way in setup_options(feature) for words in commands_in(way)]
     assert len(named) == 4

@@ -13,7 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from memory_plugin.kernel.hygiene.rules import PACKS, rules
-from memory_plugin.kernel.settings.schema import find_key
+from memory_plugin.kernel.settings import judge_switches
+from memory_plugin.kernel.settings.schema import find_key, mismatch
 from tests.config.settings_table import (
     CONFIG,
     README,
@@ -139,3 +140,11 @@ def test_every_key_in_the_code_exists() -> None:
     used = keys_in_code()
     assert used
     assert [(path, key) for path, key in used if find_key(key) is None] == []
+
+
+def test_each_judges_switch_is_a_key_with_these_values() -> None:
+    for feature, (name, on, off) in judge_switches().items():
+        key = find_key(name)
+        assert key is not None, feature
+        assert name.startswith(feature + ".")
+        assert [value for value in (*on, off) if mismatch(key, value)] == []

@@ -171,8 +171,9 @@ def test_a_record_of_a_status_and_an_outcome_is_one_memory(
 
 
 def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -> None:
-    text = "# Log\n\n## E-2 Own broker (2026-01-30)\n\n**Status:** accepted\n\nWe run it.\n"
+    text = "# Log\n\nNew ones come first.\n\n## E-2 Own broker (2026-01-30)\n\n**Status:** accepted\n\nWe run it.\n"
     text += "\n## E-1 Voice control (2025-12-04)\n\n**Status:** rejected\n\nIt listens in the hall.\n"
+    text += "\n## Template\n\n**Status:** open | accepted\n\nTwo sentences, what and why.\n"
     found, _ = imported(project, {"decisions.md": text})
     assert list(found.values()) == ["active", "archived"]
 
@@ -190,6 +191,7 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
         ("ideas.md", "# Ideas\n\n- Use Rust for the parser of the feed.\n"),
         ("roadmap-2026.md", "# Roadmap\n\n- We move to Kafka in spring.\n"),
         ("b.md", "---\ntags: [a]\n---\n# Disk failure\n\nSee [the other page](other.md)\n"),
+        ("Home.md", "---\ntags: [moc]\n---\n# Home\n\n- [[Leaderboards]] and how they are reset\n"),
         ("todo.md", "# TODO\n\n- [ ] replace the font by a free one\n"),
         (".claude/skills/a/SKILL.md", "---\nname: a\n---\nAlways read the file first.\n"),
     ],

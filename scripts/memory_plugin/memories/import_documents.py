@@ -28,7 +28,9 @@ _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of ot
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _POINTER = "only a link to another text"
 _LONG = "a long text rather than notes; to import it, name it"
-_ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
+_ABOUT_NOTES = frozenset(
+    ["index", "moc", "schema", "template", "toc"]
+)  # types and tags of notes that hold no memory
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
@@ -95,13 +97,18 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     records, others = records_in(sections(document.text), title)
     if is_one := is_one_record(document.stem, title, records):
         records, others = records[:1], []  # what else it says are details
+    # A text above records is about the document.
+    others = [part for part in others if not records or part.heading not in ("", title)]
     reason = _why_left_out(document, has_records=bool(records))
     if reason:
         raise LeftOut(reason)
     yield from (_of_record(document, found) for found in records)
     is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
     if not records and (is_one or is_note):
-        yield _of_note(document, reading.category)
+        item = note_item(fields, document.text, document.stem)
+        kind = reading.category or ("runbook" if document.runbook else "")
+        over = no_longer_holds(str(fields.get("status", "")), fields)
+        yield Entry(path, item, "" if "type" in item or "kind" in item else kind, over=over)
         return
     others = _decided(others) if is_diary else others
     rules = [(part, rule) for part in others for rule in markdown.statements_in(part, document.runbook)]
@@ -163,7 +170,7 @@ def _why_left_out(document: _Document, *, has_records: bool) -> str:
     fields, title, text = document.fields, document.title, document.text
     if any(map(form("template").fullmatch, os.path.split(document.path))) or form("blank").match(title):
         return _TEMPLATE
-    if fields.get("type") in _ABOUT_NOTES:
+    if not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *texts_in(fields.get("tags"))]):
         return INDEX
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
     if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
@@ -182,14 +189,6 @@ def _of_record(document: _Document, found: DecisionRecord) -> Entry:
     names = record_names(document.path, document.title)
     replaces = tuple(replaced_names(found.fields, document.fields))
     return Entry(document.source(found.line), item, found.category, more, over, names, replaces)
-
-
-def _of_note(document: _Document, category: str) -> Entry:
-    fields = document.fields
-    item = note_item(fields, document.text, document.stem)
-    kind = "" if "type" in item or "kind" in item else category or ("runbook" if document.runbook else "")
-    over = no_longer_holds(str(fields.get("status", "")), fields)
-    return Entry(document.path, item, kind, over=over)
 
 
 def _decided(parts: list[Section]) -> list[Section]:
@@ -283,6 +282,8 @@ def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
     roles = {role_of(part.heading) or role_of(part.above) for part in parts} - {""}
     status = next(filter(None, map(_status_in, parts)), "")
     text = form("head_line").sub("", parts[0].text).strip()
+    if form("structure").match(title):
+        return None
     if status and not roles and len(parts) == 1 and parts[0].heading:  # an entry in a log of decisions
         fields = {ANSWER: text, _STATUS: status, _NOTES: parts[0].text}
         return DecisionRecord(_title(title, text), "decision", fields, parts[0].line) if text else None

@@ -22,13 +22,13 @@ from ..kernel.judge.question import (
 from ..kernel.judge.vendors import HOST, endpoint_of
 from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
-from ..kernel.settings import JUDGE_SWITCHES, Settings
+from ..kernel.settings import Settings, judge_switches
 from ..kernel.text.clean import terminal_safe
 from ..recall.recall_rows import RECALLS
 from ..sessions import grade
 from .context import WorkContext
 
-FEATURES = tuple(JUDGE_SWITCHES)
+FEATURES = tuple(judge_switches())
 _UNKNOWN = (
     "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
     " memory config set judge.prices '{\"%s\": [IN, OUT]}'"

@@ -54,26 +54,28 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
 
 
 def answer_ask(text: str, context: Context, problems: list[str]) -> Told:
-    """Return what Claude is shown on a prompt that asks about past sessions; nothing if no session matches."""
-    if not is_on(context):
-        return Told()
+    """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
     now = time()
-    try:
-        return _read(context, lambda index: answer(index, ask_of(text, now), now, context.session)) or Told()
-    except (OSError, SqliteError) as error:
-        problems.append("past sessions could not be searched: %s" % os_error_text(error))
-        return Told()
+    return (
+        _told(context, problems, lambda index: answer(index, ask_of(text, now), now, context.session))
+        or Told()
+    )
 
 
 def catalog_lines(context: Context, problems: list[str]) -> str:
     """Return the last sessions for Claude at a session's start; empty if that is switched off."""
-    if not is_on(context) or not context.settings.flag("sessions.history.catalog"):
+    if not context.settings.flag("sessions.history.catalog"):
         return ""
+    return _told(context, problems, lambda index: recent_lines(index, context.session)) or ""
+
+
+def _told(context: Context, problems: list[str], read: Callable[[Connection], Read]) -> Read | None:
+    """Return what is read for Claude; None if that is switched off or fails, which is a problem."""
     try:
-        return _read(context, lambda index: recent_lines(index, context.session)) or ""
+        return _read(context, read) if is_on(context) else None
     except (OSError, SqliteError) as error:
-        problems.append("past sessions could not be listed: %s" % os_error_text(error))
-        return ""
+        problems.append("past sessions could not be read: %s" % os_error_text(error))
+        return None
 
 
 def _read(context: Context, read: Callable[[Connection], Read]) -> Read | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings import JUDGE_SWITCHES, Settings, SettingsFileError, content, merged
+from ..kernel.settings import Settings, SettingsFileError, content, judge_switches, merged
 from ..kernel.settings.load import load
 from ..kernel.settings.schema import Rule, find_key, keys
 from ..kernel.settings.user_file import change_content, problem_sentence, readable, table_value
@@ -50,7 +50,7 @@ def notes(key: Rule, value: object, context: WorkContext) -> list[str]:
 def judge_notes(context: WorkContext, now: Settings) -> list[str]:
     """Return a note for each judge that the change switched on."""
     notes = []
-    for feature, (switch, _, _) in JUDGE_SWITCHES.items():
+    for feature, (switch, _, _) in judge_switches().items():
         if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
             _, _, sent = keys()[switch].description.partition("Sends ")

@@ -18,7 +18,7 @@ from memory_plugin.cli.console import Console
 from memory_plugin.host.environment import Taint
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.judge.question import explain_failure
-from memory_plugin.kernel.settings import JUDGE_SWITCHES
+from memory_plugin.kernel.settings import judge_switches
 from memory_plugin.work.installation import judge as doctors_check
 from memory_plugin.work.judges import opinions
 from tests.kernel.judge.bench import KEY, Bench, payload
@@ -180,7 +180,7 @@ def test_each_feature_has_a_judge_of_its_own(
     result = user.run("on", feature)
     assert result.code == 0
     assert (sent in result.out, also in result.out, "prices of" in result.out) == (True, True, True)
-    key, (value, *_), off = JUDGE_SWITCHES[feature]
+    key, (value, *_), off = judge_switches()[feature]
     assert user.own_value(key) == value
     assert user.own["memory"]["retrieval"]["judge"]["enabled"] is False
     assert doctors_check(user.context())[:2] == ("judge", "ok")

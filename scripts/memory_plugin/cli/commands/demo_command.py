@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...hooks.entry import Event
 from ...hooks.prompt import handle
@@ -39,13 +39,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as file:
         story: Any = loads(file.read())
     with tempfile.TemporaryDirectory(prefix="memory-demo-") as folder, _home_in(folder):
-        paths = _project(folder, story)
+        paths = _project(folder, story["memories"])
         shown = [_answer(paths, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
+    console, name, count = context.console, story["project"], len(story["memories"])
     if arguments.json:
-        facts = {"project": story["project"], "memories": len(story["memories"])}
-        context.console.json({**facts, "prompts": shown})
-    else:
-        _show(context.console, story, shown)
+        console.json({"project": name, "memories": count, "prompts": [each._asdict() for each in shown]})
+        return
+    console.line("%s: %d memories, five prompts, and what Claude sees with each:" % (name, count))
+    for each in shown:
+        _show(console, each)
+    console.lines("", "Nothing was saved. No key, network or model was needed.")
 
 
 @contextmanager
@@ -61,11 +64,11 @@ def _home_in(folder: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _project(folder: str, story: dict[str, Any]) -> Paths:
+def _project(folder: str, memories: list[Any]) -> Paths:
     root = os.path.join(folder, "lantern")
     os.makedirs(os.path.join(root, ".git"))
     paths = locate(root)
-    for memory in story["memories"]:
+    for memory in memories:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
         category = category_named(memory["category"])
         new = new_memory(category, "", memory["title"], memory["content"], extra)
@@ -74,39 +77,41 @@ def _project(folder: str, story: dict[str, Any]) -> Paths:
     return paths
 
 
-def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
+class _Shown(NamedTuple):
+    """What Claude is told with a prompt and why, and the line that the user sees."""
+
+    prompt: str
+    told: str
+    why: str
+    candidates: list[Any]
+    receipt: str
+    inject_threshold: float | None
+    pointer_threshold: float | None
+    ms: float
+
+
+def _answer(paths: Paths, number: int, prompt: str) -> _Shown:
     """Return the hook's response to one prompt, and the decision in its ledger."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
-    output: Any = handle(Event("UserPromptSubmit", event, paths, Taint(), Deadline(_SECONDS)))
-    row = find_decision(paths, "demo-%d" % number) or {}
-    return {
-        "prompt": prompt,
-        "told": output["hookSpecificOutput"]["additionalContext"] if output else "",
-        "why": sentence(row),
-        "candidates": row.get("candidates", []),
-        "receipt": output.get("systemMessage", "") if output else "",
-        **{name: row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms")},
-    }
+    output: Any = handle(Event("UserPromptSubmit", event, paths, Taint(), Deadline(_SECONDS))) or {}
+    row: Any = find_decision(paths, "demo-%d" % number) or {}
+    told = output["hookSpecificOutput"]["additionalContext"] if output else ""
+    figures = (row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms"))
+    return _Shown(
+        prompt, told, sentence(row), row.get("candidates", []), output.get("systemMessage", ""), *figures
+    )
 
 
-def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    text = "%s: %d memories, five prompts, and what Claude sees with each:"
-    console.line(text % (story["project"], len(story["memories"])))
-    for row in shown:
-        console.lines("", console.style("> " + row["prompt"], "bold"))
-        for line in _without_marks(row["told"]) or ["(nothing)"]:
-            console.paragraph(line, "    ", 4, "green" if row["told"] else "dim")
-        console.paragraph("%s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "  ", 2, "dim")
-    console.lines("", "Nothing was saved. No key, network or model was needed.")
-
-
-def _without_marks(text: str) -> list[str]:
-    """Return the lines that Claude sees, without the tags that mark where a memory begins and ends."""
-    return [line for line in text.splitlines() if not _MARK.fullmatch(line)]
-
-
-def _best(row: dict[str, Any]) -> str:
-    candidates = row["candidates"]
-    if not candidates:
-        return "no memory was looked up" if row["inject_threshold"] is None else "no match"
-    return "best match %.2f, %.2f needed" % (candidates[0]["confidence"], row["inject_threshold"])
+def _show(console: Console, shown: _Shown) -> None:
+    """Print a prompt, the lines that Claude sees without the tags that mark where a memory begins and ends, and why."""
+    console.lines("", console.style("> " + shown.prompt, "bold"))
+    lines = [line for line in shown.told.splitlines() if not _MARK.fullmatch(line)]
+    for line in lines or ["(nothing)"]:
+        console.paragraph(line, "    ", 4, "green" if shown.told else "dim")
+    best = "no memory was looked up" if shown.inject_threshold is None else "no match"
+    if shown.candidates:
+        best = "best match %.2f, %.2f needed" % (
+            shown.candidates[0]["confidence"],
+            shown.inject_threshold or 0,
+        )
+    console.paragraph("%s; %s, %s ms" % (shown.why, best, shown.ms), "  ", 2, "dim")

@@ -15,7 +15,7 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import JUDGE_SWITCHES
+from ...kernel.settings import judge_switches
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
@@ -124,7 +124,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
             return DONE
     if values:
         make_folder(context.paths.state(FOLDER, HOST))  # the client listens only where it is
-    key, allowed, _ = JUDGE_SWITCHES[feature]
+    key, allowed, _ = judge_switches()[feature]
     current = context.settings.get(key)
     values[key] = current if current in allowed else allowed[0]
     change = change_values(context.paths.config_dir, values)
@@ -154,7 +154,7 @@ def _print(texts: list[str], context: CommandContext) -> None:
 def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
     features = facts.FEATURES if arguments.feature == _ALL else (arguments.feature,)
     values = {}
-    for key, on, off in map(JUDGE_SWITCHES.__getitem__, features):
+    for key, on, off in map(judge_switches().__getitem__, features):
         current = context.settings.get(key)
         values[key] = off if current in on else current
     change = change_values(context.paths.config_dir, values)
@@ -181,7 +181,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         records = [facts.check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     elif not context.settings.is_judge_enabled(feature):
-        key = JUDGE_SWITCHES[feature][0]
+        key = judge_switches()[feature][0]
         for problem in context.settings.problems:
             if problem.kind == "refused" and ".".join(problem.path).endswith(key):
                 context.console.paragraph(_REFUSED % (key, terminal_safe(problem.file)))

@@ -7,7 +7,7 @@ import stat
 
 from ..fastjson import as_integer, as_number, as_text, as_texts, loads
 from ..files import Unreadable, read_regular
-from ..paths import data_path
+from ..paths import data_path, load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +21,6 @@ USER = "user"
 PROJECT = "project"
 LOCAL = "local"
 JUDGE_ENABLED = ".judge.enabled"
-# The switch of each judge: its key, the values that switch it on (the first by `memory judge on`), and the one that switches it off.
-JUDGE_SWITCHES: dict[str, tuple[str, tuple[object, ...], object]] = {
-    "retrieval": ("retrieval.judge.enabled", (True,), False),
-    "scoring": ("scoring.mode", ("hybrid",), "deterministic"),
-    "sessions": ("sessions.judge.when", ("asked", "ended"), "never"),
-    "interview": ("interview.judge.enabled", (True,), False),
-    "capture": ("capture.judge.enabled", (True,), False),
-    "evaluation": ("evaluation.judge.enabled", (True,), False),
-}
 
 
 class SettingsFileError(Exception):
@@ -151,8 +142,16 @@ class Settings:
 
         True only if the user's own file switches it on, and the project's does not switch it off.
         """
-        key, on, _ = JUDGE_SWITCHES[feature]
+        if not self._values:  # a damaged installation
+            return False
+        key, on, _ = judge_switches()[feature]
         return self._values.get(key) in on
+
+
+def judge_switches() -> dict[str, tuple[str, list[object], object]]:
+    """Return the switch of each feature's judge: its key, the values that switch it on, the usual one first, and the one for off."""
+    table = load_data("judges", "switches")["switches"]
+    return {feature: (row["key"], row["on"], row["off"]) for feature, row in table.items()}
 
 
 def _value_at(values: Mapping[str, object], key: str) -> object:

@@ -20,7 +20,7 @@ from ..fastjson import loads
 from ..files import Busy, FileLock, Unreadable, make_folder, read_regular, replace_file
 from ..paths import load_data, state_folder
 from ..text.clean import terminal_safe
-from . import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, Problem, Settings, SettingsFileError, decoded, merged
+from . import JUDGE_ENABLED, MAX_BYTES, Problem, Settings, SettingsFileError, decoded, judge_switches, merged
 from .load import load
 from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
@@ -187,7 +187,7 @@ def _switch_off_new_judge(content: Content, name: str) -> None:
     """Write the judge's switch if this key belongs to a judge's block that the file lacks and that would switch it on."""
     feature, belongs, _ = name.partition("." + _JUDGE + ".")
     switch = feature + JUDGE_ENABLED
-    if not belongs or name == switch or JUDGE_SWITCHES[feature][0] != switch:
+    if not belongs or name == switch or judge_switches()[feature][0] != switch:
         return
     if not any(len(_values_on(content, path)) > len(path) for path in _places((feature, _JUDGE))):
         _set(content, tuple(switch.split(".")), value=False)
