@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.evaluation.evaluation_gates import GateResult
 from memory_plugin.evaluation.jury import Juror, Vote, jury_kappa, load_rubric, score_dimensions
-from memory_plugin.evaluation.pipeline import compare_labels, overall_result, summarize, tier_lines
+from memory_plugin.evaluation.pipeline import OverallResult, compare_labels, overall_result, tier_results
 from memory_plugin.kernel.judge.question import Verdict
 
 RUBRIC = load_rubric("caregiving")
@@ -34,15 +34,15 @@ def gate(status: str, name: str = "compliance", *, hard: bool = True) -> GateRes
 
 def test_every_judge_counts_in_every_dimension() -> None:
     rows = score_dimensions(RUBRIC, [vote([0, 1, 2, 3]), vote([1, 1, 3, 3]), vote([3, 1, 3, None])], 2)
-    assert [(row["median"], row["range"], row["valid"], row["abstained"]) for row in rows] == [
+    assert [(row.median, row.range, row.valid, row.abstained) for row in rows] == [
         (1.0, 3, 3, 0), (1.0, 0, 3, 0), (3.0, 1, 3, 0), (3.0, 0, 2, 1),
     ]  # fmt: skip
-    assert (rows[0]["mean"], rows[0]["sd"]) == (1.3333, 1.2472)
+    assert (rows[0].mean, rows[0].sd) == (1.3333, 1.2472)
 
 
 def test_below_the_quorum_a_dimension_is_unscored_and_not_zero() -> None:
     rows = score_dimensions(RUBRIC, [vote([3, 3, 3, 3]), vote([None, 3, 3, 3]), vote(None)], 2)
-    assert [row["median"] for row in rows] == [None, 3.0, 3.0, 3.0]
+    assert [row.median for row in rows] == [None, 3.0, 3.0, 3.0]
     overall = overall_result([gate("pass")], RUBRIC, rows, judged=True)
     assert (overall.verdict, overall.score, overall.share) == ("pass", 1.0, 0.75)
 
@@ -102,7 +102,7 @@ def test_a_score_is_between_0_and_1_and_a_hard_fail_is_0(
         assert (overall.verdict, overall.score) == ("fail", 0.0)
     for place, row in enumerate(rows):
         valid = [scores[place] for scores in votes if scores is not None and scores[place] is not None]
-        assert row["median"] == (median(valid) if len(valid) >= max(1, quorum) else None)  # type: ignore[type-var]
+        assert row.median == (median(valid) if len(valid) >= max(1, quorum) else None)  # type: ignore[type-var]
 
 
 def test_jury_kappa_is_the_mean_over_pairs() -> None:
@@ -111,26 +111,23 @@ def test_jury_kappa_is_the_mean_over_pairs() -> None:
 
 
 def test_labels_are_compared_by_class() -> None:
-    comparison = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
-    assert (comparison["n"], comparison["equal"], comparison["kappa"]) == (4, 0.75, 0.5)
-    assert comparison["classes"]["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}
+    agreement = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
+    assert (agreement.n, agreement.equal, agreement.kappa) == (4, 0.75, 0.5)
+    assert agreement.classes["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}
 
 
 def test_scores_by_tier_and_the_loss_against_the_first() -> None:
-    jury = {"asked": False, "why": "off"}
-    judged = [("10", "pass", 0.6), ("1", "pass", 0.9), ("1", "pass", 0.7), ("10", "fail", 0.0)]
-    results = [
-        {"tier": tier, "verdict": verdict, "overall": overall, "jury": jury}
-        for tier, verdict, overall in judged
+    judged = [
+        ("10", "pass", 0.6),
+        ("1", "pass", 0.9),
+        ("1", "pass", 0.7),
+        ("10", "fail", 0.0),
+        ("1", "unjudged", None),
     ]
-    summary = summarize([*results, {"tier": "1", "verdict": "unjudged", "overall": None, "jury": jury}])
-    rows = [
-        (row["tier"], row["n"], row["passed"], row["score"], row["degradation"]) for row in summary["tiers"]
-    ]
-    assert rows == [("1", 3, 2, 0.8, 0.0), ("10", 2, 1, 0.3, 0.625)]
-    assert tier_lines(summary)[1] == "tier 10: 1 of 2 passed, score 0.30, -62% against the first tier"
+    tiers = tier_results([(tier, OverallResult(verdict, score, 1.0, "")) for tier, verdict, score in judged])
+    assert tiers == [("1", 3, 2, 0.8, 0.0), ("10", 2, 1, 0.3, 0.625)]
+    assert tiers[1].line() == "tier 10: 1 of 2 passed, score 0.30, -62% against the first tier"
 
 
 def test_without_tiers_there_is_no_line() -> None:
-    entry = {"tier": "", "verdict": "pass", "overall": None, "jury": {"asked": False, "why": "off"}}
-    assert tier_lines(summarize([entry])) == []
+    assert tier_results([("", OverallResult("pass", None, 0.0, ""))]) == []

@@ -34,24 +34,9 @@ _SPELLINGS = {
 _ROLE_FIELDS = ("role", "from", "speaker", "author", "sender", "type")
 _TEXT_FIELDS = ("content", "text", "message", "value", "parts", "body", "utterance", "output")
 _TURNS_FIELDS = ("turns", "messages", "conversation", "conversations", "dialogue", "dialog", "sessions")
-_TOOLS = (
-    "Bash",
-    "Read",
-    "Edit",
-    "Write",
-    "MultiEdit",
-    "NotebookEdit",
-    "Grep",
-    "Glob",
-    "LS",
-    "Task",
-    "Agent",
-    "Skill",
-    "PowerShell",
-    "WebFetch",
-)
+_TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"
 _SILENT_BLOCKS = frozenset(("tool_use", "thinking", "redacted_thinking", "reasoning", "tool_call"))
-_CALL = re.compile(r"(?:\$|mcp__\w+|%s)(?:[ (:]|$)" % "|".join(_TOOLS))
+_CALL = re.compile(r"(?:\$|mcp__\w+|%s)(?:[ (:]|$)" % _TOOLS)
 _MAX_NESTING = 4
 _MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of a tool's output

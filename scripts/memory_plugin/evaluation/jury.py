@@ -134,7 +134,7 @@ def rubric_question(rubric: EvaluationRubric, persona: str, material: object) ->
     return Question(instructions, material, lambda values: _parse_scores(rubric, values))
 
 
-def _answer_schema(scores: Sequence[str]) -> dict[str, Any]:
+def _answer_schema(scores: Sequence[str]) -> dict[str, object]:
     return _object_schema(
         {
             "score": {"type": "string", "enum": list(scores)},
@@ -144,7 +144,7 @@ def _answer_schema(scores: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(properties: dict[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": properties,
@@ -301,28 +301,35 @@ def jury_material(conversation: Conversation) -> dict[str, object]:
     return {"turns": excerpts, "turns_left_out": left_out}
 
 
-def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: int) -> list[dict[str, Any]]:
-    """Aggregate the votes for each dimension, as JSON: each juror's score (None if it abstained or failed), and their aggregate.
+class DimensionScore(NamedTuple):
+    """One dimension: each juror's score (None if it abstained or failed), and their aggregate.
 
     The aggregate is None below the quorum, because unscored is not zero. `range` is the largest score less the smallest.
     """
+
+    dimension: str
+    weight: float
+    scores: list[int | None]
+    valid: int
+    abstained: int
+    median: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    range: int | None = None
+
+
+def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: int) -> list[DimensionScore]:
+    """Aggregate the votes for each dimension."""
     answers = [None if vote.verdict.values is None else vote.verdict.values["scores"] for vote in votes]
     rows = []
     for dimension in rubric.dimensions:
         scores = [None if answer is None else answer[dimension.id]["score"] for answer in answers]
         valid = [score for score in scores if score is not None]
-        is_scored = len(valid) >= max(quorum, 1)
-        row = {
-            "dimension": dimension.id,
-            "weight": dimension.weight,
-            "scores": scores,
-            "valid": len(valid),
-            "abstained": sum(answer is not None for answer in answers) - len(valid),
-            "median": float(median(valid)) if is_scored else None,
-            "mean": round(mean(valid), 4) if is_scored else None,
-            "sd": round(pstdev(valid), 4) if is_scored else None,
-            "range": max(valid) - min(valid) if is_scored else None,
-        }
+        abstained = sum(answer is not None for answer in answers) - len(valid)
+        row = DimensionScore(dimension.id, dimension.weight, scores, len(valid), abstained)
+        if len(valid) >= max(quorum, 1):
+            figures = float(median(valid)), round(mean(valid), 4), round(pstdev(valid), 4)
+            row = DimensionScore(*row[:5], *figures, max(valid) - min(valid))
         rows.append(row)
     return rows
 

@@ -129,46 +129,34 @@ class _PackReader:
         )
 
     def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
-        exceptions, sources, hits, misses, any_of = (
-            self.texts(entry.get(field, []), "%s: %s" % (where, field))
-            for field in ("unless", "frames", "hit", "miss", "any_of")
-        )
-        gate, speaker, needs = (
+        names = ("unless", "frames", "hit", "miss", "any_of")
+        lists = {name: self.texts(entry.get(name, []), "%s: %s" % (where, name)) for name in names}
+        gate, needs, speaker = (
             entry.get("gate", ""),
-            entry.get("speaker", "assistant"),
             entry.get("needs", ""),
+            entry.get("speaker", "assistant"),
         )
-        reads = entry.get("reads", self.gates.get(gate, {}).get("reads", READS[0]))
-        self.require(reads in READS, where, "reads: expected one of " + ", ".join(READS))
         for name in entry:
             self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
-        for name in exceptions:
+        for name in lists["unless"]:
             self.require(name in self.unless, where, "unless: unknown exception %s" % name)
         self.require(gate in self.gates, where, "unknown gate %s" % gate)
+        reads = entry.get("reads", self.gates[gate].get("reads", READS[0]))
+        self.require(reads in READS, where, "reads: expected one of " + ", ".join(READS))
         self.require(not needs or needs in self.evidence, where, "unknown evidence %s" % needs)
         self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))
-        is_explained = hits and misses and isinstance(entry.get("reason"), str)
+        is_explained = lists["hit"] and lists["miss"] and isinstance(entry.get("reason"), str)
         self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
-        self.require(
-            sources or entry.get("patterns") or entry.get("weights"), where, "expected patterns or frames"
-        )
+        matches = lists["frames"] or entry.get("patterns") or entry.get("weights")
+        self.require(matches, where, "expected patterns or frames")
+        pattern = self.optional_pattern(entry.get("patterns") or None, where + ": patterns")
         with self.naming(where + ": frames"):
-            frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in sources)
+            frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in lists["frames"])
+        unless = tuple(self.unless[name] for name in lists["unless"])
+        flags = entry.get("against") is True, entry.get("weights") is True
+        examples = lists["hit"], lists["miss"], lists["any_of"]
         return PackRule(
-            key,
-            gate,
-            speaker,
-            entry["reason"],
-            self.optional_pattern(entry.get("patterns") or None, where + ": patterns"),
-            frames,
-            tuple(self.unless[name] for name in exceptions),
-            needs,
-            reads,
-            entry.get("against") is True,
-            entry.get("weights") is True,
-            hits,
-            misses,
-            any_of,
+            key, gate, speaker, entry["reason"], pattern, frames, unless, needs, reads, *flags, *examples
         )
 
     def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:

@@ -77,7 +77,6 @@ class ClaimEvidence(NamedTuple):
     | `call`, `output` | the calls that the claim is about; outputs of others that show it |
     | `maybe` | calls that may have shown it |
     | `against` | outputs that contradict it, without what matches `titles` |
-    | `counted` | how many an output counts |
     | `further` | calls that continue after the command, so that their failure may be another's |
     | `stale_after` | calls after which earlier outputs prove nothing |
     | `passed_over` | calls that never count |
@@ -98,7 +97,6 @@ class ClaimEvidence(NamedTuple):
     maybe: re.Pattern[str] | None
     against: re.Pattern[str] | None
     titles: re.Pattern[str] | None
-    counted: re.Pattern[str] | None
     further: re.Pattern[str] | None
     stale_after: re.Pattern[str] | None
     passed_over: re.Pattern[str] | None

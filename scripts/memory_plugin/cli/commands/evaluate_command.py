@@ -1,4 +1,4 @@
-"""`memory evaluate`: run gates and a jury over conversations.
+"""`memory evaluate`: run gates and a jury over conversations; list and check rule packs.
 
 Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not be judged.
 """
@@ -8,45 +8,52 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import Any
 
 from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import chosen_packs, pack_names
+from ...evaluation.packs import check_pack, chosen_packs, load_pack, pack_names
 from ...evaluation.pipeline import (
     GATES_ONLY,
     EvaluationPlan,
+    Summary,
     compare_labels,
     evaluate,
-    ledger_row,
     markdown_report,
     summarize,
-    text_lines,
-    tier_lines,
 )
 from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
-from ...kernel.text.clean import terminal_safe
+from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
-from ..command_context import CommandContext, UsageError
-from ..options import add_flag, require_existing, require_known, write_output
+from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..options import add_actions, add_flag, require_existing, require_known, write_output
 
-HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
-EXAMPLES = """\
+_TEXT = """\
+evaluate conversations: rule-based gates first, then scores from a jury of models
   memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
   memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
   memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
   memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
 """
+_RULES_TEXT = """\
+list and validate the rule packs used for evaluation
+  memory evaluate rules list
+  memory evaluate rules check caregiving-ny
+  memory evaluate rules check my-pack.json --json
+"""
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
+_ACTIONS = {
+    "list": "list the built-in packs",
+    "check": "validate a pack and run its examples",
+}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "inputs",
@@ -67,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Evaluate the inputs. The exit code tells pass, fail, or could not be judged."""
     for name in arguments.pack or ():
         require_known(name, pack_names())
@@ -108,29 +115,23 @@ def _plan(arguments: argparse.Namespace, packs: list[RulePack], context: Command
     return EvaluationPlan(packs, rubric, jurors, quorum, arguments.judges_after_fail, why_off)
 
 
-def _report(arguments: argparse.Namespace, context: CommandContext, summary: dict[str, Any]) -> int:
+def _report(arguments: argparse.Namespace, context: CommandContext, summary: Summary) -> int:
     """Write results to ledger, files and console; return the exit code of the verdict."""
-    for entry in summary["results"]:
-        _append_to_ledger(context, entry)
+    for result in summary.results if context.paths.state_dir is not None else ():
+        try:
+            context.append("evaluations", result.ledger_row())
+        except LedgerError as error:
+            context.console.error("the evaluation was not recorded: %s" % error)
+    record = summary.record()
     if arguments.report:
         path = os.path.abspath(arguments.report)
         text = "<!-- %s -->\n\n%s" % (_MARK, markdown_report(summary))
         write_output(path + ".md", text.encode("utf-8", "replace"), _MARK.encode("ascii"), context)
-        data = json.dumps({"written_by": _MARK, **summary}, indent=2)
+        data = json.dumps({"written_by": _MARK, **record}, indent=2)
         write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
-    lines = [line for entry in summary["results"] for line in text_lines(entry)]
-    context.console.result(arguments.json, summary, *lines, *tier_lines(summary))
-    return _EXIT[summary["verdict"]]
-
-
-def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
-    """Append a record to evaluations.jsonl: figures and rule ids, no text of the conversation."""
-    if context.paths.state_dir is None:
-        return
-    try:
-        context.append("evaluations", ledger_row(entry))
-    except LedgerError as error:
-        context.console.error("the evaluation was not recorded: %s" % error)
+    lines = [line for result in summary.results for line in result.text_lines()]
+    context.console.result(arguments.json, record, *lines, *(tier.line() for tier in summary.tiers))
+    return _EXIT[summary.verdict]
 
 
 def _compare_with_labels(
@@ -152,13 +153,49 @@ def _compare_with_labels(
         raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
     by_gate = {gate: compare_labels(pairs[gate]) for gate in sorted(pairs)}
     if arguments.json:
-        context.console.json({"gates": by_gate, "bad_lines": invalid})
+        gates = {gate: agreement._asdict() for gate, agreement in by_gate.items()}
+        context.console.json({"gates": gates, "bad_lines": invalid})
         return 0
-    names = ["human", "ours", "recall", "precision"]
+    names = ["gate", "n", "kappa", "class", "human", "ours", "recall", "precision"]
     rows = [
-        [gate, str(figures["n"]), str(figures["kappa"]), label, *(str(row[name]) for name in names)]
-        for gate, figures in by_gate.items()
-        for label, row in figures["classes"].items()
+        [gate, str(agreement.n), str(agreement.kappa), label, *map(str, figures.values())]
+        for gate, agreement in by_gate.items()
+        for label, figures in agreement.classes.items()
     ]
-    context.console.table(["gate", "n", "kappa", "class", *names], rows)
+    context.console.table(names, rows)
     return 0
+
+
+def _configure_rules(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = add_actions(parser, _ACTIONS)
+    actions["check"].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
+
+
+def _rules(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """List the packs, or check one. The exit code is 1 for a pack with errors."""
+    if arguments.action == "list":
+        packs = [load_pack(name) for name in pack_names()]
+        rows = [[pack.id, ", ".join(pack.gates) or "none", str(len(pack.rules))] for pack in packs]
+        if arguments.json:
+            records = [{"id": p.id, "gates": list(p.gates), "rules": len(p.rules)} for p in packs]
+            context.console.json(records)
+        else:
+            context.console.table(["pack", "gates", "rules"], rows)
+        return 0
+    require_known(arguments.pack, pack_names())
+    try:
+        report = check_pack(arguments.pack)
+    except EvaluationError as error:
+        raise CommandError(str(error)) from None
+    counts = (report.rules, "rule"), (report.examples, "example"), (len(report.faults), "error")
+    errors = ["error: " + fault for fault in report.faults]
+    summary = "%s: %s" % (report.pack, ", ".join(counted(*count) for count in counts))
+    context.console.result(arguments.json, report._asdict(), *errors, summary)
+    return 1 if report.faults else 0
+
+
+HANDLERS = {
+    "evaluate": Handler(_TEXT, _evaluate, _configure),
+    "evaluate rules": Handler(_RULES_TEXT, _rules, _configure_rules),
+}
