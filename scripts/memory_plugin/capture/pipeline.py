@@ -167,10 +167,8 @@ def unsure_sentences(prompts: Sequence[str]) -> list[str]:
     sure = [statement.text for statement in found if statement.strength >= _SURE]
     texts = (text for prompt in prompts for text in own_sentences(prompt))
     odds = {text: _odds(text) for text in texts if not any(known.endswith(text) for known in sure)}
-    likely = sorted(
-        (text for text in odds if odds[text] >= _MIN_LOG_ODDS), key=odds.__getitem__, reverse=True
-    )
-    return likely[:_MAX_SENTENCES]
+    likely = [text for text in odds if odds[text] >= _MIN_LOG_ODDS]
+    return sorted(likely, key=odds.__getitem__, reverse=True)[:_MAX_SENTENCES]
 
 
 def _odds(sentence: str) -> float:

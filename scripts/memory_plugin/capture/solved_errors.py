@@ -207,7 +207,8 @@ class CommandLine(NamedTuple):
 @lru_cache(maxsize=256)
 def command_line(text: str) -> CommandLine:
     """Parse a shell line; it has no heads if its commands only read."""
-    commands = [command for command in _commands(text) if not _begins(command, _prefixes("looks"))]
+    found = [[base_name(words[0]), *words[1:]] for words in run_commands(text[:_MAX_SHELL_LINE])]
+    commands = [command for command in found if not _begins(command, _prefixes("looks"))]
     is_check = bool(commands) and all(map(_is_check, commands))
     return CommandLine(frozenset(map(_head, commands)), tuple(map(tuple, commands)), text, is_check)
 
@@ -264,11 +265,6 @@ def change_kind(text: str) -> str:
 
 def _names_check(word: str) -> bool:
     return error_pattern("check_words").match(word) is not None
-
-
-def _commands(text: str) -> list[list[str]]:
-    """Return the words of each command in a line, also without prefixes such as `sudo`, and without the program's folder."""
-    return [[base_name(words[0]), *words[1:]] for words in run_commands(text[:_MAX_SHELL_LINE])]
 
 
 def _head(words: list[str]) -> tuple[str, ...]:

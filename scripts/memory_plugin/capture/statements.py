@@ -154,7 +154,8 @@ def own_sentences(prompt: str) -> list[str]:
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
-        paragraphs = [paragraph for paragraph in ends if _is_short(paragraph)]
+        short = (part for part in ends if len(part) <= _MAX_PARAGRAPH // 2)
+        paragraphs = [part for part in short if not _BULLET.match(part)]
     sentences: list[str] = []
     for paragraph in paragraphs:
         lines, continues = _own_lines(paragraph)
@@ -162,10 +163,6 @@ def own_sentences(prompt: str) -> list[str]:
         if not continues:
             break
     return sentences
-
-
-def _is_short(paragraph: str) -> bool:
-    return len(paragraph) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(paragraph)
 
 
 def _own_lines(paragraph: str) -> tuple[list[str], bool]:

@@ -70,7 +70,7 @@ def test_a_successor_must_be_another_existing_memory(project: Project, saved: st
     assert "cannot replace itself" in project.cli("edit", saved, "--superseded-by", saved).stderr
     assert (
         project.cli("edit", saved, "--superseded-by", "use-sqlite").stdout
-        == "changed: use-postgres (superseded)\n"
+        == "changed: use-postgres (replaced)\n"
     )
     assert project.cli("edit", saved, "--superseded-by", "none").stdout == "changed: use-postgres (active)\n"
 
