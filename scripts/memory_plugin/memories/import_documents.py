@@ -40,7 +40,6 @@ _LINKS, _FEW = ("](", "[[", "http"), 4  # words
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_LABEL = re.compile(r"^(\w[\w ]{2,30}):[ \t]+", re.MULTILINE)
 INDEX = "an index, a history or a list of things to do, not a note"
 
 
@@ -192,11 +191,17 @@ def _of_record(document: _Document, found: DecisionRecord) -> Entry:
 
 
 def _decided(parts: list[Section]) -> list[Section]:
-    """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
-    labeled = (part._replace(text=_LABEL.sub(r"**\1:** ", part.text)) for part in parts)
-    pieces = [piece for part in labeled for piece in named_paragraphs(part)]
-    marked = [piece for piece in pieces if role_of(piece.heading) == ANSWER]
-    return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
+    """Return what minutes and diaries mark as decided: the first paragraph below such a heading, or what follows "decided:"."""
+    found = []
+    for part in parts:
+        unnamed = part._replace(heading="", above="")
+        if role_of(part.heading) == ANSWER:
+            found.append(unnamed._replace(text=part.text.partition("\n\n")[0]))
+            continue
+        for mark in form("decided").finditer(part.text):
+            first = part.first + part.text.count("\n", 0, mark.start(1))
+            found.append(unnamed._replace(text=mark[1], line=first, first=first))
+    return found
 
 
 def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
