@@ -109,7 +109,7 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         over = no_longer_holds(str(fields.get("status", "")), fields)
         yield Entry(path, item, "" if "type" in item or "kind" in item else kind, over=over)
         return
-    others = _decided(others) if is_diary else others
+    others = [piece for part in others for piece in _decided(part)] if is_diary else others
     rules = [(part, rule) for part in others for rule in markdown.statements_in(part, document.runbook)]
     is_of_rules = (
         path.endswith(".mdc")
@@ -190,18 +190,13 @@ def _of_record(document: _Document, found: DecisionRecord) -> Entry:
     return Entry(document.source(found.line), item, found.category, more, over, names, replaces)
 
 
-def _decided(parts: list[Section]) -> list[Section]:
-    """Return what minutes and diaries mark as decided: the first paragraph below such a heading, or what follows "decided:"."""
-    found = []
-    for part in parts:
-        unnamed = part._replace(heading="", above="")
-        if role_of(part.heading) == ANSWER:
-            found.append(unnamed._replace(text=part.text.partition("\n\n")[0]))
-            continue
-        for mark in form("decided").finditer(part.text):
-            first = part.first + part.text.count("\n", 0, mark.start(1))
-            found.append(unnamed._replace(text=mark[1], line=first, first=first))
-    return found
+def _decided(part: Section) -> Iterator[Section]:
+    """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
+    part, is_answer = part._replace(heading="", above=""), role_of(part.heading) == ANSWER
+    if is_answer:
+        yield part._replace(text=part.text.partition("\n\n")[0])
+    for mark in () if is_answer else form("decided").finditer(part.text):
+        yield part._replace(text=mark[1], first=part.first + part.text.count("\n", 0, mark.start(1)))
 
 
 def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
