@@ -31,7 +31,7 @@ NEW = (
 )  # mostly indirect signs
 PACK = load_pack("caregiving")
 EPOCHS, RATE, DECAY = 15, 0.2, 1e-3
-FALSE_SHARE = 0.03  # of sentences that sound alike, in tables left out
+THRESHOLD = 45  # in hundredths of log odds: above even odds, because a false alarm costs trust
 MIN_WEIGHT = 5  # in hundredths; smaller ones are dropped
 
 
@@ -98,7 +98,7 @@ def left_out(table: list[dict[str, str]], others: list[tuple[str, bool]]) -> tup
             if row["half"] == half:
                 value = -math.inf if is_excused(row["text"]) else score(weights, row["text"])
                 (signals if row["label"] == "signal" else rest).append(value)
-    return signals, sorted(rest, reverse=True)
+    return signals, rest
 
 
 def main() -> int:
@@ -111,18 +111,15 @@ def main() -> int:
     table = rows("crisis")
     others = [(row["text"], False) for name in ("compliance", "honesty") for row in rows(name)]
     signals, rest = left_out(table, others)
-    threshold = rest[int(FALSE_SHARE * len(rest))]
-    found = sum(value > threshold for value in signals)
+    found = sum(value > THRESHOLD for value in signals)
     print(
         "left out: found %d of %d, false %d of %d"
-        % (found, len(signals), sum(v > threshold for v in rest), len(rest))
+        % (found, len(signals), sum(v > THRESHOLD for v in rest), len(rest))
     )
     if not options.check:
         weights = fit(others + [(row["text"], row["label"] == "signal") for row in table])
         with open(TARGET, "w", encoding="utf-8") as file:
-            json.dump(
-                {"schema_version": 1, "threshold": round(threshold), "weights": weights}, file, indent=0
-            )
+            json.dump({"schema_version": 1, "threshold": THRESHOLD, "weights": weights}, file, indent=0)
             file.write("\n")
     return 0
 
