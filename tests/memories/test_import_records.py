@@ -192,6 +192,8 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
         ("roadmap-2026.md", "# Roadmap\n\n- We move to Kafka in spring.\n"),
         ("b.md", "---\ntags: [a]\n---\n# Disk failure\n\nSee [the other page](other.md)\n"),
         ("Home.md", "---\ntags: [moc]\n---\n# Home\n\n- [[Leaderboards]] and how they are reset\n"),
+        (".cursor/rules/example.mdc", "---\nglobs: a/**\n---\n# Title\n\n- Write one rule a line.\n"),
+        ("notes/Reading list.md", "---\ntags: [list]\n---\n- the manual of PROJ (recommended by Ann)\n"),
         ("todo.md", "# TODO\n\n- [ ] replace the font by a free one\n"),
         (".claude/skills/a/SKILL.md", "---\nname: a\n---\nAlways read the file first.\n"),
     ],
@@ -205,6 +207,25 @@ def test_minutes_keep_what_they_mark_as_decided(project: Project) -> None:
     text = "# Weekly\n\n- Ann was ill.\n\n## Fees\n\nA long talk.\n\n**Decision:** Fees end at five euros.\n\n## Next\n\n- Cake\n"
     found, _ = imported(project, {"meetings/2026-03-17.md": text})
     assert list(found) == ["Fees end at five euros"]
+
+
+def test_a_day_may_hold_several_decisions(project: Project) -> None:
+    text = """# Call with the supplier
+
+- decided: invoices are sent on the first working day
+- they will send a new price list
+- [ ] decided: ask Pia
+
+Long talk about units. Decided: weights are stored in grams,
+and shown in ounces for the US.
+
+Not decided: who pays for returns.
+"""
+    found, _ = imported(project, {"Daily/2026-02-03.md": text})
+    assert list(found) == [
+        "invoices are sent on the first working day",
+        "weights are stored in grams, and shown in ounces for the US",
+    ]
 
 
 def test_minutes_may_mark_a_decision_without_bold(project: Project) -> None:

@@ -40,7 +40,6 @@ _LINKS, _FEW = ("](", "[[", "http"), 4  # words
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 _CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_LABEL = re.compile(r"^(\w[\w ]{2,30}):[ \t]+", re.MULTILINE)
 INDEX = "an index, a history or a list of things to do, not a note"
 
 
@@ -110,7 +109,7 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         over = no_longer_holds(str(fields.get("status", "")), fields)
         yield Entry(path, item, "" if "type" in item or "kind" in item else kind, over=over)
         return
-    others = _decided(others) if is_diary else others
+    others = [piece for part in others for piece in _decided(part)] if is_diary else others
     rules = [(part, rule) for part in others for rule in markdown.statements_in(part, document.runbook)]
     is_of_rules = (
         path.endswith(".mdc")
@@ -191,12 +190,13 @@ def _of_record(document: _Document, found: DecisionRecord) -> Entry:
     return Entry(document.source(found.line), item, found.category, more, over, names, replaces)
 
 
-def _decided(parts: list[Section]) -> list[Section]:
-    """Return what minutes and diaries mark as decided, by a heading or in bold: the first paragraph."""
-    labeled = (part._replace(text=_LABEL.sub(r"**\1:** ", part.text)) for part in parts)
-    pieces = [piece for part in labeled for piece in named_paragraphs(part)]
-    marked = [piece for piece in pieces if role_of(piece.heading) == ANSWER]
-    return [piece._replace(heading="", above="", text=piece.text.partition("\n\n")[0]) for piece in marked]
+def _decided(part: Section) -> Iterator[Section]:
+    """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
+    part, is_answer = part._replace(heading="", above=""), role_of(part.heading) == ANSWER
+    if is_answer:
+        yield part._replace(text=part.text.partition("\n\n")[0])
+    for mark in () if is_answer else form("decided").finditer(part.text):
+        yield part._replace(text=mark[1], first=part.first + part.text.count("\n", 0, mark.start(1)))
 
 
 def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
