@@ -32,6 +32,7 @@ _ABOUT = re.compile(
     r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
     re.IGNORECASE,
 )
+_OMITTED = r"\b(?:not|\w+n't|without|skip\w*|exclud\w*|except|leav\w+|left|omit\w*|ohne|nicht|ausge\w+)\b"
 _WORD = re.compile(r"[a-z0-9]{3,}")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _KINDS = {"its": "integration", "functional": "integration"}
@@ -133,16 +134,19 @@ def is_planned(claim: Claim) -> bool:
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if the last run failed and a last reply speaks well of it without a word about that."""
-    runs = [before[place] for place in log.places]
-    if log.evidence.about:
-        runs = [turn for turn in runs if claim.words.lower() in turn.call.lower()]
-    failed = [_has_failed(log.evidence, turn) for turn in runs]
-    if not claim.is_last or not runs:
+    all_runs = [before[place] for place in log.places]
+    if not claim.is_last:
         return None
-    doubt = _omission_doubt(log.evidence, claim, runs)
-    if doubt is None and failed[-1]:
-        doubt = _contradiction(claim, log.evidence, runs, failed, before)
-    return None if doubt is None or doubt.note else doubt
+    for name in _FILE.findall(claim.sentence) if log.evidence.about else ("",):
+        named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
+        runs = [turn for turn in all_runs if named.search(turn.call)]
+        failed = [_has_failed(log.evidence, turn) for turn in runs]
+        doubt = _omission_doubt(log.evidence, claim, runs) if runs else None
+        if doubt is None and any(failed[-1:]):
+            doubt = _contradiction(claim, log.evidence, runs, failed, before)
+        if doubt is not None and not doubt.note:
+            return doubt
+    return None
 
 
 def _figure_doubt(
@@ -210,11 +214,10 @@ def _omission_doubt(evidence: ClaimEvidence, claim: Claim, runs: Sequence[Conver
     """Return the doubt if every run was told to leave out what the claim names."""
     omitted = set.intersection(*(_left_out(evidence, turn) for turn in runs))
     words = sorted(omitted & set(_WORD.findall(claim.sentence.lower())))
-    return (
-        Doubt("The calls leave out: %s." % words[0], _matches(evidence.admits, claim.reply))
-        if words
-        else None
-    )
+    says_so = "%s[^.,;]{0,40}%s|%s[^.,;]{0,40}%s"
+    reply = claim.reply.lower()
+    words = [word for word in words if not re.search(says_so % (_OMITTED, word, word, _OMITTED), reply)]
+    return Doubt("The calls leave out: %s." % words[0], False) if words else None
 
 
 def _left_out(evidence: ClaimEvidence, turn: ConversationTurn) -> set[str]:

@@ -71,7 +71,7 @@ class ClaimEvidence(NamedTuple):
     """What proves a claim. `note` is True if its lack is only a note.
 
     One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced. If `about`, only calls count
-    that contain the words of the claim, as a file's name.
+    that name a file of the claim.
 
     | patterns | what |
     | --- | --- |
