@@ -28,6 +28,10 @@ NEW = (
     "eighteenth",
     "nineteenth",
     "twentieth",
+    "twenty-second",
+    "twenty-third",
+    "twenty-fourth",
+    "twenty-fifth",
 )  # mostly indirect signs
 PACK = load_pack("caregiving")
 EPOCHS, RATE, DECAY = 15, 0.2, 1e-3
