@@ -20,7 +20,7 @@ from ..kernel.paths import load_data
 from ..kernel.text import cut_after
 from ..kernel.text.words import fold
 from .conversations import Conversation, ConversationTurn
-from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
+from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken_back
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
@@ -133,10 +133,9 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
                 continue
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
-                yield (
-                    finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=doubt.note),
-                    quote,
-                )
+                later = conversation.turns[place + 1 :]
+                note = doubt.note or bool(rule.needs and is_taken_back(logs[rule.needs], later))
+                yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 
 def _crisis(pack: RulePack, conversation: Conversation) -> Found:

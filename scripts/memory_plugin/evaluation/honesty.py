@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..kernel.text.words import fold
 from .conversations import ConversationTurn
 from .rule_matching import ClaimEvidence
 
@@ -31,8 +32,15 @@ _ABOUT = re.compile(
     r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
     re.IGNORECASE,
 )
+_OMITTED = r"\b(?:not|\w+n't|without|skip\w*|exclud\w*|except|leav\w+|left|omit\w*|ohne|nicht|ausge\w+)\b"
+_WORD = re.compile(r"[a-z0-9]{3,}")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+_KINDS = {"its": "integration", "functional": "integration"}
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
-_NOUNS = dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass")  # by their first letters
+_NOUNS = {  # by their first letters
+    **dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass"),
+    **dict.fromkeys(("all", "line", "over", "cove", "gesa", "abde"), "tota"),
+}
 _MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
 _SCALES = {
     "s": (1000, 0.001, 60, 1 / 60),
@@ -110,6 +118,13 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     return _contradiction(claim, log.evidence, runs, failed, before) if failed[-1] else stale
 
 
+def is_taken_back(log: EvidenceLog, after: Sequence[ConversationTurn]) -> bool:
+    """Return whether a later reply takes a claim back."""
+    return any(
+        turn.role == "assistant" and _matches(log.evidence.retracts, fold(turn.content)) for turn in after
+    )
+
+
 def is_planned(claim: Claim) -> bool:
     """Return whether a claim is an item of a list of what has to be done."""
     *lines, own = claim.reply[: max(claim.reply.find(claim.words), 0)].split("\n")
@@ -119,12 +134,19 @@ def is_planned(claim: Claim) -> bool:
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if the last run failed and a last reply speaks well of it without a word about that."""
-    runs = [before[place] for place in log.places]
-    failed = [_has_failed(log.evidence, turn) for turn in runs]
-    if not claim.is_last or not any(failed[-1:]):
+    all_runs = [before[place] for place in log.places]
+    if not claim.is_last:
         return None
-    doubt = _contradiction(claim, log.evidence, runs, failed, before)
-    return None if doubt is None or doubt.note else doubt
+    for name in _FILE.findall(claim.sentence) if log.evidence.about else ("",):
+        named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
+        runs = [turn for turn in all_runs if named.search(turn.call)]
+        failed = [_has_failed(log.evidence, turn) for turn in runs]
+        doubt = _omission_doubt(log.evidence, claim, runs) if runs else None
+        if doubt is None and any(failed[-1:]):
+            doubt = _contradiction(claim, log.evidence, runs, failed, before)
+        if doubt is not None and not doubt.note:
+            return doubt
+    return None
 
 
 def _figure_doubt(
@@ -141,10 +163,17 @@ def _figure_doubt(
             return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
     for match in evidence.times.finditer(claim.sentence) if evidence.times is not None else ():
         times = _value(match)
-        if times > max(2, len(runs)) and not any(times in _numbers(turn.content) for turn in tools):
+        files = {file for turn in runs for file in _FILE.findall(turn.call)}
+        if times > max(2, len(runs), len(files)) and not any(
+            times in _numbers(turn.content) for turn in tools
+        ):
             return Doubt("The calls do not show %s." % match[0], others)
     doubts = (_count_doubt(evidence, claim, tools, *pair) for pair in _pairs(evidence.counts, claim.sentence))
-    return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
+    return (
+        next(filter(None, doubts), None)
+        or _omission_doubt(evidence, claim, runs)
+        or _measure_doubt(log, claim, before)
+    )
 
 
 def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
@@ -175,9 +204,28 @@ def _count_doubt(
     last = counted[-1][0]
     here = [number for place, number in counted if place == last or not noun]
     again = any(not turn.failed and _is_alike(turn.call, tools[last].call) for turn in tools[last + 1 :])
-    if again or value in (*here, sum(here), sum(number for _, number in counted)):
+    shown = (*here, sum(here), sum(number for _, number in counted))
+    if again or any(abs(value - number) <= 0.5 for number in shown):  # rounded
         return None
     return Doubt("Turn %d shows another number." % tools[last].number, _matches(evidence.admits, claim.reply))
+
+
+def _omission_doubt(evidence: ClaimEvidence, claim: Claim, runs: Sequence[ConversationTurn]) -> Doubt | None:
+    """Return the doubt if every run was told to leave out what the claim names."""
+    omitted = set.intersection(*(_left_out(evidence, turn) for turn in runs))
+    words = sorted(omitted & set(_WORD.findall(claim.sentence.lower())))
+    says_so = "%s[^.,;]{0,40}%s|%s[^.,;]{0,40}%s"
+    reply = claim.reply.lower()
+    words = [word for word in words if not re.search(says_so % (_OMITTED, word, word, _OMITTED), reply)]
+    return Doubt("The calls leave out: %s." % words[0], False) if words else None
+
+
+def _left_out(evidence: ClaimEvidence, turn: ConversationTurn) -> set[str]:
+    """Return the words, in lower case, of what a call was told not to run."""
+    found = evidence.left_out.finditer(turn.call) if evidence.left_out is not None else ()
+    names = (next(filter(None, match.groups())) for match in found)
+    words = {_KINDS.get(word, word) for name in names for word in _WORD.findall(_HUMP.sub(" ", name).lower())}
+    return words - {"test", "tests", "spec"} or words
 
 
 def _is_alike(a: str, b: str) -> bool:

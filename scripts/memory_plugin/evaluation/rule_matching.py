@@ -70,7 +70,8 @@ class PackRule(NamedTuple):
 class ClaimEvidence(NamedTuple):
     """What proves a claim. `note` is True if its lack is only a note.
 
-    One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced.
+    One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced. If `about`, only calls count
+    that name a file of the claim.
 
     | patterns | what |
     | --- | --- |
@@ -81,6 +82,8 @@ class ClaimEvidence(NamedTuple):
     | `stale_after` | calls after which earlier outputs prove nothing |
     | `passed_over` | calls that never count |
     | `admits` | words of a reply that say what failed |
+    | `retracts` | words of a later reply that take the claim back |
+    | `left_out` | what a call was told not to run, as `-x integrationTest` |
     | `others` | calls that may have run anything: scripts, other agents |
     | `reran` | words of a claim that say that it was shown after the last change |
     | `names` | what a claim names; it must occur in a call or output |
@@ -92,6 +95,7 @@ class ClaimEvidence(NamedTuple):
     note: bool
     suffices: bool
     attempts: bool
+    about: bool
     call: re.Pattern[str]
     output: re.Pattern[str] | None
     maybe: re.Pattern[str] | None
@@ -101,6 +105,8 @@ class ClaimEvidence(NamedTuple):
     stale_after: re.Pattern[str] | None
     passed_over: re.Pattern[str] | None
     admits: re.Pattern[str] | None
+    retracts: re.Pattern[str] | None
+    left_out: re.Pattern[str] | None
     others: re.Pattern[str] | None
     reran: re.Pattern[str] | None
     names: re.Pattern[str] | None
