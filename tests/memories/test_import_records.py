@@ -292,7 +292,7 @@ def test_a_table_at_its_head_says_what_a_record_replaces(project: Project) -> No
 @pytest.mark.parametrize(
     "said",
     [
-        "- **Status:** a request moves from a pending state to `Accepted` or `Rejected`.\n- Requests must be signed.",
+        "- **Status:** it moves from a pending state to `Accepted` or `Rejected`. The vendor reads it.\n- Requests must be signed.",
         "- **Status:** accepted requests are kept for a year.\n- Requests must be signed.",
         "| Status | Meaning |\n| --- | --- |\n| 410 | It is gone. |\n\n- Requests must be signed.",
     ],
@@ -302,6 +302,9 @@ def test_a_sentence_about_a_status_is_none(project: Project, said: str) -> None:
     _, reading = imported(project, {"flow.md": text})
     assert reading.drafts
     assert all("status" not in draft.data["content"] for draft in reading.drafts)
+    assert ("a pending state" in said) == any(
+        "a pending state" in str(draft.data) for draft in reading.drafts
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,6 +313,7 @@ def test_a_sentence_about_a_status_is_none(project: Project, said: str) -> None:
         ("Things that _shouldn\u2019t_ be an incident", "shouldn\u2019t"),
         ("These are not incidents:", "not"),
         ("We never page anybody for:", "never"),
+        ("Das ist kein Vorfall:", "kein"),
     ],
 )
 @pytest.mark.parametrize(
