@@ -32,6 +32,7 @@ NEW = (
     "twenty-third",
     "twenty-fourth",
     "twenty-fifth",
+    "twenty-sixth",
 )  # mostly indirect signs
 PACK = load_pack("caregiving")
 EPOCHS, RATE, DECAY = 15, 0.2, 1e-3

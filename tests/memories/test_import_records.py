@@ -255,3 +255,72 @@ def test_a_note_below_a_folder_of_runbooks_is_one(project: Project) -> None:
     text = "---\ntitle: List errors\n---\n## Meaning\n\nNo lists.\n\n## Diagnosis\n\nCheck the tokens of the service account.\n"
     _, reading = imported(project, {"runbooks/operator/list-errors.md": text})
     assert [draft.data["category"] for draft in reading.drafts] == ["runbook"]
+
+
+TABLE = "# %s\n\n| Field | Value |\n| --- | --- |\n| Status   | %s |\n| Date | 2026-02-21 |\n%s"
+TABLE += "\n## Context\n\nIt was slow.\n\n## Decision\n\nWe use %s.\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "more", "expected"),
+    [
+        ("Proposed", "", "archived"),
+        ("**Accepted**", "| Bead | 7 |\n", "active"),
+        ("Superseded by [2](2.md)", "", "archived"),
+        ("Accepted", "| Superseded by | ADR-9 |\n", "archived"),
+        ("Accepted", "| **Superseded by** | None |\n", "active"),
+    ],
+)
+def test_a_table_at_its_head_has_the_status_of_a_record(
+    project: Project, status: str, more: str, expected: str
+) -> None:
+    found, reading = imported(project, {"0004-a.md": TABLE % ("ADR-4: Use it", status, more, "it")})
+    assert found == {"Use it": expected}
+    assert reading.drafts[0].data["created_at"] == "2026-02-21T00:00:00Z"
+    assert "Date" not in str(reading.drafts[0].data["content"])
+
+
+def test_a_table_at_its_head_says_what_a_record_replaces(project: Project) -> None:
+    old, new = (
+        "ADR-4: Old way",
+        ("ADR-5: New way", "Accepted", "| Supersedes      | [ADR-4](ADR-4.md) |\n", "B"),
+    )
+    found, _ = imported(project, {"ADR-4.md": TABLE % (old, "Accepted", "", "A"), "ADR-5.md": TABLE % new})
+    assert found == {"Old way": "archived", "New way": "active"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "- **Status:** a request moves from a pending state to `Accepted` or `Rejected`.\n- Requests must be signed.",
+        "- **Status:** accepted requests are kept for a year.\n- Requests must be signed.",
+        "| Status | Meaning |\n| --- | --- |\n| 410 | It is gone. |\n\n- Requests must be signed.",
+    ],
+)
+def test_a_sentence_about_a_status_is_none(project: Project, said: str) -> None:
+    text = "# Flow\n\n## Requests\n\nA vendor asks, a customer answers.\n\n%s\n" % said
+    _, reading = imported(project, {"flow.md": text})
+    assert reading.drafts
+    assert all("status" not in draft.data["content"] for draft in reading.drafts)
+
+
+@pytest.mark.parametrize(
+    ("lead", "kept"),
+    [
+        ("Things that _shouldn\u2019t_ be an incident", "shouldn\u2019t"),
+        ("These are not incidents:", "not"),
+        ("We never page anybody for:", "never"),
+    ],
+)
+@pytest.mark.parametrize(
+    "items", ["- Lag below five minutes\n- Planned downtime\n", "- The lag is small.\n- A test is red.\n"]
+)
+def test_an_introduction_with_a_negation_belongs_to_its_items(
+    project: Project, lead: str, kept: str, items: str
+) -> None:
+    text = "# Incidents\n\n## When to raise an incident\n\nThese are:\n\n- The data is lost.\n- The site is down.\n\n%s\n\n%s"
+    _, reading = imported(project, {"incidents.md": text % (lead, items)})
+    last = [draft.data for draft in reading.drafts if "lag" in str(draft.data).lower()]
+    assert last
+    assert all(kept in data["title"] and kept in str(data["content"]) for data in last)
+    assert not any(kept in str(draft.data) for draft in reading.drafts if "lost" in str(draft.data))

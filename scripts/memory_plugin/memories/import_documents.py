@@ -273,8 +273,8 @@ def named_paragraphs(part: Section) -> list[Section]:
 
 def _status_in(part: Section) -> str:
     """Return the status in a line of the text below a heading that names no field, as in a record's head or an entry of a log."""
-    found = None if role_of(part.heading) else form("status_line").search(part.text)
-    return found[1].strip() if found else ""
+    found = [] if role_of(part.heading) else form("status_line").findall(part.text)
+    return "\n".join(line.strip(" |") for line in found)
 
 
 def _record(title: str, parts: list[Section]) -> DecisionRecord | None:

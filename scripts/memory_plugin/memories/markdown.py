@@ -256,7 +256,8 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
 def _leads(block: _Block, blocks: list[_Block], is_later: bool) -> bool:
     """Return whether a paragraph introduces the list below it; one after other rules only if it looks so."""
     is_above = block.line < blocks[-1].line and len(block.text) <= _MAX_LEAD
-    looks_so = block.text.endswith(":") or block.text.startswith("**")
+    is_line = "\n" not in block.text and not block.text.endswith((".", "!", "?", "\u3002"))
+    looks_so = is_line or block.text.endswith(":") or block.text.startswith("**")
     return is_above and not _FENCED.match(block.text) and (looks_so or not is_later)
 
 
