@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from memory_plugin.memories.importing import read
 from tests.project import Project
 
@@ -92,3 +94,98 @@ def test_a_long_text_is_left_out_unless_it_has_rules_or_is_named(project: Projec
     assert {os.path.basename(draft.path) for draft in reading.drafts} == {"style.md"}
     assert "a long text" in reading.left_out[0][1]
     assert len(read(os.path.join(project.root, "docs", "engines.md")).drafts) == 50
+
+
+ALERT = "# Disk Full\n\n## Meaning\n\nThe disk of a node is full.\n\n## Impact\n\nPods are evicted.\n%s## Mitigation\n\n%s\n"
+TO_CHECK = "\n## Diagnosis\n\nLook at the size of the logs.\n\n"
+
+
+@pytest.mark.parametrize("nothing", ["TODO", "_TBD_", "- To be written.", "N/A"])
+def test_what_is_to_be_written_is_no_step(project: Project, nothing: str) -> None:
+    texts = {
+        "checked": ALERT % (TO_CHECK, nothing),
+        "steps": ALERT % ("\n", nothing + "\n\nDelete the old logs."),
+        "cause": ALERT % (TO_CHECK.replace("Look at the size of the logs.", nothing), "Delete the old logs."),
+        "empty": ALERT % ("\n", nothing),
+    }
+    found = {}
+    for name, text in texts.items():
+        reading = read(project.write("runbooks/%s.md" % name, text), root=project.root)
+        found[name] = [draft.data["content"] for draft in reading.drafts]
+        assert bool(reading.left_out) == (name == "empty")
+    assert not found.pop("empty")
+    assert found.pop("checked")[0]["steps"] == ["Look at the size of the logs."]
+    for (content,) in found.values():
+        assert content["steps"] == ["Delete the old logs."]
+        assert "root_cause" not in content
+
+
+def test_a_record_without_its_decision_is_none(project: Project) -> None:
+    text = "# ADR-7: Queue\n\n## Status\n\nProposed\n\n## Context\n\nIt is slow.\n\n## Decision\n\nTBD\n"
+    reading = read(project.write("docs/ADR-7.md", text), root=project.root)
+    assert (reading.drafts, len(reading.left_out)) == ([], 1)
+
+
+def test_code_stays_with_its_step_and_headings_and_tags_are_no_steps(project: Project) -> None:
+    text = """---
+title: The budget burns
+---
+
+# BudgetBurn
+
+## Impact
+
+Requests fail.
+
+<details>
+<summary>More</summary>
+
+Errors are counted.
+
+</details>
+
+## Critical
+
+1. Look at the board.
+
+### Slow reads
+
+```promql
+sum(a)
+# of all
+/ sum(b)
+```
+
+Then list them:
+
+```sh
+kubectl get pods
+```
+"""
+    (draft,) = read(project.write("runbooks/burn.md", text), root=project.root).drafts
+    assert draft.data["content"]["steps"] == [
+        "Requests fail.",
+        "Errors are counted.",
+        "Critical: Look at the board.",
+        "Slow reads:\n```promql\nsum(a)\n# of all\n/ sum(b)\n```",
+        "Then list them: `kubectl get pods`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "files"),
+    [
+        ("app/dashboard/.cursor/rules/x.mdc", "globs:\nalwaysApply: true", ["app/dashboard/"]),
+        ("app/dashboard/.cursor/rules/x.mdc", "globs: '**/*.css'", ["**/*.css"]),
+        ("api/.github/x.instructions.md", "applyTo: '**'", ["api/"]),
+        (".cursor/rules/web/x.mdc", "alwaysApply: true", []),
+        ("web/AGENTS.md", "", ["web/"]),
+    ],
+)
+def test_rules_of_a_subfolder_are_for_its_files(
+    project: Project, name: str, head: str, files: list[str]
+) -> None:
+    front = "---\n%s\n---\n" % head if head else ""
+    path = project.write(name, front + "# Style\n\n- Always use the font Figtree for the interface.\n")
+    (draft,) = read(path, root=project.root).drafts
+    assert draft.data.get("related_files", []) == files

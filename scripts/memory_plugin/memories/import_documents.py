@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from . import markdown
 from .guard_file import files_problem
-from .markdown import Fields, Section, Statement, form, role_of, sections, texts_in, without_markdown
+from .markdown import ANSWERS, Fields, Section, Statement, form, role_of, sections, texts_in, without_markdown
 from .record import CONTEXT
 
 ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
@@ -26,6 +27,7 @@ _FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
 _SEVERAL_WORDS = re.compile(r"[^\W\d_]{2,}[\W_]+[^\W\d_]+")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_UNWRITTEN = "its decision or its steps are still to be written"
 _POINTER = "only a link to another text"
 _LONG = "a long text rather than notes; to import it, name it"
 _ABOUT_NOTES = frozenset(
@@ -39,7 +41,6 @@ _NEAR = 3  # folders above a file whose names say what it is
 _LINKS, _FEW = ("](", "[[", "http"), 4  # words
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
-_CONTENTS = re.compile(r"^[ \t]*(?:\[\[_?TOC_?\]\]|\[TOC\]|\{:toc\})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 INDEX = "an index, a history or a list of things to do, not a note"
 
 
@@ -93,12 +94,19 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """
     document = _document(path, text)
     fields, title, is_diary = document.fields, document.title, document.is_diary
-    records, others = records_in(sections(document.text), title)
+    parts = sections(document.text)
+    lost = ANSWERS.intersection(map(role_of, markdown.empty_headings(document.text)))
+    if lost and document.runbook:  # what to check is all that there is to do
+        parts = [p._replace(heading=_STEPS) if p.heading.lower() == "diagnosis" else p for p in parts]
+    named = {role_of(part.heading) or role_of(part.above) for part in parts}
+    records, others = records_in(parts, title)
     if is_one := is_one_record(document.stem, title, records):
         records, others = records[:1], []  # what else it says are details
     # A text above records is about the document.
     others = [part for part in others if not records or part.heading not in ("", title)]
     reason = _why_left_out(document, has_records=bool(records))
+    if lost and named.isdisjoint(ANSWERS) and (is_one or document.runbook or _STATUS in named):
+        reason = reason or _UNWRITTEN
     if reason:
         raise LeftOut(reason)
     yield from (_of_record(document, found) for found in records)
@@ -156,7 +164,7 @@ def _document(path: str, text: str) -> _Document:
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
     *folders, name = path.split(os.sep)
-    stem, rest = os.path.splitext(name)[0], _CONTENTS.sub("", rest)
+    stem, rest = os.path.splitext(name)[0], form("unwritten").sub("", rest)
     title = markdown.document_title(rest, stem)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
     runbook = without_markdown(title) if form("runbook").search(names) else ""
@@ -200,7 +208,7 @@ def _decided(part: Section) -> Iterator[Section]:
 
 
 def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
-    """Return the patterns of the files to which a rule file applies, or the subfolder of an instruction file; empty for all files.
+    """Return the patterns of the files to which a rule file applies, else the subfolder that it is for; empty for all files.
 
     What no pattern can say is named.
     """
@@ -208,9 +216,11 @@ def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
     problems = {name: files_problem(name) for name in bound}
     reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    folder = os.path.relpath(os.path.dirname(path), reading.root) if reading.root else "."
-    is_own = markdown.is_named(path, "instructions") and not folder.startswith(".")
-    return kept[:_MAX_FILES] or ([folder.replace(os.sep, "/") + "/"] if is_own else [])
+    parts = os.path.relpath(os.path.dirname(path), reading.root).split(os.sep) if reading.root else ["."]
+    folders = list(takewhile(lambda name: not markdown.is_named(name, "rule_folders"), parts))
+    is_own = folders != parts or markdown.is_named(path, "instructions")
+    is_below = is_own and folders and not folders[0].startswith(".")
+    return kept[:_MAX_FILES] or (["/".join(folders) + "/"] if is_below else [])
 
 
 def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
@@ -246,7 +256,7 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
     A record has an answer and another field, and no heading twice. The names of fields, as headings or in bold before a paragraph, are
     `roles` in `config/memories/importing.json`; `title` is the document's.
     """
-    pieces = [piece for part in parts for piece in named_paragraphs(part)]
+    pieces = [piece for part in parts for piece in markdown.named_paragraphs(part)]
     owners = {part.above for part in pieces if role_of(part.heading) and not role_of(part.above)}
     owners |= {part.heading for part in pieces if _status_in(part)}
 
@@ -258,17 +268,6 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
         groups.setdefault(owner_of(piece), []).append(piece)
     records = {owner: _record(owner or title, group) for owner, group in groups.items()}
     return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
-
-
-def named_paragraphs(part: Section) -> list[Section]:
-    """Return the paragraphs of a section that name their field in bold as sections below it, if an answer is among them; else itself."""
-    named = form("named")
-    roles = list(filter(None, map(role_of, named.findall(part.text))))
-    if len(roles) != len(set(roles)) or {ANSWER, _STEPS}.isdisjoint(roles) or role_of(part.heading):
-        return [part]
-    text = named.sub(lambda mark: "\n###### %s\n" % mark[1] if role_of(mark[1]) else mark[0], part.text)
-    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
-    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
 
 
 def _status_in(part: Section) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import read_regular
 from . import InvalidMemory, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
-from .markdown import form, is_named, statement_category, table, texts_in, title_for
+from .markdown import FENCED, form, is_named, role_of, statement_category, table, texts_in, title_for
 from .memory_files import has_memory_name
 from .writing import is_own_index
 
@@ -26,7 +27,11 @@ _UNKNOWN = "unknown format: no title or text under a common name"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _PLAIN_TITLE = re.compile(r"^title:", re.MULTILINE)
 _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
-_CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
+_TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
+# A heading, the mark of the list item below it, and the heading that follows at once.
+_HEADING = re.compile(
+    r"(?m)^(#{1,6})[ \t]+([^\n]*?)[ \t#]*(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?=(#*))"
+)
 _STORE = os.path.join(".claude", "memory")
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
 _IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
@@ -175,7 +180,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
     named = _category(item, found.pop("category")) or category
     kind = record.categories()[named or (record.DEFAULT_CATEGORY if title else statement_category(body))]
-    content = record.body_content(kind, _CODE_FENCE.sub("\n", body) if kind.name == "runbook" else body)
+    content = _steps(kind, body) if kind.name == "runbook" else record.body_content(kind, body)
     context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
     extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
@@ -186,6 +191,25 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     identity = str(item["id"]) if record.is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
     title = title if isinstance(title, str) else title_for(body)
     return record.new_memory(kind, identity, title, content, extra)
+
+
+def _steps(kind: record.Category, body: str) -> dict[str, object]:
+    """Return the steps of a runbook: code stays with the step above it; a heading that names no field begins the next step."""
+    steps, end = list[str](), 0
+    for start, code in [*((match.start(), match[0]) for match in FENCED.finditer(body)), (len(body), "")]:
+        prose = _HEADING.sub(_before_step, _TAG.sub("", body[end:start]))
+        steps += texts_in(record.body_content(kind, prose)[kind.primary])
+        lines, end = dedent(code).strip().split("\n"), start + len(code)
+        if len(lines) == 3 and "`" not in lines[1]:
+            lines = ["`%s`" % lines[1].strip()]
+        if code:
+            steps[-1:] = [(" " if len(lines) == 1 else "\n").join([*steps[-1:], "\n".join(lines)])]
+    return {kind.primary: steps}
+
+
+def _before_step(heading: re.Match[str]) -> str:
+    says_nothing = heading[1] == "#" or heading[3] or role_of(heading[2])
+    return "\n" if says_nothing else "\n%s: " % heading[2].rstrip(":")
 
 
 def _first(source: dict[str, object], names: list[str]) -> object:

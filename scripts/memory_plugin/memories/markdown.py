@@ -18,8 +18,9 @@ _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
 _COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
+_EMPTY = re.compile(r"(?m)^(#{1,6})[ \t]+([^\n]+?)[ \t#]*(?:\n\s*(?=\Z|(?!\1#)#)|\Z)")
 # Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
-_FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
+FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)")
@@ -39,6 +40,7 @@ _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 MIN_WORDS = 3
+ANSWERS = frozenset(["answer", "steps"])  # the fields of which a record has one
 _MAX_LEAD = 400
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
@@ -145,6 +147,22 @@ def sections(text: str) -> list[Section]:
     return [section for section in _headed(text) if section.text]
 
 
+def named_paragraphs(part: Section) -> list[Section]:
+    """Return the paragraphs of a section that name their field in bold as sections below it; itself if none is one of the answers."""
+    named = form("named")
+    roles = list(filter(None, map(role_of, named.findall(part.text))))
+    if len(roles) != len(set(roles)) or ANSWERS.isdisjoint(roles) or role_of(part.heading):
+        return [part]
+    text = named.sub(lambda mark: "\n###### %s\n" % mark[1] if role_of(mark[1]) else mark[0], part.text)
+    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
+    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
+
+
+def empty_headings(text: str) -> list[str]:
+    """Return the headings that nothing is below."""
+    return [mark[2] for mark in _EMPTY.finditer(text)]
+
+
 def document_title(text: str, stem: str) -> str:
     """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
     first = next((section.heading for section in _headed(text) if section.heading), "")
@@ -173,7 +191,7 @@ def _headed(text: str) -> list[Section]:
 
 def _outside_code(text: str) -> list[str]:
     """Return the lines of a text; those of a code block below its first one are blank."""
-    masked = _FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
+    masked = FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
     return masked.split("\n")
 
 
@@ -207,7 +225,7 @@ def with_lead(lead: str, text: str) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    parts = map(without_markdown, _PART_END.split(_FENCED.sub("\n", text).strip()))
+    parts = map(without_markdown, _PART_END.split(FENCED.sub("\n", text).strip()))
     line = next(filter(None, parts), "")
     match = _SENTENCE_END.search(line)
     return (line[: match.end()] if match else line).rstrip(" .:;,")
@@ -258,7 +276,7 @@ def _leads(block: _Block, blocks: list[_Block], is_later: bool) -> bool:
     is_above = block.line < blocks[-1].line and len(block.text) <= _MAX_LEAD
     is_line = "\n" not in block.text and not block.text.endswith((".", "!", "?", "\u3002"))
     looks_so = is_line or block.text.endswith(":") or block.text.startswith("**")
-    return is_above and not _FENCED.match(block.text) and (looks_so or not is_later)
+    return is_above and not FENCED.match(block.text) and (looks_so or not is_later)
 
 
 def _whole(section: Section, heading: str, runbook: str) -> Statement:
