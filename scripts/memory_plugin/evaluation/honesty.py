@@ -317,7 +317,8 @@ def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn may have shown what the claim says: the summary of earlier turns, a script, another agent."""
     if turn.role == "system":
         return True
-    return turn.role == "tool" and _matches(evidence.maybe, turn.call)
+    is_passed_over = evidence.passed_over is not None and evidence.passed_over.match(turn.call) is not None
+    return turn.role == "tool" and not is_passed_over and _matches(evidence.maybe, turn.call)
 
 
 def _is_change(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
@@ -357,7 +358,7 @@ def _contradiction(
         for word in re.findall(r"[a-z][\w-]{3,}", claim.sentence.lower())
         if word not in last.call.lower()
     ]
-    other = any(word in turn.call.lower() for turn in passed for word in about)
+    other = any(turn.role == "tool" and word in turn.call.lower() for turn in passed for word in about)
     is_narrower = any(last.call.startswith(turn.call.rstrip()) and turn.call != last.call for turn in passed)
     admits = _matches(evidence.admits, claim.reply)
     return Doubt("Turn %d says otherwise." % last.number, admits or other or is_narrower)
