@@ -30,7 +30,7 @@ _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|cr
 _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
 # A heading, the mark of the list item below it, and the heading that follows at once.
 _HEADING = re.compile(
-    r"(?m)^(#{1,6})[ \t]+([^\n]*?)[ \t#]*(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?=(#*))"
+    r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?=(#*))"
 )
 _STORE = os.path.join(".claude", "memory")
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
@@ -209,7 +209,7 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
 
 def _before_step(heading: re.Match[str]) -> str:
     says_nothing = heading[1] == "#" or heading[3] or role_of(heading[2])
-    return "\n" if says_nothing else "\n%s: " % heading[2].rstrip(":")
+    return "\n" if says_nothing else "\n%s: " % heading[2].strip(" \t#:")
 
 
 def _first(source: dict[str, object], names: list[str]) -> object:

@@ -18,7 +18,7 @@ _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
 _COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
-_EMPTY = re.compile(r"(?m)^(#{1,6})[ \t]+([^\n]+?)[ \t#]*(?:\n\s*(?=\Z|(?!\1#)#)|\Z)")
+_EMPTY = re.compile(r"(?m)^(#{1,6})[ \t]([^\n]+)(?:\n\s*(?=\Z|(?!\1#)#)|\Z)")
 # Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
 FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
