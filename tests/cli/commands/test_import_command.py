@@ -69,7 +69,7 @@ def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> N
         "memory: %s" % (path + ":2"),
         "memory: %s" % (path + ":3"),
     ]
-    assert run.stdout.splitlines()[-2] == "1 saved, 0 already saved, 3 skipped"
+    assert run.stdout.splitlines()[-2] == "1 stored, 0 already stored, 3 skipped"
     assert project.cli("show", "one", "--json").json["category"] == "runbook"
 
 
@@ -111,7 +111,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
     project.write("program.py", "x = 1")
     run = project.cli("import", os.path.join(project.root, name))
     assert run.returncode == (0 if name == "empty-folder" else 1)
-    assert run.stdout.endswith("0 saved, 0 already saved, %d skipped\n" % run.returncode)
+    assert run.stdout.endswith("0 stored, 0 already stored, %d skipped\n" % run.returncode)
 
 
 @pytest.mark.slow
@@ -229,8 +229,8 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
-    assert "\n1 saved, 1 already saved, 0 skipped\n" in run.stdout
-    assert "0 memories would be saved" in project.cli("import", *paths, "--dry-run").stdout
+    assert "\n1 stored, 1 already stored, 0 skipped\n" in run.stdout
+    assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
 
 
 def test_a_dry_run_names_near_repeats_and_what_is_stored(project: Project) -> None:

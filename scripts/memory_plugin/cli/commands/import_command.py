@@ -165,9 +165,9 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
     console, rest = context.console, (counts[SAME_STORED], counts[SKIPPED])
     if dry:
         new = counted(counts[WOULD_STORE], "memory")
-        console.line("%s would be saved, %d already saved, %d skipped" % (new, *rest))
+        console.line("%s would be stored, %d already stored, %d skipped" % (new, *rest))
         return
-    console.line("%d saved, %d already saved, %d skipped" % (counts[CREATED], *rest))
+    console.line("%d stored, %d already stored, %d skipped" % (counts[CREATED], *rest))
     for line in phrase_lines(context) if approved else []:
         console.line(line)
     if counts[CREATED] + counts[SAME_STORED] and not approved:
