@@ -259,7 +259,7 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
     assert max(map(len, table.splitlines())) <= COLUMNS
     terminal.type("y\n")
     assert terminal.end() == 0
-    assert "2 saved" in terminal.seen
+    assert "2 stored" in terminal.seen
     assert {one["trust"] for one in project.memories()} == {"trusted"}
 
 
