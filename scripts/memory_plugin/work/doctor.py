@@ -33,7 +33,7 @@ FINDING_CHECKS = (
     (("file",), "files", WARN, "%s cannot be read and is not used", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
-    (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),
+    (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", ""),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
     (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
     (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),
