@@ -27,7 +27,7 @@ from ...replies.rows import (
 from ...replies.score import ReplyScorer, read_last_reply
 from ...replies.tune import is_outside
 from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..options import add_days_option, add_flag, require_days, require_existing
+from ..options import add_days_option, add_flag, require_existing
 
 _TEXT = """\
 score replies, show their scores over time, and tune the filler rules
@@ -209,7 +209,6 @@ def _configure_history(parser: argparse.ArgumentParser) -> None:
 
 def _history(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the scores, or the effect of corrections."""
-    require_days(arguments.days)
     since = days_ago(arguments.days)
     if arguments.effect:
         _show_effect(since, arguments, context)

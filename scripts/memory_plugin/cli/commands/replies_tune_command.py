@@ -21,7 +21,7 @@ from ...replies.tune import (
     study_scores,
 )
 from ..command_context import Approval, CommandContext, CommandError
-from ..options import add_days_option, add_flag, require_days
+from ..options import add_days_option, add_flag
 
 HELP = "adjust the filler rules by a judge's verdicts"
 EXAMPLES = """\
@@ -56,7 +56,6 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
-    require_days(arguments.days)
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
         _tune_thresholds(measured_replies(scores), arguments, context)
