@@ -160,7 +160,7 @@ def _line(path: str, name: str) -> str:
     try:
         text = read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig")
         return str(line_of(text, ("env", name)) or "?")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return "?"
 
 
