@@ -46,13 +46,13 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
     path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
-    reading = Reading([], [], [], category, root, os.path.isdir(path))
-    if not reading.is_folder:
-        _read_file(path, reading)
-        return reading
-    files = [] if os.path.realpath(path) == root else stored_files(path)
-    for file, kind in files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]:
-        _read_file(file, reading._replace(category=kind or category))
+    reading, files = Reading([], [], [], category, root, os.path.isdir(path)), [(path, "")]
+    if reading.is_folder:
+        files = [] if os.path.realpath(path) == root else stored_files(path)
+        files = files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]
+    for file, kind in files:
+        reading_as = reading._replace(category=kind or category)
+        _keep(file, _entries(file, reading_as), reading_as)
     return reading
 
 
@@ -76,51 +76,52 @@ def _plain_lines(path: str, text: str) -> Iterator[Entry]:
         yield Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
 
 
-def _read_file(path: str, reading: Reading) -> None:
-    """Read a file by its kind."""
-    ending = os.path.splitext(path)[1].lower()
-    is_markdown = ending in _MARKDOWN or is_named(path, "rules")
-    reader = document_entries if is_markdown else _lines if ending in _JSON[1:] else _json
-    if not (is_markdown or ending in _JSON):
-        reading.problems.append((path, "expected one of %s" % ", ".join(_MARKDOWN + _JSON)))
-        return
-    try:
-        text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig")
-        _keep(path, reader(path, text.replace("\r\n", "\n"), reading), reading)
-    except LeftOut as why:
-        reading.left_out.append((path, str(why)))
-    except UnicodeDecodeError as error:
-        reading.problems.append((path, "not UTF-8 (byte %d)" % error.start))
-    except (OSError, InvalidMemory) as error:
-        reading.problems.append((path, getattr(error, "strerror", None) or str(error)))
-
-
 def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
-    """Make memories of the entries of a file. If none of several is one, the format is unknown, which is said once."""
+    """Make memories of the entries of a file. Whatever cannot be read becomes a problem, or is left out, with its reason."""
     drafts, problems = [], []
-    for entry in entries:
-        try:
-            data = item_data(entry.item, entry.category or reading.category)
+    try:
+        for entry in entries:
+            try:
+                data = item_data(entry.item, entry.category or reading.category)
+            except InvalidMemory as error:
+                problems.append((entry.source, str(error)))
+                continue
             data["content"] = {**(entry.more or {}), **data["content"]}
             archive(data, entry.over)
             drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
-        except InvalidMemory as error:
-            problems.append((entry.source, str(error)))
-    reading.drafts.extend(drafts)
+    except UnicodeDecodeError as error:
+        problems = [(path, "not UTF-8 (byte %d)" % error.start)]
+    except (OSError, InvalidMemory) as error:
+        problems = [(path, getattr(error, "strerror", None) or str(error))]
+    except LeftOut as why:
+        reading.left_out.append((path, str(why)))
     if problems[1:] and not drafts:
-        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
+        problems = [(path, _UNKNOWN)]  # said once
+    is_expected = reading.is_folder and problems == [(path, _UNKNOWN)]
+    (reading.left_out if is_expected else reading.problems).extend(problems)
+    reading.drafts.extend(drafts)
+
+
+def _entries(path: str, reading: Reading) -> Iterator[Entry]:
+    """Yield the entries of a file by its kind. Raises InvalidMemory, LeftOut, OSError and UnicodeDecodeError."""
+    ending = os.path.splitext(path)[1].lower()
+    is_markdown = ending in _MARKDOWN or is_named(path, "rules")
+    if not (is_markdown or ending in _JSON):
+        raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
+    text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig").replace("\r\n", "\n")
+    if is_markdown:
+        yield from document_entries(path, text, reading)
+    elif ending in _JSON[1:] or "}\n{" in text:  # MCP's memory server writes lines into a file named .json
+        yield from _lines(path, text)
     else:
-        reading.problems.extend(problems)
+        yield from _json(path, text, reading)
 
 
 def _json(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and LeftOut."""
+    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory."""
     try:
         value = loads(text)
     except ValueError as error:
-        if "}\n{" in text:  # one object a line, as in the file of MCP's memory server
-            yield from _lines(path, text)
-            return
         raise InvalidMemory("not JSON: %s" % error) from None
     items = _items_in(value)
     if items is not None:
@@ -129,13 +130,13 @@ def _json(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     names = table()["own_text"] if reading.is_folder else table()["aliases"]["body"]
     if isinstance(value, dict):
         if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
-            raise LeftOut(_UNKNOWN) if reading.is_folder else InvalidMemory(_UNKNOWN)
+            raise InvalidMemory(_UNKNOWN)
         if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
             value["id"] = os.path.splitext(os.path.basename(path))[0]
     yield Entry(path, value)
 
 
-def _lines(path: str, text: str, _reading: Reading | None = None) -> Iterator[Entry]:
+def _lines(path: str, text: str) -> Iterator[Entry]:
     """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
     for at, line in enumerate(text.split("\n"), 1):
         try:
@@ -260,13 +261,11 @@ def stored_files(folder: str) -> list[tuple[str, str]]:
     inside = os.path.join(folder, _STORE)
     store = inside if os.path.isdir(inside) else folder
     folders = [(kind.name, os.path.join(store, kind.folder)) for kind in record.categories().values()]
-    present = [
-        (kind, at, name) for kind, at in folders if os.path.isdir(at) for name in sorted(os.listdir(at))
-    ]
-    memories = [(os.path.join(at, name), kind) for kind, at, name in present if has_memory_name(name)]
+    present = ((kind, os.scandir(at)) for kind, at in folders if os.path.isdir(at))
+    memories = [(one.path, kind) for kind, found in present for one in found if has_memory_name(one.name)]
     notes = [os.path.join(store, name) for name in sorted(os.listdir(store)) if name.endswith(".md")]
     own = [path for path in notes if os.path.basename(path) == "index.md" and is_own_index(path)]
-    return [*memories, *((path, "") for path in notes if path not in own)] if memories else []
+    return sorted(memories) + [(path, "") for path in notes if path not in own] if memories else []
 
 
 def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> list[str]:
