@@ -14,10 +14,12 @@ from typing import Any
 
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import read_regular
-from . import InvalidMemory, record
+from . import InvalidMemory, markdown, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
-from .markdown import FENCED, form, is_named, role_of, statement_category, table, texts_in, title_for
+from .markdown import form, is_named, table, texts_in, title_for
 from .memory_files import has_memory_name
+from .memory_text import repeats_title
+from .relations import plain_title
 from .writing import is_own_index
 
 STDIN = "-"
@@ -30,7 +32,7 @@ _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|cr
 _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
 # A heading, the mark of the list item below it, and the heading that follows at once.
 _HEADING = re.compile(
-    r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?=(#*))"
+    r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+](?:[ \t]+\[[ xX]\])?|\d{1,3}[.)])[ \t]+)?(?=(#*))"
 )
 _STORE = os.path.join(".claude", "memory")
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
@@ -180,7 +182,9 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     if not isinstance(item.get("title", ""), str):
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
     named = _category(item, found.pop("category")) or category
-    kind = record.categories()[named or (record.DEFAULT_CATEGORY if title else statement_category(body))]
+    kind = record.categories()[
+        named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
+    ]
     content = _steps(kind, body) if kind.name == "runbook" else record.body_content(kind, body)
     context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
@@ -197,7 +201,10 @@ def item_data(item: object, category: str) -> dict[str, Any]:
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
     """Return the steps of a runbook: code stays with the step above it; a heading that names no field begins the next step."""
     steps, end = list[str](), 0
-    for start, code in [*((match.start(), match[0]) for match in FENCED.finditer(body)), (len(body), "")]:
+    for start, code in [
+        *((match.start(), match[0]) for match in markdown.FENCED.finditer(body)),
+        (len(body), ""),
+    ]:
         prose = _HEADING.sub(_before_step, _TAG.sub("", body[end:start]))
         steps += texts_in(record.body_content(kind, prose)[kind.primary])
         lines, end = dedent(code).strip().split("\n"), start + len(code)
@@ -209,7 +216,7 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
 
 
 def _before_step(heading: re.Match[str]) -> str:
-    says_nothing = heading[1] == "#" or heading[3] or role_of(heading[2])
+    says_nothing = heading[1] == "#" or heading[3] or markdown.role_of(heading[2])
     return "\n" if says_nothing else "\n%s: " % heading[2].strip(" \t#:")
 
 
@@ -254,6 +261,19 @@ def archive_replaced(drafts: list[Draft]) -> None:
             old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
             if old is not draft.data and old["record_status"] == record.ACTIVE:
                 archive(old, "replaced by " + draft.data["title"])
+
+
+def distinguish_titles(memories: list[dict[str, Any]]) -> None:
+    """Add the answer to titles that several different memories have, such as the name of a template, unless it says the same."""
+    same: dict[str, list[dict[str, Any]]] = {}
+    for data in memories:
+        same.setdefault(plain_title(data["title"]), []).append(data)
+    for group in same.values():
+        is_shared = any(data["content"] != group[0]["content"] for data in group)
+        for data in group if is_shared else ():
+            answer = title_for(record.main_text(data["category"], data["content"]))
+            if not repeats_title(answer, data["title"]):
+                data["title"] = title_for(markdown.with_lead(data["title"], answer))
 
 
 def stored_files(folder: str) -> list[tuple[str, str]]:

@@ -107,7 +107,10 @@ def front_matter(text: str) -> tuple[Fields, str]:
     fields: Fields = {}
     start = 0
     # Two tools may each have added theirs.
-    while (head := _FRONT.match(text, start)) and (more := _fields(head[1].splitlines())):
+    while head := _FRONT.match(text, start):
+        more = _fields(head[1].splitlines())
+        if head[1].strip() and not more:
+            break  # a text between two lines
         fields, start = {**more, **fields}, head.end()
     return fields, "\n" * text.count("\n", 0, start) + text[start:]
 
