@@ -71,8 +71,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
         notices.append(_NOT_REPLACED % replaced)
         replaced = ""
     key, memory = written.stored.key, written.stored.memory
-    items = context.overview(is_current=True, names=[key]).items
-    item, name = choose(items, key), shortest_names(items)[key]
+    item, name = memory_facts.current(context, key)
     similar = similar_to(context, [(key, memory)])[0]
     record = {
         **memory_facts.as_json(item),
