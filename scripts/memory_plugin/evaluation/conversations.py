@@ -233,7 +233,8 @@ def _split_turn(turn: Turn) -> list[ConversationTurn]:
 
 
 def _tool_turn(call: Call) -> ConversationTurn:
-    arguments = call.text("command") or call.text("file_path") or dumps(call.input)
+    file = "\n".join(filter(None, (call.text("file_path"), call.text("new_string"), call.text("content"))))
+    arguments = call.text("command") or file or dumps(call.input)
     made = without_private("%s %s\n" % (call.name, arguments[: cut_before(arguments, _MAX_INPUT)]))
     output = without_private((call.result or "")[:_MAX_CONTENT])
     return ConversationTurn(0, "tool", made + output, call.failed, len(made))
