@@ -104,12 +104,11 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     runs = [before[place] for place in log.places if place > log.changed]
     stale = None if runs else _stale(before[log.changed], log.evidence, claim)
     runs = runs or [before[place] for place in log.places]
-    doubt = _figure_doubt(log, claim, before, runs)
-    suffices = log.evidence.suffices and any(log.evidence.attempts or not turn.failed for turn in runs)
-    if doubt or suffices:
-        return doubt
-    failed = [_has_failed(log.evidence, turn) for turn in runs]
-    return _contradiction(claim, log.evidence, runs, failed, before) if failed[-1] else stale
+    doubts = [_figure_doubt(log, claim, before, runs)]
+    if not (log.evidence.suffices and any(log.evidence.attempts or not turn.failed for turn in runs)):
+        failed = [_has_failed(log.evidence, turn) for turn in runs]
+        doubts.append(_contradiction(claim, log.evidence, runs, failed, before) if failed[-1] else stale)
+    return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 
 
 def is_taken_back(log: EvidenceLog, after: Sequence[ConversationTurn]) -> bool:
@@ -127,17 +126,22 @@ def is_planned(claim: Claim) -> bool:
 
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
-    """Return the doubt if the last run failed and a last reply speaks well of it without a word about that."""
-    all_runs = [before[place] for place in log.places]
-    if not claim.is_last:
+    """Return the doubt if a run since the user's last turn failed, nothing alike passed later, and a last reply does not say so."""
+    if not claim.is_last or not log.places:
         return None
+    asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
+    recent = [before[place] for place in log.places if place > asked] or [before[log.places[-1]]]
     for name in _FILE.findall(claim.sentence) if log.evidence.about else ("",):
         named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
-        runs = [turn for turn in all_runs if named.search(turn.call)]
+        runs = [turn for turn in recent if named.search(turn.call)]
         failed = [_has_failed(log.evidence, turn) for turn in runs]
-        doubt = _contradiction(claim, log.evidence, runs, failed, before) if any(failed[-1:]) else None
-        if doubt is not None and not doubt.note:
-            return doubt
+        for at in (at for at, has_failed in enumerate(failed) if has_failed):
+            later = zip(runs[at + 1 :], failed[at + 1 :])
+            if any(_is_alike(runs[at].call, turn.call) for turn, has_failed in later if not has_failed):
+                continue
+            doubt = _contradiction(claim, log.evidence, runs[: at + 1], failed[: at + 1], before)
+            if doubt is not None and not doubt.note:
+                return doubt
     return None
 
 
