@@ -132,7 +132,7 @@ def _choose(
     limits = Limits(context.settings, room)
     if judged is not None:
         limits.max_inject = min(limits.max_inject, judged.max_inject)
-    choice = choose(hits, judged.approvals if judged else {}, limits, history, Hit.is_current)
+    choice = choose(hits, judged.approvals if judged else {}, limits, history)
     answer.needs_refresh = answer.needs_refresh or "edited" in choice.withheld.values()
     if not choice.full and not choice.pointers:
         answer.withhold(choice.reason)
@@ -180,9 +180,8 @@ def _parts(hit: Hit, withheld: str) -> dict[str, object]:
     row: dict[str, object] = {"shift": round(hit.shift, 3)} if hit.shift else {}
     if withheld:
         row["withheld"] = withheld
-    # Numbers only: the matched words come from the prompt and must not reach the ledger.
-    numbers = {name: part for name, part in hit.parts.items() if isinstance(part, (int, float))}
-    row["parts"] = {name: round(part, 3) for name, part in numbers.items()}
+    # The matching words (`hit.terms`) come from the prompt and must not reach the ledger.
+    row["parts"] = {name: round(part, 3) for name, part in hit.parts.items()}
     return row
 
 
