@@ -24,7 +24,7 @@ from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
 from ..kernel.settings import Settings, judge_switches
 from ..kernel.text.clean import terminal_safe
-from ..recall.recall_rows import RECALLS
+from ..recall.feedback import RECALLS
 from ..sessions import grade
 from .context import WorkContext
 
