@@ -96,7 +96,7 @@ class Console:
         `lead` starts the first line; later lines are indented by `hang` columns. `style` applies to the text only.
         """
         width = min(self.width, _READABLE_WIDTH) if self.wraps else self.width
-        for line in _broken(text.replace("\n", " "), width - hang):
+        for line in broken(text.replace("\n", " "), width - hang):
             self.line(lead + (self.style(line, style) if style else line))
             lead = " " * hang
 
@@ -214,10 +214,10 @@ def _wrapped(line: str, width: int) -> str:
     gap = _GAP.search(line, indent)
     label = columns(line[: gap.end()]) if gap else 0
     hang = label if 0 < label <= width * _MAX_HANG else hang
-    return "\n".join(_broken(line[indent:], width, " " * indent, " " * hang))
+    return "\n".join(broken(line[indent:], width, " " * indent, " " * hang))
 
 
-def _broken(text: str, width: int, lead: str = "", hang: str = "") -> list[str]:
+def broken(text: str, width: int, lead: str = "", hang: str = "") -> list[str]:
     """Return a text's lines of at most `width` columns; only a word or a command may be wider. `hang` begins the lines after the first."""
     lines, current, space = [], lead, ""
     for piece in _PIECE.findall(text):

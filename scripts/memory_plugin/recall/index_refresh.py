@@ -16,6 +16,7 @@ from ..kernel.paths import Paths, load_data
 from ..kernel.settings import Settings
 from ..kernel.settings.load import load
 from ..kernel.sqlite import Connection, SqliteError
+from ..kernel.text.clean import counted
 from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import stores
 from ..memories.nearby import native_folders
@@ -278,16 +279,16 @@ def _native_paths(folders: list[str]) -> list[str]:
     return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
 
 
-def index_state(paths: Paths) -> dict[str, object]:
-    """Return the `state` of the index: missing, unusable (with the `reason`), or whole or behind (with `memories` and `bytes`)."""
+def index_state(paths: Paths) -> tuple[str, str]:
+    """Return whether the index is missing, unusable, behind or whole; and the reason, or how large it is."""
     path = index_path(paths)
     try:
-        connection = open_index(path)
-    except IndexUnavailable as error:
-        return {"state": "unusable" if os.path.exists(path) else "missing", "reason": str(error)}
-    with closing(connection):
-        state = "whole" if changed_paths(connection) == set() else "behind"
-        return {"state": state, "memories": total_documents(connection), "bytes": os.path.getsize(path)}
+        with closing(open_index(path)) as connection:
+            state = "whole" if changed_paths(connection) == set() else "behind"
+            size = counted(total_documents(connection), "entry"), os.path.getsize(path) // 1024
+            return state, "%s, %d kB" % size
+    except (IndexUnavailable, SqliteError) as error:
+        return "unusable" if os.path.exists(path) else "missing", str(error)
 
 
 def create_index(path: str, fts5: bool = True) -> Connection:

@@ -63,10 +63,6 @@ _LEGEND = (
     " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
     " information, from 0 to 1; - if no reply was long enough to measure."
 )
-_TOO_FEW = (
-    "Too few wordy replies for a conclusion: each group needs at least 10."
-    " The setting scoring.holdout decides the size of the control group."
-)
 
 
 def _configure_score(parser: argparse.ArgumentParser) -> None:
@@ -303,12 +299,8 @@ def _show_effect(since: str, arguments: argparse.Namespace, context: CommandCont
         "Wordy replies whose next reply was not wordy",
         "  corrected:      %s" % (effect.corrected,),
         "  control group:  %s" % (effect.control,),
+        effect.verdict,
     ]
-    if effect.gap is not None:
-        points = tuple(100 * part for part in effect.gap)
-        lines.append("  difference:     %+.0f percentage points (%+.0f to %+.0f)" % points)
-    if not effect.is_conclusive:
-        lines.append(_TOO_FEW)
     context.console.result(arguments.json, record, *lines)
 
 

@@ -17,13 +17,12 @@ from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt
 from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
-from ...work.report_elements import Page, as_json
 from ...work.report_figures import LedgerFigures
-from ...work.report_sections import Report, lead, memory_rows, sections
+from ...work.report_sections import Report, lead, section_figures
 from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..options import add_days_option, add_flag, reports_folder, require_days, require_existing, write_output
-from ..report_forms import MARK, html, print_page
+from ..report_forms import MARK, html, print_report
 
 _REPORT_TEXT = """\
 write a report: what Claude was shown, which memories help, replies, sessions, costs
@@ -56,26 +55,23 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> None:
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
     with context.console.working("report"):
-        page = _page(arguments, context)
+        report = _read(arguments, context)
     if arguments.json:
-        head = {"scope": page.scope, "days": arguments.days, "since": page.since, "until": page.until}
-        context.console.json({**head, **as_json(page.sections)})
+        head = {"scope": report.scope, "days": arguments.days, "since": report.since, "until": report.until}
+        context.console.json({**head, **report.sections})
     elif arguments.text:
-        print_page(page, context.console)
+        print_report(report, context.console)
     else:
-        _write(page, arguments, context)
+        _write(report, arguments, context)
 
 
-def _page(arguments: argparse.Namespace, context: CommandContext) -> Page:
-    paths, until = context.paths, now()
-    since = days_ago(arguments.days)
-    project = paths.project_key if arguments.project else ""
+def _read(arguments: argparse.Namespace, context: CommandContext) -> Report:
+    since, until = days_ago(arguments.days), now()
+    project = context.paths.project_key if arguments.project else ""
     ledgers = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
+    sections = section_figures(ledgers, context.survey(), examine(context), context.paths)
     scope = "this project" if arguments.project else "all projects"
-    survey = context.survey()
-    rows, pending = memory_rows(survey, ledgers.recalls, paths), sum(item.waits for item in survey.items)
-    report = Report(scope, since, iso(until), ledgers, rows, pending, examine(context), paths)
-    return Page(scope, since, report.until, lead(report), sections(report))
+    return Report(scope, since, iso(until), lead(sections), sections)
 
 
 def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
@@ -88,12 +84,12 @@ def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
     raise CommandError(_NOTHING)
 
 
-def _write(page: Page, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
-    write_output(path, html(page).encode("utf-8", "replace"), MARK, context)
-    context.console.paragraph(page.lead)
+    write_output(path, html(report).encode("utf-8", "replace"), MARK, context)
+    context.console.paragraph(report.lead)
     context.console.line("written: %s" % path)
     if not arguments.open:
         return
