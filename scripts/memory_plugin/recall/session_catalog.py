@@ -9,7 +9,6 @@ only if there is a problem.
 
 from __future__ import annotations
 
-
 from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import open_to_read, os_error_text
