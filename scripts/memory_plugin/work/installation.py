@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from datetime import date
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
-from ..kernel.records import Form, Records, ledger_names, text
+from ..kernel.records import Form, Records, text
 from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
@@ -137,11 +136,14 @@ def recall(context: WorkContext) -> Check:
 def environment(context: WorkContext) -> Check:
     """Report the variables that the project's settings add to the hooks' environment, by file and line."""
     taint = context.taint
-    risky = sorted(name for name in taint.names if is_sensitive(name))
-    listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MAX_NAMES]
-    details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
-    if len(taint.names) > len(listed):
-        details.append("and %d more names" % (len(taint.names) - len(listed)))
+    risky = sorted(filter(is_sensitive, taint.names))
+    listed = [*risky, *sorted(taint.names.keys() - set(risky))]
+    details = [
+        "%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name)
+        for name in listed[:_MAX_NAMES]
+    ]
+    if len(listed) > _MAX_NAMES:
+        details.append("and %d more names" % (len(listed) - _MAX_NAMES))
     details += ["%s cannot be read" % path for path in taint.unread]
     if not details:
         return Check("project environment", OK, "the project's settings set no variables for hooks")
@@ -193,19 +195,6 @@ def index(context: WorkContext) -> Check:
     state, facts = index_state(context.paths)
     status, text, fix = _INDEX[state]
     return Check("index", status, text % facts if "%s" in text else text, fix)
-
-
-def ledgers(context: WorkContext) -> Check:
-    """Check that every line of the ledgers can be read."""
-    folder, skipped = context.paths.state(), []
-    for name in ledger_names(folder) if os.path.isdir(folder) else ():
-        rows = Records(folder, name)
-        deque(rows, 0)  # `skipped` is known once all rows were read
-        if rows.skipped:
-            skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
-    if skipped:
-        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
-    return Check("ledgers", OK, "every line can be read")
 
 
 def events(context: WorkContext) -> Check:

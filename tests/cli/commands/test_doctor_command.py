@@ -110,7 +110,6 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "memories", "warn", "got 31.12.2020", id="no date"),
         pytest.param(stored("a.json", {**GOOD, "superseded_by": "b"}), "memories", "note", "no memory is called b", id="a lost one"),
         pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),
-        pytest.param(lambda project: ledger(project, "recalls", "{", {"a": 1}), "ledgers", "note", "1 of 2 lines", id="a bad line"),
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
                      "warn", "E: W", id="an error in a hook"),
         pytest.param(lambda project: ledger(project, "events", {"time": "2020-01-01T00:00:00Z", "kind": "error"}), "events", "ok",
