@@ -134,28 +134,21 @@ def recall(context: WorkContext) -> Check:
 
 
 def environment(context: WorkContext) -> Check:
-    """Report the variables that the project's settings add to the hooks' environment, by file and line."""
-    taint = context.taint
+    """Report the variables of the project's settings that could redirect requests or move folders, by file and line."""
+    taint, name = context.taint, "project environment"
     risky = sorted(filter(is_sensitive, taint.names))
-    listed = [*risky, *sorted(taint.names.keys() - set(risky))]
-    details = [
-        "%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name)
-        for name in listed[:_MAX_NAMES]
-    ]
-    if len(listed) > _MAX_NAMES:
-        details.append("and %d more names" % (len(listed) - _MAX_NAMES))
-    details += ["%s cannot be read" % path for path in taint.unread]
-    if not details:
-        return Check("project environment", OK, "the project's settings set no variables for hooks")
     if not risky and not taint.unread:
-        text = "the project's settings set variables that memory does not use"
-        return Check("project environment", NOTE, text, "", tuple(details))
-    named = ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
+        return Check(name, OK, "the project's settings set no variable that memory uses")
+    shown = risky[:_MAX_NAMES]
+    details = ["%s:%s sets %s" % (taint.names[one], _line(taint.names[one], one), one) for one in shown]
+    if len(risky) > len(shown):
+        details.append("and %d more names" % (len(risky) - len(shown)))
+    details += ["%s cannot be read" % path for path in taint.unread]
+    named = ", ".join(shown) or "variables in a file that cannot be read"
     text = "the project's settings set %s; memory ignores that, and judges stay off" % named
     if "PATH" in taint.names:
         text += "; it may replace the python3 that runs the hooks, which no plugin can prevent"
-    fix = "read these lines before you trust the project"
-    return Check("project environment", WARN, text, fix, tuple(details))
+    return Check(name, WARN, text, "read these lines before you trust the project", tuple(details))
 
 
 def _line(path: str, name: str) -> str:

@@ -123,7 +123,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
     for row in rows:
         prompt, says = shown_prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), MAX_LINE)
         console.paragraph("%s  %s" % (local_time(row), prompt or says), "", 2)
-        told = [] if row.get("place") in explain.STARTS else told_memories(row)
+        told = [] if row.get("place") in explain.STARTS else explain.told(row)
         if prompt and not told:
             console.line("  " + says)
         for word, key in told:
@@ -134,12 +134,6 @@ def print_memory(word: str, text: str, context: CommandContext) -> None:
     """Print what became of a memory, and the memory."""
     lead = "  " + word.ljust(_MARK)
     context.console.paragraph(plain(text, MAX_LINE), lead, len(lead))
-
-
-def told_memories(row: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
-    names = zip(("injected", "pointed"), explain.RESULTS)
-    return [(word, key) for name, word in names for key in row.get(name, ())]
 
 
 def local_time(row: dict[str, Any]) -> str:
