@@ -21,7 +21,7 @@ from ...work.report_figures import LedgerFigures
 from ...work.report_sections import Report, lead, section_figures
 from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..options import add_days_option, add_flag, reports_folder, require_days, require_existing, write_output
+from ..options import add_days_option, add_flag, reports_folder, require_existing, write_output
 from ..report_forms import MARK, html, print_report
 
 _REPORT_TEXT = """\
@@ -51,7 +51,6 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
 
 def _report(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the ledgers and show the report in one of its three forms."""
-    require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
     with context.console.working("report"):
@@ -120,7 +119,6 @@ def _configure_replay(parser: argparse.ArgumentParser) -> None:
 
 def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
-    require_days(arguments.days)
     contexts: dict[str, Context] = {"now": context}
     if arguments.config is not None:
         contexts["trial"] = context.with_settings(_trial_settings(arguments.config, context))
