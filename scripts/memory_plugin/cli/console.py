@@ -59,8 +59,8 @@ class Console:
         return self.width < _UNLIMITED
 
     def json(self, value: object) -> None:
-        """Print one JSON document in ASCII."""
-        self.verbatim(json.dumps(value, indent=2))
+        """Print one JSON document in ASCII; a named tuple becomes an object."""
+        self.verbatim(json.dumps(_with_objects(value), indent=2))
 
     def result(self, as_json: bool, record: object, *lines: str) -> None:
         """Print a result: the record as JSON if `as_json`, otherwise the lines."""
@@ -185,6 +185,15 @@ class Console:
         self.line(self.style(_row(headers, widths), "bold"))
         for row in rows:
             self.line(_row(row, widths))
+
+
+def _with_objects(value: object) -> object:
+    """Return a value in which dictionaries stand for the named tuples."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {name: _with_objects(item) for name, item in value.items()}
+    return [_with_objects(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def columns(text: str) -> int:

@@ -205,6 +205,12 @@ def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
+def told(row: dict[str, object]) -> list[tuple[str, str]]:
+    """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
+    names = zip((_INJECTED, _POINTED), RESULTS)
+    return [(word, key) for name, word in names for key in as_texts(row.get(name))]
+
+
 def outcomes(row: dict[str, object]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
     results = [_outcome(candidate, row) for candidate in _candidates(row)]
