@@ -21,14 +21,15 @@ from ..work.judges import dollars
 from ..work.report_sections import Report, Values
 from .console import Console
 
-TITLE = "Memory report"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DASH = "\u2013"
 _MAX_TEXT = 1000
 _MAX_ROWS = 8
 _MAX_STEPS = 36  # of a chart
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-_SMALL, _COMMAND = "small", "command"  # kinds: below the name of a row in HTML only; a command to copy
+# Kinds of columns that a table in a terminal leaves out: below the name of a row, a command to copy, and bars.
+_SMALL, _COMMAND = "small", "command"
+_COLORS = ("told", "pointed", "silent", "accent")
 
 
 class Column(NamedTuple):
@@ -49,7 +50,6 @@ class Part(NamedTuple):
     columns: Sequence[Column] = ()
     empty: str = ""
     command: str = ""
-    bar: str = ""
     style: str = ""
 
 
@@ -78,7 +78,8 @@ def shown_parts(section: Values, figures: Values) -> Iterator[tuple[Part, Any]]:
 
 def when(report: Report) -> str:
     """Return what the report is about, with its dates."""
-    return "%s, %s to %s" % (report.scope, day_label(report.since), day_label(report.until))
+    scope = report.scope[:1].upper() + report.scope[1:]
+    return "%s, %s to %s" % (scope, day_label(report.since), day_label(report.until))
 
 
 def day_label(text: str) -> str:
@@ -139,7 +140,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
 
 def print_report(report: Report, console: Console) -> None:
     """Print a report in short lines."""
-    console.line(console.style(TITLE, "bold") + "  " + when(report))
+    console.line(console.style("Memory report", "bold") + "  " + when(report))
     console.paragraph(report.lead)
     for section in load_data("report", "sections")["sections"]:
         console.lines("", console.style(section["heading"], "bold"))
@@ -169,7 +170,7 @@ def _print_note(part: Part, _figures: Values, _: Report, console: Console) -> No
 def _print_table(part: Part, rows: Sequence[Values], _: Report, console: Console) -> None:
     """Print rows as a table, or, with texts that may be long, each as a paragraph with its command below it."""
     console.paragraph("%s: %s" % (part.heading, part.about if rows else part.empty), "  ", 2)
-    columns = [column for column in part.columns if column.kind not in (_SMALL, _COMMAND)]
+    columns = [column for column in part.columns if column.kind not in (_SMALL, _COMMAND, *_COLORS)]
     is_long = any(column.kind in ("text", _COMMAND) for column in part.columns)
     cells = [[shown(column.kind, row[column.name]) for column in columns] for row in rows[:_MAX_ROWS]]
     if rows and not is_long:
@@ -197,6 +198,7 @@ _WIDTH, _HEIGHT = 1000, 100
 _GAP = 0.22  # of a column's width, between two columns
 _SECTION = '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>'
 _TILE = '<div class="tile"><b>%s</b><span>%s</span></div>'
+_PART = '<div class="part %s"><h3>%s</h3>%s%s%s</div>'
 _TABLE = '<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>'
 _FIGURE = (
     '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>0</span></div>'
@@ -208,7 +210,7 @@ _BAR = (
     '<rect class="f-%s" x="0" y="0" width="%.1f" height="10"/></svg></td>'
 )
 _BOX = '<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>'
-_CELLS = {"mark": '<span class="mark %s">%s</span>', _COMMAND: "<code>%.0s%s</code>"}
+_HEAD = '<th scope="col" class="%s">%s</th>'
 
 
 def safe(text: object) -> str:
@@ -226,11 +228,10 @@ def html(report: Report) -> str:
         body = "".join(_WRITERS[part.form](part, value, report) for part, value in parts)
         links.append('<a href="#%s">%s</a>' % (name, heading))
         sections.append(_SECTION % (name, heading, safe(section["about"]), body))
-    period = when(report)
     return page.format(
         digest=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
         style=style,
-        period=safe(period[:1].upper() + period[1:]),
+        period=safe(when(report)),
         lead=safe(report.lead),
         links="".join(links),
         sections="\n".join(sections),
@@ -249,62 +250,59 @@ def _tiles(part: Part, figures: Values, _: Report) -> str:
 
 
 def _note(part: Part, _figures: Values, _: Report) -> str:
-    command = " <code>%s</code>" % safe(part.command) if part.command else ""
-    return '<p class="%s">%s%s</p>' % (part.style or "soft", safe(part.about), command)
+    return _paragraph(part.about, part.command, part.style or "soft")
+
+
+def _paragraph(text: str, command: str = "", style: str = "soft") -> str:
+    """Return a paragraph, with a command at its end if there is one; empty without a text."""
+    code = " <code>%s</code>" % safe(command) if command else ""
+    return '<p class="%s">%s%s</p>' % (style, safe(text), code) if text else ""
 
 
 def _part(part: Part, rows: Sequence[Values], _: Report) -> str:
     """Return a table with its heading. Narrow ones are next to each other where there is room."""
     left = len(rows) - _MAX_HTML_ROWS
-    texts = [
-        part.about if rows else part.empty,
-        "and %s more; to list them: memory report --json" % number_text(left) if left > 0 else "",
-    ]
-    about, more = ('<p class="soft">%s</p>' % safe(text) if text else "" for text in texts)
+    more = "and %s more; to list them: memory report --json" % number_text(left) if left > 0 else ""
     table = _table(part, rows, _MAX_HTML_ROWS) if rows else ""
-    return '<div class="part %s"><h3>%s</h3>%s%s%s</div>' % (
-        part.style or "wide", safe(part.heading), about, table, more,
-    )  # fmt: skip
+    about = _paragraph(part.about if rows else part.empty)
+    return _PART % (part.style or "wide", safe(part.heading), about, table, _paragraph(more))
 
 
 def _table(part: Part, rows: Sequence[Values], most: int) -> str:
     name, *columns = [column for column in part.columns if column.kind != _SMALL]
-    heads = ['<th scope="col" class="name">%s</th>' % safe(name.label)]
-    heads += ['<th scope="col" class="bar"></th>'] if part.bar else []
-    heads += ['<th scope="col" class="%s">%s</th>' % (_style(one), safe(one.label)) for one in columns]
-    highest = max(row[columns[0].name] for row in rows) if part.bar else 0
+    smalls = [column.name for column in part.columns if column.kind == _SMALL]
+    heads = _HEAD % ("name", safe(name.label)) + "".join(map(_head, columns))
     lines = []
     for row in rows[:most]:
-        smalls = [row[column.name] for column in part.columns if column.kind == _SMALL]
-        small = " \u00b7 ".join(safe(text) for text in smalls if text)
-        cells = [
-            '<td class="name">%s%s</td>'
-            % (safe(shown(name.kind, row[name.name])), "<small>%s</small>" % small if small else "")
-        ]
-        cells += [_bar(part.bar, columns[0], row, highest)] if part.bar else []
-        lines.append("<tr>%s</tr>" % "".join([*cells, *(_cell(column, row) for column in columns)]))
-    return _TABLE % (part.style or "wide", "".join(heads), "".join(lines))
+        small = " \u00b7 ".join(safe(row[one]) for one in smalls if row[one])
+        first = safe(shown(name.kind, row[name.name])) + ("<small>%s</small>" % small if small else "")
+        cells = "".join(_cell(column, row, rows) for column in columns)
+        lines.append('<tr><td class="name">%s</td>%s</tr>' % (first, cells))
+    return _TABLE % (part.style or "wide", heads, "".join(lines))
+
+
+def _head(column: Column) -> str:
+    return _HEAD % (_style(column), "" if column.kind in _COLORS else safe(column.label))
 
 
 def _style(column: Column) -> str:
+    if column.kind in _COLORS:
+        return "bar"
     return "text" if column.kind in ("text", "mark", _COMMAND) else "n"
 
 
-def _cell(column: Column, row: Values) -> str:
-    text = safe(shown(column.kind, row[column.name]))
-    form = _CELLS.get(column.kind, "%.0s%s") if text else "%s%s"
-    return '<td class="%s" data-label="%s">%s</td>' % (
-        _style(column),
-        safe(column.label),
-        form % (text, text),
-    )
-
-
-def _bar(color: str, column: Column, row: Values, highest: float) -> str:
-    """Return a bar for a figure of a row."""
+def _cell(column: Column, row: Values, rows: Sequence[Values]) -> str:
     value = row[column.name]
-    text = "%s: %s" % (column.label, number_text(value))
-    return _BAR % (_WIDTH, safe(text), color, _WIDTH * value / (highest or 1))
+    if column.kind in _COLORS:
+        highest = max(one[column.name] for one in rows) or 1
+        title = safe("%s: %s" % (column.label, number_text(value)))
+        return _BAR % (_WIDTH, title, column.kind, _WIDTH * value / highest)
+    text = safe(shown(column.kind, value))
+    if text and column.kind == _COMMAND:
+        text = "<code>%s</code>" % text
+    elif column.kind == "mark":
+        text = '<span class="mark %s">%s</span>' % (text, text)
+    return '<td class="%s" data-label="%s">%s</td>' % (_style(column), safe(column.label), text)
 
 
 def _chart(part: Part, days: Values, report: Report) -> str:

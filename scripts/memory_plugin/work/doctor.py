@@ -24,7 +24,7 @@ CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
     *(installation.recall, installation.settings, installation.environment),
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
-    *(installation.index, installation.ledgers, installation.events),
+    *(installation.index, installation.events),
     *(installation.judge, installation.models, installation.langfuse, installation.past_sessions),
 )
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}

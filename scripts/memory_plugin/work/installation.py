@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from datetime import date
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
-from ..kernel.records import Form, Records, ledger_names, text
+from ..kernel.records import Form, Records, text
 from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
@@ -135,25 +134,21 @@ def recall(context: WorkContext) -> Check:
 
 
 def environment(context: WorkContext) -> Check:
-    """Report the variables that the project's settings add to the hooks' environment, by file and line."""
-    taint = context.taint
-    risky = sorted(name for name in taint.names if is_sensitive(name))
-    listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MAX_NAMES]
-    details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
-    if len(taint.names) > len(listed):
-        details.append("and %d more names" % (len(taint.names) - len(listed)))
-    details += ["%s cannot be read" % path for path in taint.unread]
-    if not details:
-        return Check("project environment", OK, "the project's settings set no variables for hooks")
+    """Report the variables of the project's settings that could redirect requests or move folders, by file and line."""
+    taint, name = context.taint, "project environment"
+    risky = sorted(filter(is_sensitive, taint.names))
     if not risky and not taint.unread:
-        text = "the project's settings set variables that memory does not use"
-        return Check("project environment", NOTE, text, "", tuple(details))
-    named = ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
+        return Check(name, OK, "the project's settings set no variable that memory uses")
+    shown = risky[:_MAX_NAMES]
+    details = ["%s:%s sets %s" % (taint.names[one], _line(taint.names[one], one), one) for one in shown]
+    if len(risky) > len(shown):
+        details.append("and %d more names" % (len(risky) - len(shown)))
+    details += ["%s cannot be read" % path for path in taint.unread]
+    named = ", ".join(shown) or "variables in a file that cannot be read"
     text = "the project's settings set %s; memory ignores that, and judges stay off" % named
     if "PATH" in taint.names:
         text += "; it may replace the python3 that runs the hooks, which no plugin can prevent"
-    fix = "read these lines before you trust the project"
-    return Check("project environment", WARN, text, fix, tuple(details))
+    return Check(name, WARN, text, "read these lines before you trust the project", tuple(details))
 
 
 def _line(path: str, name: str) -> str:
@@ -193,19 +188,6 @@ def index(context: WorkContext) -> Check:
     state, facts = index_state(context.paths)
     status, text, fix = _INDEX[state]
     return Check("index", status, text % facts if "%s" in text else text, fix)
-
-
-def ledgers(context: WorkContext) -> Check:
-    """Check that every line of the ledgers can be read."""
-    folder, skipped = context.paths.state(), []
-    for name in ledger_names(folder) if os.path.isdir(folder) else ():
-        rows = Records(folder, name)
-        deque(rows, 0)  # `skipped` is known once all rows were read
-        if rows.skipped:
-            skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
-    if skipped:
-        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
-    return Check("ledgers", OK, "every line can be read")
 
 
 def events(context: WorkContext) -> Check:

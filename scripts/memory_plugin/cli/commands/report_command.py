@@ -14,7 +14,7 @@ from ...kernel.settings.load import load
 from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names
-from ...recall.explain import RESULTS, shown_prompt
+from ...recall.explain import shown_prompt, told
 from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
 from ...work.report_figures import LedgerFigures
@@ -136,8 +136,7 @@ def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None
     context.console.progress("")
     totals = {name: totals_of([one.decisions[name] for one in replayed]) for name in contexts}
     if arguments.json:
-        differing = [_as_json(one) for one in replayed if "trial" in contexts and one.differs]
-        context.console.json({**totals, **({"differences": differing} if "trial" in contexts else {})})
+        context.console.json({**totals, "differences": [_as_json(one) for one in replayed if one.differs]})
     elif not replayed:
         context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
     else:
@@ -178,13 +177,8 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
     for one in differing[:_SHOWN]:
         console.paragraph('"%s"' % shown_prompt(one.prompt.text, _MAX_PROMPT), "  ", 2)
         for name, decision in one.decisions.items():
-            told = zip(RESULTS, (decision.injected, decision.pointed))
-            parts = [
-                "%s %s" % (word, ", ".join(names.get(key, key) for key in keys))
-                for word, keys in told
-                if keys
-            ]
-            console.paragraph("%-6s %s" % (name + ":", "; ".join(parts) or "silent"), "    ", 11)
+            shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision._asdict())]
+            console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "silent"), "    ", 11)
     if len(differing) > _SHOWN:
         console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
 
