@@ -11,6 +11,7 @@ from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.grade import SessionScorer
 from memory_plugin.sessions.langfuse import PushResult, send_scores
+from memory_plugin.sessions.langfuse_client import connect
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.sessions.grades import reply
 
@@ -94,4 +95,5 @@ class Bench:
 def push_scores(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
     """Send the scores of the bench's ledger to Langfuse once."""
     scorer = bench.scorer
-    return send_scores(scorer.paths, scorer.settings, "", seconds, lambda _: None, looks)
+    client = connect(scorer.paths, scorer.settings, seconds=seconds)
+    return send_scores(scorer.paths, client, lambda _: None, looks)

@@ -15,7 +15,6 @@ from memory_plugin.sessions import grade, material
 from memory_plugin.sessions.grade import grade_one_by_one, grade_session, store_answers
 from memory_plugin.sessions.material import prepare
 from memory_plugin.sessions.rows import latest_rows, ungraded
-from memory_plugin.sessions.rubric import read_scores
 from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, NUMBERS, reply
@@ -27,7 +26,7 @@ def test_turns_left_out_lower_the_confidence(bench: Bench) -> None:
     prepared = prepare(bench.transcript(IDS[1]))
     turns = prepared.signals.totals.turns
     for left_out, confidence in ((0, 0.8), (turns, 0.0)):
-        answers = [read_scores(reply()) for _ in prepared.parts]
+        answers = [prepared.read_grade(reply()) for _ in prepared.parts]
         graded = store_answers(
             prepared._replace(left_out=left_out), answers, {"by": "agent", "failures": []}, bench.scorer
         )
@@ -172,7 +171,7 @@ def test_after_a_lasting_failure_no_more_parts_are_sent(
 def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     scorer = bench.scorer
     prepared = prepare(bench.transcript(IDS[1]), 60_000)
-    scores = read_scores(reply(output_quality={"score": 1, "evidence": ["turn 77 says so"]}))
+    scores = prepared.read_grade(reply(output_quality={"score": 1, "evidence": ["turn 77 says so"]}))
     assert scores is not None
     store_answers(prepared, [scores], {"by": "agent", "failures": []}, scorer)
     (row,) = bench.rows()

@@ -18,10 +18,10 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings import Settings
 from .langfuse import send_scores
-from .langfuse_client import SECONDS
+from .langfuse_client import connect
 from .material import PreparedSession, prepare, questions
 from .rows import SCORE, SESSIONS, append_row, grade_row, latest_rows, session_id, ungraded
-from .rubric import drop_bad_evidence, merge
+from .rubric import merge
 from .session_files import ended_folder, pending_notes
 
 _CALL_SECONDS = 180.0  # for one part
@@ -116,13 +116,12 @@ def store_answers(
     by: dict[str, Any],
     scorer: SessionScorer,
 ) -> GradeResult:
-    """Check the evidence in the answers about all parts, merge them, and write the grade, which replaces the session's earlier one.
+    """Merge the answers about all parts and write the grade, which replaces the session's earlier one.
 
     At least one part has an answer. The confidence is lowered by the share of turns that were not shown.
     """
     turns = prepared.signals.totals.turns
-    struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
-    grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
+    grade = merge(answers, [part.tokens for part in prepared.parts])
     if grade["confidence"] is not None and turns:
         grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
     before = latest_rows(scorer.paths).get(session_id(prepared), {})
@@ -221,7 +220,7 @@ def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> s
     if not scorer.settings.flag("sessions.langfuse.automatic"):
         return ""
     try:
-        send_scores(scorer.paths, scorer.settings, scorer.off, SECONDS, progress)
+        send_scores(scorer.paths, connect(scorer.paths, scorer.settings, scorer.off), progress)
     except JudgeError as error:
         return error.name
     except OSError as error:

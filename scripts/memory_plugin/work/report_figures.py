@@ -11,7 +11,8 @@ from ..kernel.records import Records
 from ..kernel.text.clean import plain
 from ..recall.recall_rows import FEEDBACK, RECALLS
 from ..replies.rows import DRIFT, SCORES, DriftLog, ScoreJoin
-from ..sessions.rows import SCORE, SESSIONS, scores_of
+from ..sessions.rows import SCORE, SESSIONS
+from ..sessions.rubric import valid_scores
 from .installation import EVENTS
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
@@ -164,7 +165,7 @@ class LedgerFigures:
         """Return each dimension's mean score and number of sessions."""
         scores: dict[str, list[float]] = defaultdict(list)
         for row in self.sessions.values():
-            for name, score in scores_of(row).items():
+            for name, score in valid_scores(row["dimensions"]).items():
                 scores[name].append(score)
         return {name: (sum(found) / len(found), len(found)) for name, found in scores.items()}
 

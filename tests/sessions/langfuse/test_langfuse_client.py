@@ -207,7 +207,7 @@ def read_payload(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trac
 
 @pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
 def test_an_unexpected_reply_is_an_error(graded: Bench, langfuse: Langfuse, payload: object) -> None:
-    with pytest.raises(JudgeError, match="http_200"):
+    with pytest.raises(JudgeError, match="wrong_type"):
         read_payload(graded, langfuse, payload)
 
 

@@ -15,19 +15,17 @@ from memory_plugin.sessions.langfuse import (
     existing_configs,
     score_bodies,
     score_configs,
-    send_scores,
 )
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
 from memory_plugin.sessions.rows import latest_rows
-from tests.sessions.bench import IDS, Bench
+from tests.sessions.bench import IDS, Bench, push_scores
 from tests.sessions.grades import reply
 from tests.sessions.langfuse.server import Langfuse
 
 
 def send_all(bench: Bench) -> None:
     """Send all scores of a bench."""
-    scorer = bench.scorer
-    assert send_scores(scorer.paths, scorer.settings, "", 20, lambda _: None).pending == 0
+    assert push_scores(bench).pending == 0
 
 
 def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:
@@ -38,11 +36,12 @@ def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: 
     other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
     langfuse._post_config(other_scale)
     assert (existing_configs(client), len(langfuse.seen)) == ({}, 3), "no page beyond the last is asked for"
-    first = ensure_configs(client)
-    assert ensure_configs(client) == first
+    first, created = ensure_configs(client)
+    assert created == list(score_configs())
+    assert ensure_configs(client) == (first, [])
     assert len(langfuse.configs) == 128
     langfuse._post_config(dict(score_configs()["output_quality"]))
-    assert ensure_configs(client) == first
+    assert ensure_configs(client) == (first, [])
 
 
 def test_comments_name_turns(graded: Bench, langfuse: Langfuse) -> None:

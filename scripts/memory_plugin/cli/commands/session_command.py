@@ -19,7 +19,7 @@ from ...sessions import grade, session_files
 from ...sessions.material import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.past import Exchange, by_session
 from ...sessions.rows import latest_rows, session_id
-from ...sessions.rubric import OVERALL, dimensions, read_scores
+from ...sessions.rubric import OVERALL, dimensions
 from ...sessions.signals import collect_signals, signals_record
 from ...work import past_sessions
 from ...work.judges import session_scorer
@@ -319,18 +319,17 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
 
 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    prepared = prepare(path, AGENT_TOKENS)
     if arguments.agent:
         target = "--current" if arguments.current else arguments.target
-        replies = session_files.subagent_answers(
-            session_files.current_transcript(context.paths, context.session), target
-        )
-        answer = next(filter(None, (read_reply(text, read_scores) for text in replies)), None)
+        current = session_files.current_transcript(context.paths, context.session)
+        replies = session_files.subagent_answers(current, target)
     else:
-        answer = read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
+        replies = iter([sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")])
+    answer = next(filter(None, (read_reply(text, prepared.read_grade) for text in replies)), None)
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    prepared = prepare(path, AGENT_TOKENS)
     return _show(grade.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
 
 

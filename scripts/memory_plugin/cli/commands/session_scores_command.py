@@ -7,15 +7,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ...kernel.context import Deadline
 from ...kernel.fastjson import as_integer
-from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure, one_line
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import counted, plain
-from ...sessions import langfuse, langfuse_client, rows
+from ...sessions import langfuse, rows
 from ...sessions.detection import signal_entries
-from ...sessions.langfuse_client import HOSTS, SECONDS, LangfuseClient
+from ...sessions.langfuse_client import (
+    HOSTS,
+    LangfuseClient,
+    connect,
+    keep_session,
+    probe,
+    read_session,
+    server_route,
+)
 from ...sessions.material import PreparedSession, prepare
 from ...sessions.rubric import dimensions
 from ...sessions.session_files import current_transcript, find_transcript, is_session_id, project_transcripts
@@ -174,7 +180,7 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     scores: dict[str, float] = {}
     for word in arguments.set:
         name, _, text = word.partition("=")
-        score = rows.parse_score(name, text) if name in dimensions() else None
+        score = dimensions()[name].read(text) if name in dimensions() else None
         if score is None:
             raise UsageError(_SET % word[:100])
         scores[name] = score
@@ -195,19 +201,18 @@ def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, f
     show_signals(console, rows.session_id(session), session.signals)
     _show_turns(console, session)
     scores: dict[str, float] = {}
-    for name, dimension in dimensions().items():
-        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
+    for name, scale in dimensions().items():
         while name not in scores:
-            console.line("%s (%s; empty line: not scored) " % (name, scale))
+            console.line("%s (%s; empty line: not scored) " % (name, scale.text))
             line = sys.stdin.readline()
             word = line.strip().lower()
             if not line or word in ("s", "q"):
                 return {} if line else scores, word != "s"
             if not word:
                 break
-            score = rows.parse_score(name, word)
+            score = scale.read(word)
             if score is None:
-                console.line("expected %s, s to skip the session, or q to stop" % scale)
+                console.line("expected %s, s to skip the session, or q to stop" % scale.text)
             else:
                 scores[name] = score
     return scores, False
@@ -308,10 +313,10 @@ def _langfuse_approval(arguments: argparse.Namespace, context: CommandContext) -
 
 def _langfuse(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
+    actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull}
     try:
-        access = langfuse_client.find_access(context.paths, context.settings, session_scorer(context).off)
-        actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull}
-        return actions[arguments.action](arguments, context, access)
+        client = connect(context.paths, context.settings, session_scorer(context).off)
+        return actions[arguments.action](arguments, context, client)
     except JudgeError as failed:
         hint = _hint(failed.name)
         detail = failed.detail or explain_failure(failed.name, "sessions").says.rstrip(".")
@@ -333,12 +338,10 @@ def _hint(failure: str) -> str:
     return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    client = LangfuseClient(access, Deadline(SECONDS))
-    server, host = langfuse_client.probe(client), access.address.authority
-    missing = sorted(set(langfuse.score_configs()) - set(langfuse.existing_configs(client)))
-    route = langfuse_client.server_route(context.paths, context.settings)
-    address = address_sentences(context, route, HOSTS)
+def _check(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    server, host = probe(client), client.access.address.authority
+    missing = sorted(langfuse.score_configs().keys() - langfuse.existing_configs(client))
+    address = address_sentences(context, server_route(context.paths, context.settings), HOSTS)
     reads = {"reads_" + name: version for name, version in server.items()}
     record = {"host": host, **reads, "missing_configs": missing, "address": address}
     configs = "all score configs exist"
@@ -351,24 +354,16 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
     return DONE
 
 
-def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    outbox = langfuse.Outbox(context.paths, access)
-    with outbox.lock():
-        outbox.reload()
-        client = LangfuseClient(access, Deadline(SECONDS))
-        before = langfuse.existing_configs(client)
-        outbox.configs = langfuse.ensure_configs(client)
-        outbox.save()
-    created = sorted(set(outbox.configs) - set(before))
-    text = "%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created))
-    context.console.result(arguments.json, {"configs": outbox.configs, "created": created}, text)
+def _setup(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    configs, created = langfuse.set_up(context.paths, client)
+    text = "%s, %d of them new" % (counted(len(configs), "score config"), len(created))
+    context.console.result(arguments.json, {"configs": configs, "created": created}, text)
     return DONE
 
 
-def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action has this signature)
-    off, progress = session_scorer(context).off, context.console.progress
-    pushed = langfuse.send_scores(context.paths, context.settings, off, SECONDS, progress)
-    progress("")
+def _push(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    pushed = langfuse.send_scores(context.paths, client, context.console.progress)
+    context.console.progress("")
     counts = (pushed.confirmed, pushed.pending, len(pushed.refused))
     line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
     record = {"arrived": pushed.confirmed, "waiting": pushed.pending, "refused": pushed.refused}
@@ -379,13 +374,12 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
     return FAILED if pushed.pending or pushed.refused else DONE
 
 
-def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    client = LangfuseClient(access, Deadline(SECONDS))
-    server = langfuse.Outbox(context.paths, access).server or langfuse_client.probe(client)
-    traces = langfuse_client.read_session(client, server, arguments.session)
+def _pull(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    server = langfuse.Outbox(context.paths, client.access).server or probe(client)
+    traces = read_session(client, server, arguments.session)
     if not traces:
-        raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
-    path = langfuse_client.keep_session(context.paths, arguments.session, traces)
+        raise CommandError("%s has no session %s" % (client.access.address.authority, arguments.session))
+    path = keep_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     counts = "%s, %s" % (counted(len(traces), "trace"), counted(steps, "observation"))
     record = {"file": path, "traces": len(traces), "observations": steps}
