@@ -24,7 +24,7 @@ from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.paths import Paths, read_state, write_state
 from .langfuse_client import MODERN, LangfuseClient, probe
 from .rows import latest_rows
-from .rubric import OVERALL, valid_scores, scales
+from .rubric import OVERALL, scales, valid_scores
 
 STORED = "stored"
 _CONFIGS_PER_PAGE = 50

@@ -173,7 +173,7 @@ def session_rubric() -> Rubric:
 
 def _facts(prepared: PreparedSession) -> dict[str, object]:
     """Return the user's first request, and totals and signals as evidence for a scorer: counts and turns, no text."""
-    totals, detections = prepared.signals.totals, prepared.signals.detections
+    totals, found = prepared.signals.totals, prepared.signals.found
     session: dict[str, object] = {
         "turns": totals.turns,
         "calls": sum(prepared.signals.tools.values()),
@@ -183,11 +183,11 @@ def _facts(prepared: PreparedSession) -> dict[str, object]:
             {
                 "dimension": entry["dimension"],
                 "signal": entry["label"],
-                "count": detections.counts[entry["id"]],
-                "turns": detections.turns(entry["id"])[:_MAX_TURNS_NAMED],
+                "count": found[entry["id"]].count,
+                "turns": sorted(found[entry["id"]].turns)[:_MAX_TURNS_NAMED],
             }
             for entry in signal_entries()
-            if detections.counts[entry["id"]]
+            if entry["id"] in found
         ],
     }
     if prepared.left_out:

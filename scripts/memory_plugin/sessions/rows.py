@@ -20,7 +20,7 @@ from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
 from .material import PreparedSession, rubric_digest
-from .rubric import OVERALL, dimensions, overall_score, valid_scores, scales, score_in
+from .rubric import OVERALL, dimensions, overall_score, scales, score_in, valid_scores
 
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
@@ -97,7 +97,7 @@ def grade_row(
         "started": totals.started,
         "ended": totals.ended,
         "bytes": os.path.getsize(prepared.path),
-        "signals": {name: count for name, count in prepared.signals.detections.counts.items() if count},
+        "signals": {name: signal.count for name, signal in prepared.signals.found.items()},
     }
 
 

@@ -17,8 +17,8 @@ from memory_plugin.sessions.langfuse import (
     STORED,
     Outbox,
     PushResult,
-    push,
     ledger_scores,
+    push,
     score_configs,
 )
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access

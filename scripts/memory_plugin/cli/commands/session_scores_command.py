@@ -82,44 +82,42 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     return find_transcript(context.paths, arguments.target)
 
 
-def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
+def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     """Print a summary of a session and its signals."""
-    totals = signals.totals
+    totals, usage = session.totals, session.totals.usage
     console.line(console.style("Session %s" % name, "bold"))
     times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
-    counts = (counted(totals.turns, "turn"), counted(sum(signals.tools.values()), "call"))
+    counts = (counted(totals.turns, "turn"), counted(sum(session.tools.values()), "call"))
     models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
     console.line("%s%s, %s, %s" % (times, *counts, models))
-    usage = totals.usage
-    console.line(
-        "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}".format(
-            usage["input_tokens"] + usage["cache_creation_input_tokens"],
-            usage["cache_read_input_tokens"],
-            usage["output_tokens"],
-            totals.context,
-            round(totals.estimated),
-        )
+    tokens = "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}"
+    fresh = usage["input_tokens"] + usage["cache_creation_input_tokens"]
+    sizes = (
+        usage["cache_read_input_tokens"],
+        usage["output_tokens"],
+        totals.context,
+        round(totals.estimated),
     )
-    anomalies = (
-        (totals.api_errors, "provider error"),
-        (totals.bad, "unreadable row"),
-        (totals.repeated, "repeated row"),
-        (totals.unresolved, "unanswered call"),
-    )
-    if any(number for number, _ in anomalies):
-        console.line(", ".join(counted(number, noun) for number, noun in anomalies if number))
-    console.line()
-    found = signals.detections
+    console.line(tokens.format(fresh, *sizes))
+    anomalies = {
+        "provider error": totals.api_errors,
+        "unreadable row": totals.bad,
+        "repeated row": totals.repeated,
+        "unanswered call": totals.unresolved,
+    }
+    unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
+    console.lines(*filter(None, [unusual]), "")
+    found = session.found
     lines = [
         [
             entry["label"],
-            str(found.counts[entry["id"]]),
+            str(found[entry["id"]].count),
             "" if entry["tone"] == "plain" else entry["tone"],
-            turns_text(found.turns(entry["id"])),
-            one_line(found.by_signal[entry["id"]][-1].what, _MAX_EXAMPLE),
+            turns_text(sorted(found[entry["id"]].turns)),
+            one_line(found[entry["id"]].last, _MAX_EXAMPLE),
         ]
         for entry in signal_entries()
-        if found.counts[entry["id"]]
+        if entry["id"] in found
     ]
     if lines:
         console.table(["signal", "count", "", "turns", "the last one"], lines)
