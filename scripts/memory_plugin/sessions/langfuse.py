@@ -254,42 +254,38 @@ def send_scores(
     outbox = Outbox(paths, client.access)
     with outbox.locked():
         outbox.enqueue(ledger_scores(paths))
-        return push(outbox, client, progress, pauses)
+        queued = list(outbox.pending)
+        wait = outbox.not_before - now()
+        if wait > 0:
+            raise JudgeError("rate_limited", "the server asked to wait %d more seconds" % (wait + 1))
+        try:
+            _push(outbox, client, progress, pauses)
+        except JudgeError as error:
+            if error.name == "rate_limited" and error.wait:
+                outbox.not_before = now() + error.wait
+            if error.name == "http_404":  # the last probe was wrong, such as during an upgrade
+                outbox.server.clear()
+            raise
+        finally:
+            outbox.save()
+    outcomes = {score_id: outbox.scores[score_id]["outcome"] for score_id in queued}
+    refused = {score_id: why for score_id, why in outcomes.items() if why not in ("", STORED)}
+    return PushResult(list(outcomes.values()).count(STORED), len(outbox.pending), refused)
 
 
-def push(
-    outbox: Outbox,
-    client: LangfuseClient,
-    progress: Callable[[str], None],
-    pauses: Sequence[float] = _CONFIRM_PAUSES,
-) -> PushResult:
-    """Send the pending scores; the caller holds the outbox's lock. Raises JudgeError and OSError."""
-    if outbox.not_before > now():
-        raise JudgeError(
-            "rate_limited", "the server asked to wait %d more seconds" % (outbox.not_before - now() + 1)
-        )
-    queued = list(outbox.pending)
-    try:
-        _prepare_server(outbox, client)
-        _confirm_posted(outbox, client, [0.0])  # those of an earlier run that was interrupted
-        _post_all(outbox, client, progress)
-        _confirm_posted(outbox, client, pauses)
-    except JudgeError as error:
-        if error.name == "rate_limited" and error.wait:
-            outbox.not_before = now() + error.wait
-        if error.name == "http_404":  # the last probe was wrong, such as during an upgrade
-            outbox.server.clear()
-        outbox.save()
-        raise
+def _push(
+    outbox: Outbox, client: LangfuseClient, progress: Callable[[str], None], pauses: Sequence[float]
+) -> None:
+    """Send the pending scores, and refuse those that the server never stores. Raises JudgeError and OSError."""
+    _prepare_server(outbox, client)
+    _confirm_posted(outbox, client, [0.0])  # those of an earlier run that was interrupted
+    _post_all(outbox, client, progress)
+    _confirm_posted(outbox, client, pauses)
     if outbox.pending:  # one config may have been archived: look them up again next time
         outbox.configs = {}
     for score_id in outbox.posted():
         if outbox.scores[score_id]["posted"] >= _MAX_TRIES:
             outbox.finish(score_id, "accepted %d times and never stored" % _MAX_TRIES)
-    outbox.save()
-    outcomes = {score_id: outbox.scores[score_id]["outcome"] for score_id in queued}
-    refused = {score_id: why for score_id, why in outcomes.items() if why not in ("", STORED)}
-    return PushResult(list(outcomes.values()).count(STORED), len(outbox.pending), refused)
 
 
 def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:

@@ -8,17 +8,14 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions import langfuse as push_module
 from memory_plugin.sessions import langfuse_client as client_module
-from memory_plugin.sessions.grade import grade_session
 from memory_plugin.sessions.langfuse import (
     STORED,
     Outbox,
     PushResult,
     ledger_scores,
-    push,
     score_configs,
 )
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
@@ -93,7 +90,7 @@ def test_a_new_grade_updates_the_stored_scores(graded: Bench, langfuse: Langfuse
     path = graded.transcript(IDS[0])
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
-    grade_session(path, graded.scorer)
+    graded.grade(path)
     assert push_scores(graded).pending == 0
     assert stored_scores(langfuse) == ALL_SCORES
     assert [row["value"] for row in langfuse.scores.values() if row["name"] == "goal_achievement"] == [
@@ -209,19 +206,16 @@ def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langf
 
 
 @every_mode
-def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfuse: Langfuse) -> None:
+def test_a_score_that_is_refused_does_not_stop_the_others(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     push_scores(graded)
-    outbox = outbox_of(graded)
     good = next(ledger_scores(graded.paths))
     no_name, no_subject = {**good, "id": "no name", "name": ""}, {**good, "id": "no subject", "sessionId": ""}
-    outbox.enqueue([no_name, {**good, "id": "fine"}, no_subject])
-    result = push(
-        outbox,
-        LangfuseClient(find_access(graded.scorer.paths, graded.scorer.settings), Deadline(20)),
-        lambda _: None,
-        (0.0,),
-    )
-    assert outbox.scores["fine"]["outcome"] == STORED
+    scores = [no_name, {**good, "id": "fine"}, no_subject]
+    monkeypatch.setattr(push_module, "ledger_scores", lambda _: scores)
+    result = push_scores(graded, looks=(0.0,))
+    assert outbox_of(graded).scores["fine"]["outcome"] == STORED
     if langfuse.mode == "array":  # 207 tells how many were refused, not which
         assert result.pending == 2
     else:

@@ -9,7 +9,6 @@ import pytest
 
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions.grade import grade_session
 from memory_plugin.sessions.langfuse import (
     ensure_configs,
     existing_configs,
@@ -54,7 +53,7 @@ def test_comments_name_turns(graded: Bench, langfuse: Langfuse) -> None:
 
 def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Langfuse) -> None:
     graded.script(reply(tool_efficiency=None))
-    grade_session(graded.transcript(IDS[5]), graded.scorer)
+    graded.grade(graded.transcript(IDS[5]))
     send_all(graded)
     sent = {row["name"] for row in langfuse.scores.values() if row["sessionId"] == IDS[5]}
     assert sent == set(score_configs()) - {"tool_efficiency", "overall_quality"}

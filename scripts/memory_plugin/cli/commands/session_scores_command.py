@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ...kernel.fastjson import as_integer
 from ...kernel.judge.question import JudgeError, explain_failure, one_line
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import counted, plain
@@ -27,16 +26,14 @@ from ...sessions.rubric import dimensions
 from ...sessions.session_files import current_transcript, find_transcript, is_session_id, project_transcripts
 from ...sessions.signals import SessionSignals
 from ...work.judges import address_sentences, ignored_sentences, session_scorer
-from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..console import Console
 from ..options import add_actions, add_flag, require_existing
 
-DONE, FAILED = 0, 1
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
 _MIN_TURNS = 2
-_MAX_TEXT = 400
-_MAX_LAST_REPLY = 1500
+_MAX_TEXT, _MAX_LAST = 400, 1500
 _MAX_TURNS_NAMED = 8
 _MAX_EXAMPLE = 80
 _CALIBRATE_TEXT = """\
@@ -49,21 +46,15 @@ score 20 sessions yourself and measure how well the scorer agrees with you
 """
 _LANGFUSE_TEXT = """\
 exchange scores and sessions with a Langfuse server: check, setup, push, pull
-  memory session langfuse check         tests the server and lists what is missing there
-  memory session langfuse setup         creates the seven score configs; run it once
-  memory session langfuse push          sends the scores that the server does not have yet
-  memory session langfuse pull SESSION  downloads a session; then: memory session score FILE
+  memory session langfuse setup         run it once
+  memory session langfuse push
+  memory session langfuse pull SESSION  to grade the session: memory session score FILE
 """
 _LANGFUSE_ACTIONS = {
     "check": "show the server, its version and missing score configs",
     "setup": "create the missing score configs",
     "push": "send the scores that the server does not have yet, and verify that they arrived",
     "pull": "download a session and store it as a transcript that can be graded",
-}
-_QUESTIONS = {
-    "setup": "create score configs in Langfuse?",
-    "push": "send scores to Langfuse?",
-    "pull": "read sessions from Langfuse?",
 }
 _SET = "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
 
@@ -159,18 +150,16 @@ def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
     if _names_session(arguments):
         _label(arguments, context)
         return
-    require_existing(*filter(None, [arguments.target]))
-    asks = arguments.ask or not (arguments.target or arguments.report or arguments.json)
-    if arguments.ask or (asks and context.console.can_prompt()):
+    only_compares = arguments.target or arguments.report or arguments.json
+    if arguments.ask or not (only_compares or not context.console.can_prompt()):
         labeled = counted(_label_series(context), "session")
         context.console.line("%s labeled; to go on: memory session calibrate" % labeled)
-    ours = rows.latest_scores(context.paths, rows.SCORE)
-    labels = (
-        rows.read_labels(arguments.target)
-        if arguments.target
-        else rows.latest_scores(context.paths, rows.LABEL)
-    )
-    _show_agreement(ours, labels, arguments, context)
+    if arguments.target:
+        require_existing(arguments.target)
+        labels = rows.read_labels(arguments.target)
+    else:
+        labels = rows.latest_scores(context.paths, rows.LABEL)
+    _show_agreement(rows.latest_scores(context.paths, rows.SCORE), labels, arguments, context)
 
 
 def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -221,46 +210,43 @@ def _label_series(context: CommandContext) -> int:
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
-    done = set(rows.latest_rows(context.paths, rows.LABEL))
+    done, has_quit = set(rows.latest_rows(context.paths, rows.LABEL)), False
     for path in project_transcripts(context.paths):
-        if len(done) >= _SERIES:
+        if has_quit or len(done) >= _SERIES:
             break
         try:
             session = prepare(path)
         except OSError:
             continue
-        name = rows.session_id(session)
-        if session.signals.totals.turns < _MIN_TURNS or name in done:
+        if session.signals.totals.turns < _MIN_TURNS or rows.session_id(session) in done:
             continue
         progress = "session %d of %d" % (len(done) + 1, _SERIES)
         context.console.lines("", context.console.style(progress, "bold"))
         scores, has_quit = _ask_scores(context.console, session)
         if scores:
             rows.store_label(context.paths, session, scores)
-            done.add(name)
-        if has_quit:
-            break
+            done.add(rows.session_id(session))
     return len(done)
 
 
 def _show_turns(console: Console, session: PreparedSession) -> None:
-    """Print turns in the form in which a scorer sees them, without the middle of many, and the last reply at more length."""
-    turns, half = [turn for part in session.parts for turn in part.turns], _MAX_TURNS // 2
+    """Print turns in the form in which a scorer sees them, without the middle of many, and the last one at more length."""
+    turns: list[dict[str, Any]] = [turn for part in session.parts for turn in part.turns]
+    half = _MAX_TURNS // 2
     for turn in turns[:half] + turns[half:][-half:]:
+        limit = _MAX_LAST if turn is turns[-1] else _MAX_TEXT
         for key, who in (("user", "user"), ("reply", "Claude")):
             if turn.get(key):
-                text = plain(str(turn[key]), _MAX_TEXT)
-                console.paragraph("%3s %s: %s" % (turn["turn"], who, text), hang=4)
-        calls: Any = turn.get("calls", [])
+                text = "%3d %s: %s" % (turn["turn"], who, plain(turn[key], limit))
+                console.paragraph(text, hang=4)
+        calls = turn.get("calls", [])
         if calls:
             names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
             failed = sum("error" in call for call in calls)
-            counts = (counted(len(calls) + (as_integer(turn.get("more_calls")) or 0), "call"), failed)
-            console.paragraph("    %s, %d failed: %s" % (*counts, plain(names, _MAX_TEXT)), hang=4)
+            number = counted(len(calls) + turn.get("more_calls", 0), "call")
+            console.paragraph("    %s, %d failed: %s" % (number, failed, plain(names, _MAX_TEXT)), hang=4)
     if len(turns) > _MAX_TURNS:
         console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
-    last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
-    console.paragraph("last reply: " + plain(str(last), _MAX_LAST_REPLY))
 
 
 def _show_agreement(
@@ -304,9 +290,9 @@ def _configure_langfuse(parser: argparse.ArgumentParser) -> None:
 
 
 def _langfuse_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
-    """Return what would be sent or read; None for other actions."""
-    question = _QUESTIONS.get(arguments.action)
-    return Approval(question) if question else None
+    """Return what would be sent or read; None for a check."""
+    action = arguments.action
+    return None if action == "check" else Approval("Langfuse: %s?" % _LANGFUSE_ACTIONS[action])
 
 
 def _langfuse(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -320,10 +306,10 @@ def _langfuse(arguments: argparse.Namespace, context: CommandContext) -> int:
         detail = failed.detail or explain_failure(failed.name, "sessions").says.rstrip(".")
         if arguments.json:
             context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
-        else:
-            context.console.error(": ".join(filter(None, [failed.name, detail, hint])))
-            for text in [] if failed.name == "disabled" else ignored_sentences(context, HOSTS):
-                context.console.error(text)
+            return FAILED
+        ignored = [] if failed.name == "disabled" else ignored_sentences(context, HOSTS)
+        for text in (": ".join(filter(None, [failed.name, detail, hint])), *ignored):
+            context.console.error(text)
         return FAILED
 
 
