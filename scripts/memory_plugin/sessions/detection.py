@@ -7,6 +7,7 @@ To add a detector, write a subclass of Detector in `signals.py`, add it to DETEC
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -39,13 +40,6 @@ _FAILING_COMMANDS = ("exit", "return", "false")
 
 
 @cache
-def signal_entries() -> list[dict[str, str]]:
-    """Return the signals of `config/sessions/signals.json`, in the order of the report."""
-    entries: list[dict[str, str]] = load_data("sessions", "signals")["signals"]
-    return entries
-
-
-@cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return a compiled pattern of `config/sessions/patterns.json`."""
     (text,) = (
@@ -55,11 +49,13 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 class Signal:
-    """How often and in which turns something was detected, and a short description of the last time."""
+    """A signal of `config/sessions/signals.json`: how often and in which turns it was detected, and the last time in short."""
 
-    __slots__ = ("count", "last", "turns")
+    __slots__ = ("count", "dimension", "label", "last", "name", "tone", "turns")
 
-    def __init__(self) -> None:
+    def __init__(self, entry: Mapping[str, str]) -> None:
+        self.name, self.label = entry["id"], entry["label"]
+        self.dimension, self.tone = entry["dimension"], entry["tone"]
         self.count = 0
         self.turns: set[int] = set()
         self.last = ""

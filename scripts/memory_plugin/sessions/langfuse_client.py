@@ -265,33 +265,30 @@ def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str,
     """Yield the rows of a transcript: each trace's prompt, its generations as replies, and its other steps as tool calls."""
     for trace in traces:
         common: dict[str, object] = {"sessionId": session, "timestamp": trace.start}
-        prompt = _clean(text_of(trace.input))
+        prompt, output = _text(trace.input), _text(trace.output)
         if prompt:
-            yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": prompt}}
+            yield _user_row(trace.id, prompt, common)
         for number, step in enumerate(trace.steps):
             yield from _step_rows(step, "%s-%d" % (trace.id, number), {**common, "timestamp": _start(step)})
-        has_reply = any(_kind(step) == "GENERATION" for step in trace.steps)
-        if not has_reply and text_of(trace.output):
-            block = {"type": "text", "text": _clean(text_of(trace.output))}
-            yield _assistant_row(trace.id + "-end", [block], common, "", {})
+        if output and not any(_kind(step) == "GENERATION" for step in trace.steps):
+            yield _assistant_row(trace.id + "-end", [{"type": "text", "text": output}], common)
 
 
 def _step_rows(step: object, row_id: str, common: dict[str, object]) -> Iterator[dict[str, object]]:
     kind, model = _kind(step), _field(step, "providedModelName", "model")
-    output = _clean(text_of(value_at(step, "output")))
+    output = _text(value_at(step, "output"))
     if kind == "GENERATION":
         blocks = [{"type": "text", "text": output}] if output else []
-        usage = value_at(step, "usageDetails") or value_at(step, "usage")
-        yield _assistant_row(row_id, blocks, common, model, _tokens(usage))
+        usage = _tokens(value_at(step, "usageDetails") or value_at(step, "usage"))
+        yield _assistant_row(row_id, blocks, common, model, usage)
     elif kind not in ("EVENT", "AGENT", "CHAIN"):
         name = _field(step, "name")
         tool = name.partition(": ")[2] or name
         call = {"type": "tool_use", "id": row_id, "name": tool, "input": _arguments(value_at(step, "input"))}
-        yield _assistant_row(row_id, [call], common, model, {})
+        yield _assistant_row(row_id, [call], common, model)
         failed = value_at(step, "level") == "ERROR"
         result = {"type": "tool_result", "tool_use_id": row_id, "content": output, "is_error": failed}
-        message = {"role": "user", "content": [result]}
-        yield {"type": "user", "uuid": row_id + "-result", **common, "message": message}
+        yield _user_row(row_id + "-result", [result], common)
 
 
 def _tokens(usage: object) -> dict[str, int]:
@@ -302,15 +299,18 @@ def _tokens(usage: object) -> dict[str, int]:
 
 def _arguments(value: object) -> dict[str, str]:
     arguments = _decoded(value)
-    if isinstance(arguments, dict):
-        return {key: _clean(text_of(item)) for key, item in arguments.items()}
-    return {"prompt": _clean(text_of(arguments))}
+    named = arguments if isinstance(arguments, dict) else {"prompt": arguments}
+    return {key: _text(item) for key, item in named.items()}
+
+
+def _user_row(row_id: str, content: object, common: dict[str, object]) -> dict[str, object]:
+    return {"type": "user", "uuid": row_id, **common, "message": {"role": "user", "content": content}}
 
 
 def _assistant_row(
-    row_id: str, blocks: list[Any], common: dict[str, object], model: str, usage: dict[str, int]
+    row_id: str, blocks: list[Any], common: dict[str, object], model: str = "", usage: object = None
 ) -> dict[str, object]:
-    message = {"id": row_id, "role": "assistant", "model": model, "content": blocks, "usage": usage}
+    message = {"id": row_id, "role": "assistant", "model": model, "content": blocks, "usage": usage or {}}
     return {"type": "assistant", "uuid": row_id, **common, "message": message}
 
 
@@ -341,6 +341,7 @@ def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
     return str(value)[:_MAX_TEXT]
 
 
-def _clean(text: str) -> str:
-    """Return a text of `text_of` as it may be stored; one that was cut loses its last word, which may be half a secret."""
+def _text(value: object) -> str:
+    """Return the text in a value as it may be stored; one that was cut loses its last word, which may be half a secret."""
+    text = text_of(value)
     return redact(without_private(text[: cut_before(text, _MAX_TEXT - 1)]), "ledger").text

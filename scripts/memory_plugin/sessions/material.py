@@ -13,7 +13,7 @@ from ..kernel.paths import load_data
 from ..kernel.settings import defaults, merged
 from ..kernel.settings.load import user_block
 from ..kernel.transcript.turn import Call, Turn, tokens_of
-from .detection import failure_cause, main_argument, signal_entries
+from .detection import failure_cause, main_argument
 from .rubric import read_grade
 from .signals import SessionSignals, collect_signals
 
@@ -173,7 +173,7 @@ def session_rubric() -> Rubric:
 
 def _facts(prepared: PreparedSession) -> dict[str, object]:
     """Return the user's first request, and totals and signals as evidence for a scorer: counts and turns, no text."""
-    totals, found = prepared.signals.totals, prepared.signals.found
+    totals = prepared.signals.totals
     session: dict[str, object] = {
         "turns": totals.turns,
         "calls": sum(prepared.signals.tools.values()),
@@ -181,13 +181,12 @@ def _facts(prepared: PreparedSession) -> dict[str, object]:
         "largest_context": totals.context,
         "signals": [
             {
-                "dimension": entry["dimension"],
-                "signal": entry["label"],
-                "count": found[entry["id"]].count,
-                "turns": sorted(found[entry["id"]].turns)[:_MAX_TURNS_NAMED],
+                "dimension": signal.dimension,
+                "signal": signal.label,
+                "count": signal.count,
+                "turns": sorted(signal.turns)[:_MAX_TURNS_NAMED],
             }
-            for entry in signal_entries()
-            if entry["id"] in found
+            for signal in prepared.signals.found
         ],
     }
     if prepared.left_out:

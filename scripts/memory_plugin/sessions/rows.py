@@ -97,7 +97,7 @@ def grade_row(
         "started": totals.started,
         "ended": totals.ended,
         "bytes": os.path.getsize(prepared.path),
-        "signals": {name: signal.count for name, signal in prepared.signals.found.items()},
+        "signals": {signal.name: signal.count for signal in prepared.signals.found},
     }
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..kernel.paths import load_data
 from ..kernel.text import cut_before
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
@@ -21,7 +22,6 @@ from .detection import (
     pattern,
     pipeline_heads,
     runs_tests,
-    signal_entries,
     tool_for,
 )
 
@@ -287,9 +287,9 @@ class SessionSignals(NamedTuple):
     tools: Counter[str]
 
     @property
-    def found(self) -> dict[str, Signal]:
+    def found(self) -> list[Signal]:
         """Return the signals that were detected, in the order of the report."""
-        return {name: signal for name, signal in self.signals.items() if signal.count}
+        return [signal for signal in self.signals.values() if signal.count]
 
 
 def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) -> SessionSignals:
@@ -297,7 +297,7 @@ def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) ->
 
     Raises FileNotFoundError and Unreadable, but nothing for the file's content.
     """
-    signals = {entry["id"]: Signal() for entry in signal_entries()}
+    signals = {entry["id"]: Signal(entry) for entry in load_data("sessions", "signals")["signals"]}
     tools: Counter[str] = Counter()
     with open_transcript(path) as file:
         reader = Reader(file)

@@ -11,7 +11,6 @@ from ...kernel.judge.question import JudgeError, explain_failure, one_line
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import counted, plain
 from ...sessions import langfuse, rows
-from ...sessions.detection import signal_entries
 from ...sessions.langfuse_client import (
     HOSTS,
     LangfuseClient,
@@ -98,20 +97,18 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     }
     unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
     console.lines(*filter(None, [unusual]), "")
-    found = session.found
-    lines = [
+    found = [
         [
-            entry["label"],
-            str(found[entry["id"]].count),
-            "" if entry["tone"] == "plain" else entry["tone"],
-            turns_text(sorted(found[entry["id"]].turns)),
-            one_line(found[entry["id"]].last, _MAX_EXAMPLE),
+            signal.label,
+            str(signal.count),
+            signal.tone.replace("plain", ""),
+            turns_text(sorted(signal.turns)),
+            one_line(signal.last, _MAX_EXAMPLE),
         ]
-        for entry in signal_entries()
-        if entry["id"] in found
+        for signal in session.found
     ]
-    if lines:
-        console.table(["signal", "count", "", "turns", "the last one"], lines)
+    if found:
+        console.table(["signal", "count", "", "turns", "the last one"], found)
     else:
         console.line("no signals")
 
