@@ -188,9 +188,9 @@ def _settings_edit(generator: InputGenerator) -> None:
     value = decoded(generator.data())
     name = "retrieval.max_memories"
     before = set(value)
-    user_file._set(value, tuple(name.split(".")), 3)
+    user_file._set(value, name, 3)
     edited = decoded(user_file._in_style_of("{}", value).encode())
-    user_file._remove(edited, name)
+    user_file._remove(edited, ("memory", *name.split(".")))
     assert before <= set(edited) | {"memory", "retrieval"}, "another key is lost"
 
 

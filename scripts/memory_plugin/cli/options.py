@@ -53,16 +53,17 @@ def add_actions(
     return parsers
 
 
-def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
-    """Declare `--days N`; `require_days` checks its value."""
-    text = "the last N days, 1 to %d (default: %d)" % (_MAX_DAYS, default)
-    parser.add_argument("--days", type=int, default=default, metavar="N", help=text)
+def add_days_option(parser: argparse.ArgumentParser, default: int | None) -> None:
+    """Declare `--days N`."""
+    text = "the last N days, 1 to %d (default: %s)" % (_MAX_DAYS, default or "all")
+    parser.add_argument("--days", type=_days, default=default, metavar="N", help=text)
 
 
-def require_days(days: int) -> None:
-    """Raise UsageError if the number of days is out of range."""
-    if not 1 <= days <= _MAX_DAYS:
-        raise UsageError("--days: expected 1 to %d, got %d" % (_MAX_DAYS, days))
+def _days(text: str) -> int:
+    """Return a number of days. Raises ArgumentTypeError for another text."""
+    if text.isdecimal() and 1 <= int(text) <= _MAX_DAYS:
+        return int(text)
+    raise argparse.ArgumentTypeError("expected 1 to %d, got %s" % (_MAX_DAYS, text))
 
 
 def require_existing(*paths: str) -> None:

@@ -18,7 +18,7 @@ from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
-from .recall_rows import RECALLS
+from .feedback import RECALLS
 
 REASONS = {
     "disabled": "recall was off in the settings",
@@ -203,6 +203,12 @@ def _candidates(row: dict[str, object]) -> list[dict[str, object]]:
 
 def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
+
+
+def told(row: dict[str, object]) -> list[tuple[str, str]]:
+    """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
+    names = zip((_INJECTED, _POINTED), RESULTS)
+    return [(word, key) for name, word in names for key in as_texts(row.get(name))]
 
 
 def outcomes(row: dict[str, object]) -> list[Outcome]:

@@ -23,11 +23,10 @@ before=%(before)s
 ours() {
     if [ ! -f "$script" ]; then
         echo "memory: the plugin is gone from where it was; start a new session, or remove this line from your settings"
-    elif command -v python3 >/dev/null 2>&1; then
-        python3 -I -S "$script" statusline 2>/dev/null || echo "memory: recall is off, because python3 is older than 3.9"
-    else
-        python -I -S "$script" statusline 2>/dev/null || echo "memory: recall is off, because there is no Python 3.9 or newer"
+        return
     fi
+    python3 -I -S "$script" statusline 2>/dev/null || python -I -S "$script" statusline 2>/dev/null ||
+        echo "memory: recall is off, because there is no Python 3.9 or newer"
 }
 if [ -f "$before" ]; then
     input=$(cat)

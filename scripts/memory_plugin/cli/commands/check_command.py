@@ -6,9 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic
 
 from ...kernel.hygiene import findings
 from ...kernel.hygiene.rules import places
@@ -66,8 +64,7 @@ def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
 
 def _finding_line(finding: StoreFinding) -> str:
     path = plain(finding.path.removeprefix(os.getcwd() + os.sep), _MAX_PATH)
-    place = "%s:%d" % (path, finding.line) if finding.line else path
-    return "%s: %s: %s" % (place, finding.rule, finding.text)
+    return str(finding._replace(path=path))
 
 
 _TEXT_TEXT = """\
@@ -130,28 +127,20 @@ def _check_secrets(arguments: argparse.Namespace, context: CommandContext) -> in
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
+
+    def progress(done: int, total: int) -> None:
+        context.console.progress("%d of %d files" % (done, total))
+
     readable = [store for store in stores(context.paths) if not why_not_read(store)]
     fixed = _fix(readable, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
-    scan = scan_paths(paths, arguments.personal, progress=_progress(context))
+    scan = scan_paths(paths, arguments.personal, progress)
     record: dict[str, object] = {"findings": [place._asdict() for place in scan.places], "fixed": fixed}
     record.update(files=scan.files, skipped=scan.skipped, unread=scan.unread)
     context.console.result(arguments.json, record, *_scan_lines(scan, fixed))
     for reason in [] if arguments.json else scan.unread:
         context.console.error(reason)
     return FAILED if scan.places or scan.unread else DONE
-
-
-def _progress(context: CommandContext) -> Callable[[int, int], None]:
-    """Return a function that shows a scan's progress and rate once it has run for a second."""
-    start = monotonic()
-
-    def show(done: int, total: int) -> None:
-        seconds = monotonic() - start
-        if seconds >= 1:
-            context.console.progress("%d of %d files, %d files a second" % (done, total, done / seconds))
-
-    return show
 
 
 def _fix(readable: list[Store], context: CommandContext) -> list[str]:

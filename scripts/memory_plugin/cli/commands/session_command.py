@@ -24,7 +24,7 @@ from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, UsageError
 from ..console import Console
-from ..options import add_actions, add_flag, require_days
+from ..options import add_actions, add_days_option, add_flag
 from .session_scores_command import named_transcript, show_signals, turns_text
 
 HELP = "find past sessions, and grade them"
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     actions["find"].add_argument("words", nargs="+", metavar="WORD", help="words, or a question")
-    actions["find"].add_argument("--days", type=int, metavar="N", help="only the last N days")
+    add_days_option(actions["find"], None)
     actions["show"].add_argument("session", metavar="ID", help=_ID)
     actions["forget"].add_argument("session", nargs="?", metavar="ID", help=_ID)
     add_flag(actions["forget"], "--all", "all sessions of this project")
@@ -118,8 +118,6 @@ def _run_past(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
-    if arguments.days is not None:
-        require_days(arguments.days)
     console, words = context.console, " ".join(arguments.words)
     found = past_sessions.find_exchanges(words, arguments.days, context, console.error)
     if arguments.json:

@@ -13,7 +13,7 @@ from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, r
 from ...work.state import THRESHOLDS, as_json, shifted, titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
-from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt, told_memories
+from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt
 
 _WHY_TEXT = """\
 explain why a prompt did or did not bring up memories, or test one
@@ -91,7 +91,7 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
     if explain.problem(row):
         console.paragraph(plain("problem: " + explain.problem(row), MAX_LINE))
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
-    lines = lines or [(*pair, "") for pair in told_memories(row)]
+    lines = lines or [(*pair, "") for pair in explain.told(row)]
     labels = {}
     if lines:
         labels = titles_and_names(context.overview())
