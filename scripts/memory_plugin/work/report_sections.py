@@ -15,7 +15,7 @@ from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_stat
 from ..memories.trust import TRUSTED
 from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
-from ..sessions.rubric import OVERALL, dimensions
+from ..sessions.rubric import OVERALL, dimensions, valid_scores
 from .installation import OK, Check
 from .report_figures import (
     MISS_REASONS,
