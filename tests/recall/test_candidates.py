@@ -12,7 +12,7 @@ from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import Model, Term, analyze, load_model, weigh_terms
-from memory_plugin.recall.scoring import candidates, keyword_candidates
+from memory_plugin.recall.ranking import candidates, keyword_candidates
 from tests.recall.memories import memory
 
 MANY = [memory("note %d" % at, "common words here", key="k%03d" % at) for at in range(50)]
