@@ -141,7 +141,7 @@ def _patterns(generator: InputGenerator) -> None:
 
 def _markdown(generator: InputGenerator) -> None:
     text = generator.text() + "\n" + generator.text()
-    _, body, _ = markdown.front_matter(text)
+    _, body = markdown.front_matter(text)
     parts = markdown.sections(body)
     import_documents.records_in(parts, markdown.document_title(text, "stem"))
     for part in parts:
