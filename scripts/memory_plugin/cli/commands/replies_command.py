@@ -31,12 +31,7 @@ from ...replies.tune import is_outside
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from ..options import add_days_option, add_flag, answer_lines, require_existing
 
-_TEXT = """\
-score replies, show their scores over time, and tune the filler rules
-  memory replies score --last
-  memory replies history
-  memory replies tune
-"""
+_TEXT = "score replies, show their scores over time, and tune the filler rules"
 _SCORE_TEXT = """\
 score a reply: filler phrases, words before the answer, density, and whether a judge is needed
   memory replies score reply.md
