@@ -334,7 +334,6 @@ def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_
         injected=[hit.key for hit in choice.full],
         pointed=[hit.key for hit in choice.pointers],
         tokens=estimated_tokens(answer.block),
-        characters=len(answer.block),
     )
 
 

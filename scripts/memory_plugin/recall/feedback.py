@@ -101,7 +101,7 @@ RECALLS = Form(
         **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), text),
         **dict.fromkeys(("prompt", "answered_by"), text),
         **dict.fromkeys(("injected", "pointed", "guards"), texts),
-        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "found", "unread"), count),
+        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), count),
         **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), number_or_null),
         "candidates": _candidates,
         "judge": _judge,
