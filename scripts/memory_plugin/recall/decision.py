@@ -39,9 +39,8 @@ _MAX_POINTER = 200  # characters
 _ENDS = (".", "!", "?", ":", "\u3002")
 _SENTENCE_ENDS = (". ", "! ", "? ", "\u3002")
 _AFTER_TEXT = ("Files: ", "More: ", "</memory>")  # the lines that may follow the text in a memory's element
-LISTED = (
-    "catalog "  # the prefix of a memory's key in a session's history, if the session catalog lists its title
-)
+# The prefix of a memory's key in a session's history, if the session catalog lists its title.
+LISTED = "catalog "
 
 
 class Limits:

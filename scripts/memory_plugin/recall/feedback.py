@@ -55,12 +55,8 @@ _MIN_RARE = 4  # characters
 _MIN_NAME = 5  # characters of a path or full name, one of which is enough
 _MIN_RARE_WORDS = 2
 _TOOL, _FAILURE = "tool", "failure"
-_FIELDS = (
-    "place",
-    "tool_use_id",
-    "prompt_id",
-    "outcome",
-)  # of a record, which tell how a memory was injected
+# The fields of a record that tell how a memory was injected.
+_FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
 
 
 _VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
