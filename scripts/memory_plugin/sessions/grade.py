@@ -20,7 +20,7 @@ from ..kernel.settings import Settings
 from .langfuse import send_scores
 from .langfuse_client import connect
 from .material import PreparedSession, prepare, questions
-from .rows import SESSIONS, append_row, grade_row, latest_rows, session_id, ungraded
+from .rows import SESSIONS, append_row, grade_row, session_id, ungraded
 from .rubric import merge
 from .session_files import pending_notes
 
@@ -107,8 +107,7 @@ def store_answers(
     if grade["confidence"] is not None:
         shown = 1 - prepared.left_out / max(1, prepared.signals.totals.turns)
         grade["confidence"] = round(grade["confidence"] * shown, 4)
-    before = latest_rows(paths).get(session_id(prepared), {})
-    row = grade_row(prepared, grade, by, paths, before.get("stamp", ""))
+    row = grade_row(prepared, grade, by, paths)
     append_row(paths, row)
     return row
 

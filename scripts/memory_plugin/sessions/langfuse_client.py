@@ -26,7 +26,7 @@ from ..kernel.judge.credentials import (
     address_source,
     proxy_for,
 )
-from ..kernel.judge.question import JudgeError, value_at
+from ..kernel.judge.question import JudgeError, Values, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
@@ -111,11 +111,11 @@ class LangfuseClient:
         self._deadline = deadline
         self._tls = tls_context(access)
 
-    def get(self, path: str, query: Mapping[str, object] | None = None) -> dict[str, Any]:
+    def get(self, path: str, query: Mapping[str, object] | None = None) -> Values:
         """Return the answer to a GET of a path of the API."""
         return self._send("GET", path + ("?" + urlencode(query) if query else ""), None)
 
-    def find(self, path: str, query: Mapping[str, object] | None = None) -> dict[str, Any] | None:
+    def find(self, path: str, query: Mapping[str, object] | None = None) -> Values | None:
         """Return the answer to a GET; None if the server does not know the path."""
         try:
             return self.get(path, query)
@@ -134,11 +134,11 @@ class LangfuseClient:
             yield from answer["data"]
             more = _next_page(more, answer.get("meta"))
 
-    def post(self, path: str, body: object) -> dict[str, Any]:
+    def post(self, path: str, body: object) -> Values:
         """Return the answer to a POST."""
         return self._send("POST", path, dumps(body).encode("ascii"))
 
-    def _send(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+    def _send(self, method: str, path: str, body: bytes | None) -> Values:
         pauses = iter(_RETRY_PAUSES)
         while True:
             try:
@@ -153,7 +153,7 @@ class LangfuseClient:
                 wait = error.wait
             sleep(wait)
 
-    def _send_once(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+    def _send_once(self, method: str, path: str, body: bytes | None) -> Values:
         request = Request(method, _API + path, (), body, _MAX_BYTES)
         response = fetch(self.access, request, self._deadline, self._tls)
         if response.status >= 300:

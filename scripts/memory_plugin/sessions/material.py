@@ -167,7 +167,7 @@ def rubric_digest() -> str:
 
 def session_rubric() -> Rubric:
     """Return the scorer's prompt, with the texts of the setting `sessions.prompt`."""
-    shipped = load_data("judges", "rubrics", *RUBRIC.split("/"))
+    shipped = load_data("judges", "rubrics", RUBRIC)
     return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC)
 
 

@@ -73,14 +73,15 @@ def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
 
 
 def grade_row(
-    prepared: PreparedSession, grade: Values, scorer: Mapping[str, object], paths: Paths, stamp: str = ""
+    prepared: PreparedSession, grade: Values, scorer: Mapping[str, object], paths: Paths
 ) -> dict[str, Any]:
     """Return the row for a grade: scores, overall score, missing dimensions, and the scorer.
 
-    `stamp` is the time of the session's earlier scores in Langfuse. It never changes for a session, because Langfuse updates a score only
-    under the same id and time.
+    `stamp` is the time of the scores in Langfuse. It never changes for a session, because Langfuse updates a score only under the same id
+    and time.
     """
     totals, session = prepared.signals.totals, session_id(prepared)
+    stamp = latest_rows(paths).get(session, {}).get("stamp")
     total = overall_score({name: entry["score"] for name, entry in grade["dimensions"].items()})
     started = _TIME.match(totals.started)
     return {

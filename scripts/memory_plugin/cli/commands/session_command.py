@@ -33,11 +33,9 @@ EXAMPLES = """\
   memory session find "where did we stop yesterday?"
   memory session show 0d1ec0de
   memory session signals --current          shows what can be counted without a judge
-  memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
   memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
   memory session score --project            grades all sessions of this project that have no grade yet
-  memory session list
 """
 _MAX_INPUT = 256 * 1024
 _MAX_FAILURES = 20  # shown of a project

@@ -82,13 +82,8 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     console.line("%s%s, %s, %s" % (times, *counts, models))
     tokens = "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}"
     fresh = usage["input_tokens"] + usage["cache_creation_input_tokens"]
-    sizes = (
-        usage["cache_read_input_tokens"],
-        usage["output_tokens"],
-        totals.context,
-        round(totals.estimated),
-    )
-    console.line(tokens.format(fresh, *sizes))
+    cached, out = usage["cache_read_input_tokens"], usage["output_tokens"]
+    console.line(tokens.format(fresh, cached, out, totals.context, round(totals.estimated)))
     anomalies = {
         "provider error": totals.api_errors,
         "unreadable row": totals.bad,
