@@ -7,7 +7,7 @@ into a catalog.
 from __future__ import annotations
 
 import os
-from math import inf, log
+from math import inf
 
 from ..kernel.context import now_iso
 from ..kernel.files import stamp
@@ -15,7 +15,6 @@ from ..kernel.records import Records
 from ..kernel.text import escape_content
 from .decision import cut_at_word, first_sentence, joined, one_line, tokens_of
 from .feedback import FEEDBACK, RECALLS, USED, USEFUL
-from .index_file import POSTINGS, STRONG_MARK, has_fts5
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
 _MAX_RULES = 500
 _MAX_RELATED = 20
 _MAX_NAMED = 500  # SQLite takes at most 999 values
-_MAX_STEMS = 60
-# A word in more memories than this, and more than this share of them, says nothing about the work.
-_RARE_COUNT = 3
-_RARE_SHARE = 0.05
+_MIN_SHARE = 0.4  # of the best match's score, for a memory that is related to the work
 _TAIL_BYTES = 64 * 1024
 _USES = (USED, USEFUL)
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
@@ -167,37 +163,17 @@ def recently_used(context: Context) -> list[str]:
 
 
 def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
-    """Return at most 20 memories (no rules) with rare words of a text outside the body, the best match first. Raises SqliteError."""
-    weights = _weights(connection, text) if has_fts5(connection) else {}
-    scores: dict[int, float] = {}
-    for stem, weight in weights.items():
-        query = '"%s"' % (stem + STRONG_MARK)
-        for (row,) in connection.execute(
-            "SELECT rowid FROM %s WHERE %s MATCH ?" % (POSTINGS[True], POSTINGS[True]), (query,)
-        ):
-            scores[row] = scores.get(row, 0.0) + weight
-    best = sorted(scores, key=lambda row: (-scores[row], row))[:_MAX_RELATED]
-    query = "SELECT rowid, key FROM documents WHERE rowid IN (%s)" % ", ".join("?" * len(best))
-    keys = dict(connection.execute(query, best).fetchall())
-    by_key = {entry.key: entry for entry in named_titles(connection, list(keys.values()))}
-    return [by_key[keys[row]] for row in best if keys.get(row) in by_key]
+    """Return at most 20 memories (no rules) that match a text, the best match first. Raises SqliteError and IndexUnavailable."""
+    from .query import analyze
+    from .ranking import FTS5, candidate_backend, rank
 
-
-def _weights(connection: Connection, text: str) -> dict[str, float]:
-    """Return the weights (by rarity) of the stems of a text that few memories contain."""
-    from ..kernel.text.words import form, tokenize
-
-    stems = list(dict.fromkeys(form(word).partition("~")[0] for word in tokenize(text)))[:_MAX_STEMS]
-    documents = connection.execute(
-        "SELECT coalesce(sum(documents), 0) FROM totals WHERE injectable = 1"
-    ).fetchone()[0]
-    max_count = max(_RARE_COUNT, _RARE_SHARE * documents)
-    rows = connection.execute(
-        "SELECT term, strong FROM vocabulary WHERE term IN (%s) AND strong BETWEEN 1 AND ?"
-        % ", ".join("?" * len(stems)),
-        (*stems, max_count),
-    )
-    return {term: log(1 + documents / strong) for term, strong in rows.fetchall()}
+    backend, now = candidate_backend(connection, FTS5), now_iso()
+    query = analyze(text)
+    hits = rank(connection, query, _MAX_RELATED, only_injectable=True, expires_after=now, backend=backend)
+    best = max((hit.score for hit in hits), default=0.0)
+    related = [hit.key for hit in hits if hit.score >= _MIN_SHARE * best]
+    entries = {entry.key: entry for entry in named_titles(connection, related)}
+    return [entries[key] for key in related if key in entries]
 
 
 class CatalogBlock:

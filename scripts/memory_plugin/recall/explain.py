@@ -8,9 +8,9 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..kernel.fastjson import as_integer, as_number, as_text, as_texts, loads
+from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
@@ -98,6 +98,9 @@ _MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 
+Row = dict[str, Any]  # a row of the ledger, checked by RECALLS
+
+
 class Outcome(NamedTuple):
     """The result for one candidate: one of RESULTS, and the reason as text."""
 
@@ -106,21 +109,21 @@ class Outcome(NamedTuple):
     reason: str
 
 
-def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, object]]:
+def decisions(paths: Paths, session: str = "", last: int = 20) -> list[Row]:
     """Return the last decisions for this project, newest first; with `session` only those of that session."""
     records = Records(paths.state(), RECALLS, project=paths.project_key)
     rows = deque((row for row in records if session in ("", row.get("session"))), last)
     return list(rows)[::-1]
 
 
-def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> dict[str, object] | None:
+def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> Row | None:
     """Return the decision about one prompt, `last` or the start of its id; None if there is none.
 
     If a turn has several decisions, return that of the prompt itself, or of `place` if it is not empty.
     """
     rows = decisions(paths, session, last=_ALL)
     if which != LAST:
-        rows = [row for row in rows if as_text(row.get("prompt_id")).startswith(which)]
+        rows = [row for row in rows if row.get("prompt_id", "").startswith(which)]
     if place:
         rows = [row for row in rows if _place(row) == place]
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
@@ -131,44 +134,42 @@ def last_catalog(paths: Paths) -> dict[str, int] | None:
     row = find_decision(paths, LAST, place="catalog")
     if row is None or row.get("outcome") == "silent":
         return None
-    shown = len(as_texts(row.get(_INJECTED)))
-    rules = as_integer(row.get("rules"))
-    numbers = {name: as_integer(row.get(name)) or 0 for name in (_LISTED, "unlisted", "tokens")}
-    return {"rules": shown, "all_rules": shown if rules is None else rules, **numbers}
+    shown = len(row.get(_INJECTED, ()))
+    numbers = {name: row.get(name, 0) for name in (_LISTED, "unlisted", "tokens")}
+    return {"rules": shown, "all_rules": row.get("rules", shown), **numbers}
 
 
-def same_turn(paths: Paths, row: dict[str, object]) -> list[dict[str, object]]:
+def same_turn(paths: Paths, row: Row) -> list[Row]:
     """Return the decisions at other places in the same turn, the oldest first."""
-    prompt_id, session = row.get("prompt_id"), as_text(row.get("session"))
+    prompt_id, session = row.get("prompt_id"), row.get("session", "")
     if not prompt_id:
         return []
     rows = decisions(paths, session, last=_ALL)[::-1]
     return [other for other in rows if other.get("prompt_id") == prompt_id and other != row]
 
 
-def _place(row: dict[str, object]) -> str:
-    return as_text(row.get("place")) or _PROMPT
+def _place(row: Row) -> str:
+    return str(row.get("place", _PROMPT))
 
 
-def sentence(row: dict[str, object]) -> str:
+def sentence(row: Row) -> str:
     """Return one decision as a sentence, with the place if it was not a prompt."""
     place = _place(row)
     if place == _GUARD:
-        outcome = _GUARDED.get(as_text(row.get("outcome")), "a guarded call went through")
-        reason = reason_text(as_text(row.get("reason")))
-        guards = ", ".join(as_texts(row.get("guards")))
+        outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
+        reason, guards = reason_text(row.get("reason", "")), ", ".join(row.get("guards", ()))
         return "%s (%s)%s" % (outcome, guards, ": " + reason if reason else "")
     if place == _PAST:
-        verb = _PAST_VERBS.get(as_text(row.get("outcome")), "Claude was shown nothing of")
-        sessions = ", ".join(as_texts(row.get("sessions"))) or "nothing"
+        verb = _PAST_VERBS.get(row.get("outcome", ""), "Claude was shown nothing of")
+        sessions = ", ".join(row.get("sessions", ())) or "nothing"
         return "%s what was done in earlier sessions, because the prompt asked: %s" % (verb, sessions)
     text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
     return text + ("; and a note on style about the last reply" if row.get("style") else "")
 
 
-def _action(row: dict[str, object]) -> str:
-    injected, pointed = as_texts(row.get(_INJECTED)), as_texts(row.get(_POINTED))
-    outcome, listed = row.get("outcome"), as_integer(row.get("listed")) or 0
+def _action(row: Row) -> str:
+    injected, pointed = row.get(_INJECTED, ()), row.get(_POINTED, ())
+    outcome, listed = row.get("outcome"), row.get("listed", 0)
     if outcome == _INJECTED:
         text = "showed Claude " + _memories(len(injected))
         if listed:
@@ -178,7 +179,7 @@ def _action(row: dict[str, object]) -> str:
         return "showed Claude %s by title" % _memories(len(pointed))
     if outcome == _LISTED:
         return "showed Claude the titles of " + _memories(listed)
-    return "showed nothing: " + (reason_text(as_text(row.get("reason"))) or "no reason noted")
+    return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
 def reason_text(reason: str) -> str:
@@ -188,72 +189,65 @@ def reason_text(reason: str) -> str:
     return reason if sentence is None else sentence + separator + detail
 
 
-def problem(row: dict[str, object]) -> str:
+def problem(row: Row) -> str:
     """Return the problem with the index as text; empty if it answered and was up to date."""
-    reason, unread = as_text(row.get("problem")), as_integer(row.get("unread"))
+    reason, unread = row.get("problem", ""), row.get("unread", 0)
     left = "; %d file%s not indexed yet" % (unread, " is" if unread == 1 else "s are") if unread else ""
     return reason_text(reason) + left if reason else ""
 
 
-def remedy(row: dict[str, object]) -> str:
+def remedy(row: Row) -> str:
     """Return a command that helps with the reason for silence; usually empty."""
-    return _REMEDIES.get(as_text(row.get("reason")), "")
+    return _REMEDIES.get(row.get("reason", ""), "")
 
 
-def would_phrases_help(row: dict[str, object]) -> bool:
+def would_phrases_help(row: Row) -> bool:
     """Return whether nothing was shown because a memory that has to do with the prompt did not match well enough."""
     if row.get(_INJECTED) or row.get(_POINTED) or row.get("reason") != "below_threshold":
         return False
-    return any((as_number(one.get("pointer_confidence")) or 0.0) >= _RELATED for one in _candidates(row))
-
-
-def _candidates(row: dict[str, object]) -> list[dict[str, object]]:
-    candidates = row.get("candidates")
-    return [one for one in candidates if isinstance(one, dict)] if isinstance(candidates, list) else []
+    return any((one.get("pointer_confidence") or 0.0) >= _RELATED for one in row.get("candidates", ()))
 
 
 def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
-def told(row: dict[str, object]) -> list[tuple[str, str]]:
+def told(row: Row) -> list[tuple[str, str]]:
     """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
     names = zip((_INJECTED, _POINTED), RESULTS)
-    return [(word, key) for name, word in names for key in as_texts(row.get(name))]
+    return [(word, key) for name, word in names for key in row.get(name, ())]
 
 
-def outcomes(row: dict[str, object]) -> list[Outcome]:
+def outcomes(row: Row) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
-    results = [_outcome(candidate, row) for candidate in _candidates(row)]
+    results = [_outcome(candidate, row) for candidate in row.get("candidates", ())]
     return sorted(results, key=lambda outcome: RESULTS.index(outcome.result))
 
 
-def _outcome(candidate: dict[str, object], row: dict[str, object]) -> Outcome:
+def _outcome(candidate: Row, row: Row) -> Outcome:
     """Return the outcome with one percentage, how sure recall is that the text is worth showing; a title is only "related"."""
-    key, way = as_text(candidate.get("key")), _WAYS.get(as_text(candidate.get("way")), "")
+    key, way = candidate["key"], _WAYS.get(candidate.get("way", ""), "")
     opinion = _opinion(key, row)
-    sure, needed = as_number(candidate.get("confidence")), as_number(row.get("inject_threshold"))
-    result = _TOLD if key in as_texts(row.get(_INJECTED)) else NOT_TOLD
+    sure, needed = candidate.get("confidence"), row.get("inject_threshold")
+    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
     text = way or ("?" if sure is None else _percent(sure)) + " sure"
-    if result == NOT_TOLD and key in as_texts(row.get(_POINTED)):
+    if result == NOT_TOLD and key in row.get(_POINTED, ()):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
-    withheld = as_text(candidate.get("withheld"))
+    withheld = candidate.get("withheld", "")
     if result == NOT_TOLD and withheld in _HAD_BEFORE:
         text = reason_text(withheld)
     elif result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
         opinion += "; " + reason_text(withheld)
     elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
-        needed = shifted_threshold(needed, as_number(candidate.get("shift")) or 0.0)
+        needed = shifted_threshold(needed, candidate.get("shift", 0.0))
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
         text += ", %s needed" % _percent(needed) if sure < needed else ""
     return Outcome(key, result, text + opinion)
 
 
-def _opinion(key: str, row: dict[str, object]) -> str:
+def _opinion(key: str, row: Row) -> str:
     """Return the judges' verdict on a candidate as text; empty if they were not asked about it."""
-    judge = row.get("judge")
-    verdicts = judge.get("verdicts") if isinstance(judge, dict) else None
-    votes = verdicts.get(key, ()) if isinstance(verdicts, dict) else ()
+    votes = row.get("judge", {}).get("verdicts", {}).get(key, ())
     words = [
         "%s%s" % ("" if vote else "not ", name)
         for name, vote in zip(("relevant", "useful"), votes)
@@ -267,12 +261,12 @@ def _percent(share: float) -> str:
     return "%d%%" % int(100 * max(0.0, min(1.0, share)) + 1e-9)
 
 
-def prompt_texts(rows: Sequence[dict[str, object]], paths: Paths) -> dict[str, str]:
+def prompt_texts(rows: Sequence[Row], paths: Paths) -> dict[str, str]:
     """Return texts by prompt id for rows of the ledger `recalls`, redacted and cut; prompts without a known text are left out."""
     texts: dict[str, str] = {}
     wanted: dict[str, set[str]] = {}
     for row in rows:
-        prompt_id, session, text = (as_text(row.get(name)) for name in ("prompt_id", "session", "prompt"))
+        prompt_id, session, text = (row.get(name, "") for name in ("prompt_id", "session", "prompt"))
         if prompt_id and text:
             texts[prompt_id] = shown_prompt(text)
         elif prompt_id and _SESSION.match(session):

@@ -96,7 +96,7 @@ RECALLS = Form(
     {
         **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), text),
         **dict.fromkeys(("prompt", "answered_by"), text),
-        **dict.fromkeys(("injected", "pointed", "guards"), texts),
+        **dict.fromkeys(("injected", "pointed", "guards", "sessions"), texts),
         **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), count),
         **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), number_or_null),
         "candidates": _candidates,
@@ -305,12 +305,13 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
 
 def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:
     """Return the stems that few memories of this store and few everyday texts contain."""
+    from .query import frequencies
+
     documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
     max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * documents)
-    ordered = sorted(stem for stem in stems if len(stem) >= _MIN_RARE)[:500]
-    rows = connection.execute(
-        "SELECT term, strong + weak + held_strong + held_weak, share FROM vocabulary WHERE term IN (%s)"
-        % ",".join("?" * len(ordered)),
-        ordered,
-    )
-    return [term for term, memories, share in rows if memories <= max_memories and share < _RARE_SHARE]
+    known = frequencies(connection, {stem for stem in stems if len(stem) >= _MIN_RARE}, only_injectable=False)
+    return [
+        stem
+        for stem, (strong, weak, share) in known.items()
+        if strong + weak <= max_memories and share < _RARE_SHARE
+    ]

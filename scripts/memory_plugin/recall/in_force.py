@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from ..kernel.context import now_iso
@@ -27,12 +27,15 @@ from .index_documents import find_link, links, set_inherited, set_injectable, st
 from .index_file import value_of
 from .query import load_model
 
+GuardRow = dict[str, Any]  # a row of the table `guards`, as `write_guard_file` takes it
+
 _MAX_BODY = 400  # characters of a memory in the question to the user
 
 
 def apply_supersession(connection: Connection) -> None:
     """Update the flags and inherited phrases of all documents that others supersede or replace, inside the caller's transaction."""
-    resolution = resolve(links(connection), cache(partial(find_link, connection)))
+    named = links(connection)
+    resolution = resolve(named, cache(lambda key: named.get(key) or find_link(connection, key)))
     before, after = (
         dict(connection.execute("SELECT key, by FROM superseded").fetchall()),
         resolution.superseded,
@@ -74,7 +77,7 @@ def update_guards(connection: Connection, memories: Iterable[StoredMemory], trus
         _save(connection, stored.key, None if version is None else _row(stored, version))
 
 
-def _save(connection: Connection, key: str, row: dict[str, Any] | None) -> None:
+def _save(connection: Connection, key: str, row: GuardRow | None) -> None:
     connection.execute("DELETE FROM guards WHERE key = ?", (key,))
     if row is not None:
         connection.execute("INSERT INTO guards VALUES (?, ?)", (key, dumps(row)))
@@ -93,7 +96,7 @@ def write_guards(paths: Paths, connection: Connection) -> None:
     write_guard_file(paths, [row for key, row in rows.items() if key not in left_out])
 
 
-def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[str]:
+def _replaced(connection: Connection, rows: dict[str, GuardRow]) -> set[str]:
     """Return the keys of the rows whose memory is superseded.
 
     Either a trusted other memory supersedes it, or its own text names a successor; that does not count while the text awaits approval.
@@ -122,7 +125,7 @@ def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:
     return version if version.guard and version.status == ACTIVE and not version.superseded_by else None
 
 
-def _row(stored: StoredMemory, version: Memory) -> dict[str, Any]:
+def _row(stored: StoredMemory, version: Memory) -> GuardRow:
     guard = version.guard
     assert guard is not None
     document = memory_document(stored._replace(memory=version), TRUSTED)

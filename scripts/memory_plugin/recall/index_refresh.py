@@ -74,9 +74,9 @@ CREATE INDEX trusts ON documents (trust, status, key);
 CREATE INDEX files ON documents (scope, path);
 CREATE INDEX ids ON documents (id);
 CREATE INDEX titles ON documents (plain_title);
-CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as)
+CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as, status, scope)
   WHERE status = 'active' AND scope != 'native' AND (superseded_by != '' OR supersedes != '[]');
-CREATE INDEX newest ON documents (updated_at, expires_at) WHERE injectable = 1 AND scope != 'native';
+CREATE INDEX newest ON documents (updated_at, expires_at, injectable, scope) WHERE injectable = 1 AND scope != 'native';
 CREATE INDEX newest_rules ON documents (own, updated_at) WHERE rule != '';
 CREATE TABLE vectors (
   rowid INTEGER PRIMARY KEY, expires_at TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL,

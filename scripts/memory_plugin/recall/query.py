@@ -81,8 +81,8 @@ class Model:
         self.intents: list[str] = saved["intents"]
         self.passages: dict[str, str] = saved["passages"]
         self.answers, self.wants = (Trees(**saved["trees"][name]) for name in ("answers", "wants"))
-        self.ranking: dict[str, Any] = saved["ranking"]
-        self.confidence: dict[str, Any] = saved["confidence"]
+        self.ranking = saved["ranking"]
+        self.confidence = saved["confidence"]
         for words in ("session_words", "qualifiers"):
             self.confidence[words] = frozenset(self.confidence[words].split())
 
@@ -202,7 +202,7 @@ def weigh_terms(
     terms = _distinct_terms(query, model)
     prior = model.ranking["prior"]
     corrections = model.ranking["corrections"]
-    known = _frequencies(connection, {term.stem for term in terms}, only_injectable)
+    known = frequencies(connection, {term.stem for term in terms}, only_injectable)
     for term in terms:
         if not any(known.get(term.stem, ())) and corrections:
             corrections -= 1
@@ -211,7 +211,7 @@ def weigh_terms(
                 term.stem = corrected
                 term.form = corrected + "~"
                 term.count *= model.ranking["corrected"]
-                known.update(_frequencies(connection, {corrected}, only_injectable))
+                known.update(frequencies(connection, {corrected}, only_injectable))
         term.strong, term.weak, term.share = known.get(term.stem, (0, 0, 0.0))
         term.idf = _idf(term.strong + term.weak + prior * term.share, documents + prior)
         term.weight = term.count * term.idf
@@ -224,14 +224,14 @@ def stem_idfs(
 ) -> dict[str, float]:
     """Return the idf of stems; a stem that the index does not contain is left out."""
     prior = model.ranking["prior"]
-    known = _frequencies(connection, stems, only_injectable)
+    known = frequencies(connection, stems, only_injectable)
     return {
         stem: _idf(strong + weak + prior * share, documents + prior)
         for stem, (strong, weak, share) in known.items()
     }
 
 
-def _frequencies(
+def frequencies(
     connection: Connection, stems: set[str], only_injectable: bool
 ) -> dict[str, tuple[int, int, float]]:
     """Return the `strong`, `weak` and `share` (as in `Term`) of those stems that the index contains."""

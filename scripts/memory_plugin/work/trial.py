@@ -17,7 +17,7 @@ from ..memories.trust import PENDING
 from ..recall import Answer
 from ..recall.gate import Prompt, admit, turn_text
 from ..recall.history import RecallHistory
-from ..recall.index_file import IndexUnavailable
+from ..recall.index_file import INDEX_ERRORS, IndexUnavailable
 from ..recall.memory_search import search
 from ..recall.pipeline import recall
 from ..recall.ranking import Hit
@@ -128,7 +128,7 @@ def _started_history(context: Context) -> RecallHistory:
     if connection is not None:
         try:
             session_catalog(connection, "startup", context, history)
-        except SqliteError:  # recall itself says what is wrong with the index
+        except INDEX_ERRORS:  # recall itself says what is wrong with the index
             pass
         finally:
             connection.close()
