@@ -16,7 +16,7 @@ from ..kernel.fastjson import as_texts
 from ..kernel.paths import Paths
 from . import InvalidMemory, writing
 from .hygiene import clean_text
-from .memory_files import Store, StoredMemory, all_memories
+from .memory_files import Store, StoredMemory
 from .record import (
     ACTIVE,
     ARCHIVED,
@@ -107,13 +107,12 @@ def save_all(
                 trust_written(paths, batch_of, approved, "import")
     finally:
         trust_written(paths, waiting, approved, "import")
-        writing.rebuild_index_md(store, all_memories(store))
     return results
 
 
 def _added(paths: Paths, store: Store, data: dict[str, object]) -> Written | InvalidMemory:
     try:
-        return writing.add(paths, store, data, listed=False)
+        return writing.add(paths, store, data)
     except InvalidMemory as error:
         return error
 
