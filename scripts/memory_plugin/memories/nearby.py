@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..kernel.fastjson import digest, loads
+from ..kernel.fastjson import as_text, digest
 from ..kernel.files import read_regular, stamp
 from ..kernel.paths import Paths, git_folder, project_root
+from ..kernel.transcript import parse_row
 from .memory_files import project_store
 from .record import categories
 
@@ -85,15 +86,9 @@ def _working_folder_is(path: str, root: str) -> bool:
             lines = handle.read(_HEAD_BYTES).splitlines()
     except OSError:
         return False
-    for line in lines:
-        try:
-            record = loads(line.decode("utf-8"))
-        except ValueError:
-            continue
-        folder = record.get("cwd") if isinstance(record, dict) else None
-        if isinstance(folder, str) and os.path.isabs(folder):
-            return project_root(folder) == root
-    return False
+    folders = (as_text(row.get("cwd")) for row in filter(None, map(parse_row, lines)))
+    first = next(filter(os.path.isabs, folders), None)
+    return first is not None and project_root(first) == root
 
 
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
