@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..kernel.fastjson import as_text, digest
 from ..kernel.files import read_regular, stamp
 from ..kernel.paths import Paths, git_folder, project_root
+from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
 from .memory_files import project_store
 from .record import categories
@@ -33,8 +34,7 @@ _SIBLING = (
     "the memories in %s are not read, because each worktree of a bare repository has its own; commit them"
 )
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
-_NOTES = "%s in %s is a Markdown note and no memory; to make memories of it: memory import %s"
-_MANY_NOTES = "%d Markdown notes in %s are no memories; to make memories of them: memory import %s"
+_NOTES = "%s in %s and not read; to make memories of Markdown: memory import %s"
 _MAX_WORKTREES = 20
 
 
@@ -200,7 +200,5 @@ def _markdown(store: str) -> Iterator[str]:
     from .writing import is_own_index  # most callers only read the notes
 
     names = [name for name in names if name != "index.md" or not is_own_index(os.path.join(store, name))]
-    if names[1:]:
-        yield _MANY_NOTES % (len(names), store, store)
-    elif names:
-        yield _NOTES % (names[0], store, store)
+    if names:
+        yield _NOTES % (inflected(len(names), "Markdown note is", "Markdown notes are"), store, store)
