@@ -44,9 +44,9 @@ def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
     With `scrub`, no text of deleted memories remains in the index file.
     """
     try:
+        _update_lists(context, always=scrub)
         report = refresh_index(context.paths, context.settings, rounds=1, full=False)
         prepare_counts(context)
-        _update_lists(context, always=scrub)
         if scrub:
             scrub_index(context.paths)
     except (IndexUnavailable, SqliteError, OSError) as error:
@@ -60,12 +60,13 @@ def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
 def _update_lists(context: WorkContext, *, always: bool) -> None:
     """Rebuild the list of memories for people in each store that has one. Raises TrustUnreadable.
 
-    A long one is left to `memory refresh`, unless the change must be seen at once (`always`). Without a list, nothing else is wrong.
+    A long one is left to `memory refresh`, unless the change must be seen at once (`always`). Without a list, nothing else is wrong. This
+    comes before the refresh of the index, which would look again at the folder that a new list changes.
     """
     for store in stores(context.paths):
-        index = index_md(store)
-        if os.path.isfile(index) and (always or os.path.getsize(index) <= _MAX_UPDATED):
-            items = context.overview(store.scope, is_current=True).items
+        path = index_md(store)
+        if os.path.isfile(path) and (always or os.path.getsize(path) <= _MAX_UPDATED):
+            items = context.overview(store.scope).items
             with suppress(OSError):
                 rebuild_index_md(store, (item.stored for item in items))
 
