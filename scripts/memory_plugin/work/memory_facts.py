@@ -65,6 +65,15 @@ def shown_name(key: str, other: str) -> str:
     return shown_line(key.removeprefix(other.rpartition("/")[0] + "/"))
 
 
+def titles_and_names(items: list[Item]) -> dict[str, str]:
+    """Return a memory's title and the name that commands take, by key."""
+    names = shortest_names(items)
+    return {
+        item.stored.key: "%s (%s)" % (shown_line(item.stored.memory.title), names[item.stored.key])
+        for item in items
+    }
+
+
 def redaction_lines(written: Written) -> list[str]:
     """Return a line for each rule and field of what was redacted before a memory was stored."""
     return ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]

@@ -9,8 +9,9 @@ from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall import explain
+from ...recall.decision import shifted_threshold
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
-from ...work.state import THRESHOLDS, as_json, shifted, titles_and_names
+from ...work.memory_facts import titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
 from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt
@@ -94,7 +95,7 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
     lines = lines or [(*pair, "") for pair in explain.told(row)]
     labels = {}
     if lines:
-        labels = titles_and_names(context.overview())
+        labels = titles_and_names(context.overview().items)
         console.line()
     for word, key, reason in lines:
         print_memory(word, labels.get(key, key) + reason, context)
@@ -130,6 +131,7 @@ rate memories as useful or wrong, and show or reset the ratings
   memory feedback reset use-postgres      undoes the rating
   memory feedback reset --all
 """
+_THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
 _SHOW, _RESET = "show", "reset"
 _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
 
@@ -173,7 +175,7 @@ def _feedback(arguments: argparse.Namespace, context: CommandContext) -> None:
     if kind == _SHOW:
         chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
-        context.console.json({**record, "memories": [as_json(item, feedback, context) for item in chosen]})
+        context.console.json({**record, "memories": [_as_json(item, feedback, context) for item in chosen]})
     elif chosen:
         _print_ratings(chosen, feedback, shortest_names(items), context)
     else:
@@ -187,6 +189,26 @@ def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
     return [choose(items, name) for name in dict.fromkeys(arguments.ids)]
 
 
+def _as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[str, object]:
+    key = item.stored.key
+    full, pointer = _thresholds(item, feedback, context)
+    return {
+        "id": item.stored.memory.id,
+        "title": shown_line(item.stored.memory.title),
+        **feedback.counts(key),
+        "used_at": feedback.used_at(key) or None,
+        "inject_threshold": full,
+        "pointer_threshold": pointer,
+    }
+
+
+def _thresholds(item: Item, feedback: Feedback, context: CommandContext) -> tuple[float, ...]:
+    """Return a memory's thresholds for its full text and for its title."""
+    shift = feedback.shift(item.stored.key)
+    usual = map(context.settings.number, _THRESHOLDS)
+    return tuple(round(shifted_threshold(threshold, shift), 3) for threshold in usual)
+
+
 def _print_ratings(
     items: list[Item], feedback: Feedback, names: dict[str, str], context: CommandContext
 ) -> None:
@@ -197,8 +219,8 @@ def _print_ratings(
         figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
         rows.append([*figures, name, shown_line(item.stored.memory.title)])
         if feedback.shift(item.stored.key):
-            usual = map(context.settings.number, THRESHOLDS)
-            shares = [round(100 * share) for share in (*shifted(item, feedback, context), *usual)]
+            usual = map(context.settings.number, _THRESHOLDS)
+            shares = [round(100 * share) for share in (*_thresholds(item, feedback, context), *usual)]
             lines.append("%s: %s" % (name, _SHIFTED % tuple(shares)))
     context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
     for line in lines:
