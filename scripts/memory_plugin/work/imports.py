@@ -62,8 +62,8 @@ def gather(
     taken = TakenTitles(context.survey().items, scope)
     readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
     found = [draft for reading in readings for draft in reading.drafts]
+    distinguish_titles(found)
     archive_replaced(found)
-    distinguish_titles([draft.data for draft in found])
     others = [_not_stored(*row) for reading in readings for row in reading.problems]
     others += [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
     drafts: list[Draft] = []
