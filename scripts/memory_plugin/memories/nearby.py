@@ -11,6 +11,7 @@ import re
 import stat as modes
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import takewhile
 from typing import NamedTuple
 
 from ..kernel.fastjson import as_text, digest
@@ -143,9 +144,11 @@ def _passages(name: str, text: str) -> list[tuple[str, str]]:
 def unread_nearby(paths: Paths) -> list[str]:
     """Return a sentence for each store above, below or beside the project's that is not read, and for Markdown in its own."""
     root, launch = paths.project_root, paths.launch_dir
-    found = [_OUTER % (folder, root) for folder in _above(os.path.dirname(root), paths) if has_store(folder)]
-    inside = launch.startswith(root.rstrip(os.sep) + os.sep)
-    below = _folders_between(launch, root) if inside else ()
+    users = "" if paths.config_dir is None else os.path.realpath(paths.config_dir)
+    above = (one for one in _upward(os.path.dirname(root)) if os.path.join(one, ".claude") != users)
+    found = [_OUTER % (folder, root) for folder in above if has_store(folder)]
+    is_inside = launch.startswith(root.rstrip(os.sep) + os.sep)
+    below = takewhile(root.__ne__, _upward(launch)) if is_inside else ()
     found += [_INNER % (folder, root, os.path.join(folder, _STORE)) for folder in below if has_store(folder)]
     if not has_store(project_store(paths).worktree or root):
         found += [_SIBLING % folder for folder in _worktrees(root) if has_store(folder)]
@@ -161,18 +164,11 @@ def has_store(root: str) -> bool:
     return any(map(os.path.isdir, folders))
 
 
-def _above(folder: str, paths: Paths) -> Iterator[str]:
-    """Yield a folder and those above it, except the one whose `.claude` is the user's."""
+def _upward(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, except the root of the file system."""
     while os.path.dirname(folder) != folder:
-        if paths.config_dir is None or os.path.join(folder, ".claude") != os.path.realpath(paths.config_dir):
-            yield folder
+        yield folder
         folder = os.path.dirname(folder)
-
-
-def _folders_between(low: str, high: str) -> Iterator[str]:
-    while low != high:
-        yield low
-        low = os.path.dirname(low)
 
 
 def _worktrees(root: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from ..recall.feedback import RECALLS, injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 
+NO_CANDIDATE = "%s: no suggestion has this id; to see them: memory review"
 _NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
@@ -29,7 +30,7 @@ def find_candidate(context: Context, identity: str) -> Candidate:
     for candidate in CandidateFile(context.paths).load().open:
         if candidate.id == identity:
             return candidate
-    raise InvalidMemory("%s: no suggestion has this id; to see them: memory review" % identity)
+    raise InvalidMemory(NO_CANDIDATE % identity)
 
 
 def may_use(prompt: str) -> bool:

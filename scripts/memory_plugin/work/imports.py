@@ -62,21 +62,20 @@ def gather(
     taken = TakenTitles(context.survey().items, scope)
     readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
     found = [draft for reading in readings for draft in reading.drafts]
+    distinguish_titles(found)
     archive_replaced(found)
-    distinguish_titles([draft.data for draft in found])
     others = [_not_stored(*row) for reading in readings for row in reading.problems]
     others += [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
     drafts: list[Draft] = []
     for draft in found:
-        data, reason = draft.data, ""
+        data, reason, outcome = draft.data, "", SKIPPED
         if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-            reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
-            others.append(_not_stored(draft.source, reason, LEFT_OUT))
-            continue
-        if data["record_status"] == ACTIVE and not data.get("supersedes"):
+            name, outcome = os.path.basename(draft.path), LEFT_OUT
+            reason = "Claude reads %s%s" % (name, LOADED_ANYWAY)
+        elif data["record_status"] == ACTIVE and not data.get("supersedes"):
             reason = taken.take(data, shown_source(draft.source, root))
         if reason:
-            others.append(_not_stored(draft.source, reason))
+            others.append(_not_stored(draft.source, reason, outcome))
         else:
             drafts.append(draft)
     return drafts, others
