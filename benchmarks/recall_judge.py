@@ -127,7 +127,7 @@ def _chosen(result: PromptResult, text: str, settings: Settings, paths: Paths) -
     judged = judge_candidates(text, result.hits, AUTO, context)
     limits = Limits(settings, 9500)
     limits.max_inject = min(limits.max_inject, judged.max_inject)
-    choice = choose(result.hits, judged.approvals, limits, RecallHistory(paths, ""), lambda _: True)
+    choice = choose(result.hits, judged.approvals, limits, RecallHistory(paths, ""))
     return {hit.key for hit in choice.full}, {hit.key for hit in choice.pointers}
 
 

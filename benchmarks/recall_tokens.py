@@ -41,7 +41,7 @@ def costs(documents: list[Document]) -> dict[str, list[int]]:
 
 def _hit(document: Document) -> Hit:
     row = (document.key, document.id, document.scope, document.category, document.title, "[]")
-    return Hit((*row, document.path, document.digest, document.trust, "", document.inject), 1.0, 1.0, {})
+    return Hit((*row, document.path, document.digest, document.trust, "", document.inject))
 
 
 def main(roots: list[str]) -> int:

@@ -13,6 +13,7 @@ from memory_plugin.recall.judging import AUTO, SEARCH, Judged, judge_candidates
 from memory_plugin.recall.ranking import Hit
 from tests.kernel.judge.bench import SESSION, Bench, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
+from tests.recall import memories
 
 Choice = Union[list[str], Act]
 PROMPT = "Fix the login bug, the token is refreshed twice"
@@ -21,14 +22,9 @@ SURE, UNSURE, WEAK = 0.7, 0.4, 0.05
 
 def hit(key: str, confidence: float, title: str = "", tags: list[str] | None = None) -> Hit:
     """Return a ranked memory whose body must never be sent; its title is worth a line from a lower confidence on."""
-    row = (key, key, "project", "DECISION", title or "Title of " + key, json.dumps(tags or ["auth"]))
-    return Hit(
-        (*row, "/p/" + key, "d", "mine", "", "the body of " + key),
-        confidence,
-        confidence,
-        {},
-        confidence + 0.2,
-    )
+    written = json.dumps(tags or ["auth"])
+    text = "the body of " + key
+    return memories.hit(key, confidence, confidence + 0.2, title=title, tags=written, text=text)
 
 
 HITS = [
@@ -111,7 +107,7 @@ class Trial:
         limits = Limits(self.bench.settings(), 9500)
         limits.max_inject = min(limits.max_inject, judged.max_inject)
         history = RecallHistory(self.bench.paths, "")
-        choice = choose(hits, judged.approvals, limits, history, bool)
+        choice = choose(hits, judged.approvals, limits, history)
         return [hit.key for hit in choice.full], [hit.key for hit in choice.pointers]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_plugin.kernel.fastjson import digest
 from memory_plugin.recall.documents import Document
+from memory_plugin.recall.ranking import Hit
 
 
 def memory(  # noqa: PLR0913 - a record, made by keyword
@@ -40,3 +41,32 @@ def memory(  # noqa: PLR0913 - a record, made by keyword
         updated_at="2026-01-01T00:00:00Z",
         inject="%s: %s" % (title, body),
     )
+
+
+class HitWithoutFile(Hit):
+    """A hit whose file counts as unchanged, unless `is_edited`."""
+
+    is_edited = False
+
+    def is_current(self) -> bool:
+        """Return whether its file counts as unchanged."""
+        return not self.is_edited
+
+
+def hit(  # noqa: PLR0913 - a record, made by keyword
+    key: str,
+    confidence: float,
+    pointer: float | None = None,
+    *,
+    title: str = "",
+    tags: str = "[]",
+    text: str = "",
+    scope: str = "project",
+    name: str = "",
+) -> HitWithoutFile:
+    """Return a ranked memory with these confidences and this text; its score is the confidence."""
+    row = (key, name or key, scope, "DECISION", title or "Title of " + key, tags, "/p/" + key)
+    made = HitWithoutFile((*row, "digest", "trusted", "", text))
+    made.score = made.confidence = confidence
+    made.pointer_confidence = confidence if pointer is None else pointer
+    return made

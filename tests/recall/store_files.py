@@ -17,7 +17,6 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.trust import load_trust
-from memory_plugin.recall import index_documents
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_refresh import refresh_index
 from tests.project import IS_WINDOWS, Project
@@ -151,5 +150,12 @@ def at_home(project: Project) -> Iterator[Paths]:
 def all_documents(connection: Connection, scope: str = "") -> list[Document]:
     """Return the active documents in an index, of a scope or of all scopes, by key."""
     active = "WHERE status = 'active' AND ? IN ('', scope) ORDER BY key"
-    rows = connection.execute(index_documents._SELECT + active, (scope,))
-    return [index_documents._document(row) for row in rows]
+    names = [name for name in Document._fields if name != "body"]
+    rows = connection.execute("SELECT %s FROM documents %s" % (", ".join(names), active), (scope,))  # noqa: S608 - names of ours
+    return [_document(dict(zip(names, row))) for row in rows]
+
+
+def _document(values: dict[str, Any]) -> Document:
+    lists = {name: json.loads(values[name]) for name in ("tags", "files", "asked_as", "supersedes")}
+    flags = {name: bool(values[name]) for name in ("injectable", "own")}
+    return Document(**{**values, **lists, **flags})

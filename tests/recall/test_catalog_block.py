@@ -23,7 +23,7 @@ def arranged(
     """Return the block of rules with these lines, whose titles are the same, and of memories with these titles."""
     rule_entries = [CatalogEntry(("", rule, rule, "", "", "", 0, "")) for rule in rules]
     title_entries = [CatalogEntry(("", title, "", "", "", "", 0, "")) for title in titles]
-    return arrange(rule_entries, title_entries, max_tokens, only_rules=only_rules)
+    return arrange(rule_entries, len(rules), title_entries, max_tokens, only_rules=only_rules)
 
 
 @pytest.mark.parametrize(

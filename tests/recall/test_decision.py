@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,8 @@ from memory_plugin.recall.decision import (
 )
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit
+from tests.recall import memories
+from tests.recall.memories import HitWithoutFile
 
 NOWHERE = Paths("/")  # a history without a session is not saved
 
@@ -31,26 +35,22 @@ def settings(**values: object) -> Settings:
 
 def hit(
     key: str, confidence: float, pointer: float | None = None, scope: str = "project", size: int = 40
-) -> Hit:
+) -> HitWithoutFile:
     """Return a ranked memory."""
-    row = (key, key, scope, "DECISION", "Title of " + key, "[]", "/p/" + key, "d", "trusted", "")
-    return Hit((*row, key + "x" * size), confidence, confidence, {}, pointer)
+    return memories.hit(key, confidence, pointer, scope=scope, text=key + "x" * size)
 
 
 def decide(
-    hits: list[Hit],
+    hits: Sequence[Hit],
     approvals: dict[str, str] | None = None,
     history: RecallHistory | None = None,
-    edited: str = "",
     room: int = 9500,
     **values: object,
 ) -> Choice:
     """Return the choice among some hits under the defaults, with a lower pointer threshold, and other values for some settings."""
     history = history or RecallHistory(NOWHERE, "")
     limits = Limits(settings(**{"pointer_threshold": 0.25, **values}), room)
-    return choose(
-        hits, approvals or {}, limits, history, lambda candidate: candidate.key not in edited.split()
-    )
+    return choose(list(hits), approvals or {}, limits, history)
 
 
 def chosen_keys(choice: Choice) -> tuple[str, str]:
@@ -138,7 +138,7 @@ LIMITS: dict[str, tuple[dict[str, int], str, str]] = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(name: str) -> None:
     values, full, pointed = LIMITS[name]
-    choice = decide(FIVE, None, None, "", 9500, **values)
+    choice = decide(FIVE, None, None, 9500, **values)
     assert chosen_keys(choice) == (full, pointed)
     left = {candidate.key for candidate in FIVE} - {*full.split(), *pointed.split()}
     assert {key: choice.withheld[key] for key in left} == dict.fromkeys(left, "over_limit")
@@ -162,7 +162,9 @@ def test_a_text_that_fits_nowhere_is_withheld() -> None:
 
 @pytest.mark.parametrize("confidence", [HIGH, MIDDLE])
 def test_an_edited_file_is_never_injected(confidence: float) -> None:
-    choice = decide([hit("a", confidence), hit("b", confidence)], edited="a")
+    edited = hit("a", confidence)
+    edited.is_edited = True
+    choice = decide([edited, hit("b", confidence)])
     assert "a" not in "".join(chosen_keys(choice))
     assert choice.withheld == {"a": "edited"}
 

@@ -36,7 +36,6 @@ TABLES = {
     "vectors": "title, tags, body, files, asked_as",
     "vocabulary": "term, strong, weak, held_strong, held_weak",
     "totals": "*",
-    "named": "*",
     "superseded": "*",
     "inherited": "*",
     "paths": "*",

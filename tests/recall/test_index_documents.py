@@ -17,12 +17,12 @@ from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
     IndexedFile,
     drop,
-    file_marks,
+    files_at,
+    files_below,
     files_of_texts,
     files_outside,
-    indexed_file,
     put,
-    set_flags,
+    set_injectable,
     total_documents,
 )
 from memory_plugin.recall.index_file import transaction
@@ -81,13 +81,12 @@ def test_listing_by_scope(connection: Connection) -> None:
     assert [found.key for found in all_documents(connection)] == ["a", "b"]
     assert [found.key for found in all_documents(connection, "user")] == ["b"]
     assert total_documents(connection) == 2
-    assert file_marks(connection, "user", "/p") == {"/p/b.json": "1:2:3"}
-    assert file_marks(connection, "user", "/q") == {}
-    assert indexed_file(connection, "user", "/p/b.json") == IndexedFile(
-        "b", "1:2:3", memory("b").digest, "active"
-    )
-    assert files_outside(connection, "user", "/q") == ["/p/b.json"]
-    assert files_outside(connection, "user", "/p") == []
+    known = {"/p/b.json": IndexedFile("/p/b.json", "b", "1:2:3", memory("b").digest, "active")}
+    assert files_below(connection, "user", "/p") == known
+    assert files_below(connection, "user", "/q") == {}
+    assert files_at(connection, "user", ["/p/b.json", "/p/c.json"]) == known
+    assert files_outside(connection, "user", "/q") == known
+    assert files_outside(connection, "user", "/p") == {}
 
 
 def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:
@@ -101,20 +100,20 @@ def test_dropping_an_unknown_key_changes_nothing(connection: Connection) -> None
     put(connection, [memory("a", "postgres")])
     before = counts(connection)
     drop(connection, ["b"])
-    set_flags(connection, "b", injectable=False, trust="pending")
+    set_injectable(connection, "b", injectable=False)
     assert counts(connection) == before
 
 
-def test_flags_move_a_document_between_the_postings(tmp_path: Path) -> None:
+def test_a_flag_moves_a_document_between_the_postings(tmp_path: Path) -> None:
     with closing(create_index(str(tmp_path / "i"))) as connection:
         put(connection, [memory("Postgres", "billing")])
-        set_flags(connection, "Postgres", injectable=False, trust="pending", stamp="9:9:9")
+        set_injectable(connection, "Postgres", injectable=False)
         assert found_by_fts5(connection, "postings", "bill") == []
         assert found_by_fts5(connection, "postings_held", "bill") == ["Postgres"]
         assert found_by_fts5(connection, "postings_held", "postgr+") == ["Postgres"]
         (found,) = all_documents(connection)
-        assert (found.injectable, found.trust, found.stamp) == (False, "pending", "9:9:9")
-        set_flags(connection, "Postgres", injectable=True, trust="trusted")
+        assert not found.injectable
+        set_injectable(connection, "Postgres", injectable=True)
         assert found_by_fts5(connection, "postings", "bill") == ["Postgres"]
 
 
@@ -154,7 +153,7 @@ def test_any_history_equals_a_fresh_build(tmp_path: Path, steps: list[tuple[Any,
                     drop(grown, [rest[0]])
                     kept.pop(rest[0], None)
                 else:
-                    set_flags(grown, rest[0], injectable=bool(rest[1]), trust="x")
+                    set_injectable(grown, rest[0], injectable=bool(rest[1]))
                     if rest[0] in kept:
                         kept[rest[0]] = kept[rest[0]]._replace(injectable=bool(rest[1]))
         put(fresh, kept.values())

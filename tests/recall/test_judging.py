@@ -104,7 +104,7 @@ def test_a_confident_match_is_judged_too(make_trial: MakeTrial) -> None:
     trial = make_trial(judges(relevance=[], usefulness=[]))
     sure = hit("css", 0.6, "Login page CSS uses tailwind")
     assert trial.chosen_keys([sure]) == ([], [])
-    assert trial.run([sure]).asked == 1
+    assert trial.run([sure]).record()["asked"] == 1
 
 
 @pytest.mark.parametrize(("least", "asked_about"), [(0.0, 3), (0.2, 2), (0.45, 0)])
@@ -114,7 +114,7 @@ def test_the_unsure_begin_at_the_users_least_confidence(
     trial = make_trial(judges(relevance=["w1"], usefulness=["w1"]))
     trial.bench.retrieval["when"] = "unsure"
     trial.bench.retrieval["min_confidence"] = least
-    assert trial.run(HITS[3:]).asked == asked_about
+    assert trial.run(HITS[3:]).record()["asked"] == asked_about
 
 
 def test_a_project_that_raises_its_threshold_sends_out_no_more(make_trial: MakeTrial) -> None:
@@ -122,7 +122,7 @@ def test_a_project_that_raises_its_threshold_sends_out_no_more(make_trial: MakeT
     trial.bench.retrieval["when"] = "unsure"
     trial.bench.project_says({"retrieval": {"inject_threshold": 0.75}})
     judged = trial.run([*SURES, *UNSURES])
-    assert judged.asked == 2
+    assert judged.record()["asked"] == 2
     assert trial.chosen_keys([*SURES, *UNSURES], judged) == (["s1", "s2"], ["s3"])
 
 
@@ -145,7 +145,7 @@ def test_judges_are_asked_only_if_a_place_is_left(
     trial.bench.retrieval["when"] = "unsure"
     hits = [*sure, *UNSURES]
     judged = trial.run(hits)
-    assert (judged.asked, judged.path) == (asked_about, "judged" if asked_about else "rules")
+    assert (judged.record()["asked"], judged.path) == (asked_about, "judged" if asked_about else "rules")
     assert trial.chosen_keys(hits, judged)[0] == ["s1", "s2", "u1" if asked_about else "s3"]
     assert (trial.api.connections > 0) == (asked_about > 0)
 
@@ -247,7 +247,7 @@ def test_one_question_in_place_of_two(make_trial: MakeTrial) -> None:
     trial.bench.retrieval["dual_verification"] = False
     judged = trial.run(UNSURES)
     assert (trial.chosen_keys(UNSURES, judged), judged.path) == ((["u2"], []), "single")
-    assert judged.verdicts == {"u1": (False, False), "u2": (True, True)}
+    assert judged.verdicts == {"u1": [False, False], "u2": [True, True]}
     assert len(trial.api.seen) == 1
 
 
@@ -255,6 +255,6 @@ def test_the_ledger_gets_both_verdicts_and_no_text(make_trial: MakeTrial) -> Non
     trial = make_trial(judges(relevance=["u1", "u2"], usefulness=["u1"]))
     record = trial.run(UNSURES).record()
     assert record["verdicts"] == {"u1": [True, True], "u2": [True, False]}
-    assert (record["path"], record["asked"], record["dropped"]) == ("judged", 2, 0)
+    assert (record["path"], record["asked"]) == ("judged", 2)
     assert record["cost_usd"] == pytest.approx(2 * (600 * 0.1 + 12 * 0.5) / 1e6)
     assert "Title" not in json.dumps(record)

@@ -43,7 +43,7 @@ NAMED = [
 def index_of(named: list[tuple[str, str, str]]) -> Iterator[Connection]:
     """Yield an index in which memories name these paths."""
     with closing(create_index_in_memory()) as connection:
-        connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", named)
+        connection.executemany("INSERT INTO paths VALUES (?, ?, ?, 1)", named)
         yield connection
 
 

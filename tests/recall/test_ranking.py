@@ -208,10 +208,9 @@ def test_ties_are_ordered_by_category_and_key(make_index: MakeIndex) -> None:
 
 def test_a_hit_explains_itself(make_index: MakeIndex) -> None:
     hit = ranked(make_index(SHOP + MORE), "which database do we use for billing")[0]
-    assert isinstance(hit.parts["terms"], dict)
-    assert set(hit.parts["terms"]) == {"databas", "bill", "use"}
+    assert set(hit.terms) == {"databas", "bill", "use"}
     assert 0 < hit.confidence <= 1
-    assert all(isinstance(part, (float, dict)) for part in hit.parts.values())
+    assert all(isinstance(part, float) for part in hit.parts.values())
     assert (hit.tags, hit.injection_text) == (
         ["database", "billing"],
         "%s: %s" % (SHOP[0].title, SHOP[0].body),

@@ -209,6 +209,6 @@ def test_the_doctor_names_files_that_are_too_large_and_the_remedy(project: Proje
     put(project, "bytes", memory("Bytes", "x" * 300_000))
     put(project, "values", memory("Values", tags=["t"] * 25_000))
     text = project.cli("doctor").stdout
-    assert "bytes.json: expected at most 262144 bytes, got 300" in text
-    assert "values.json: expected at most 10000 values, got about 25" in text
-    assert "move the long text to a file of its own" in text
+    assert "bytes.json: file: expected at most 262144 bytes, got 300" in text
+    assert "values.json: file: expected at most 10000 values, got about 25" in text
+    assert "correct or delete these files" in text

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from memory_plugin.recall.decision import Budget, estimated_tokens, pointer_line, receipt, render
 from memory_plugin.recall.ranking import Hit
+from tests.recall import memories
 
 
 def hit(text: str, title: str = "title", name: str = "id") -> Hit:
     """Return a hit that would inject this text."""
-    row = ("key", name, "project", "DECISION", title, "[]", "/path", "digest", "trusted", "", text)
-    return Hit(row, 1.0, 1.0, {})
+    return memories.hit("key", 1.0, title=title, text=text, name=name)
 
 
 def units(text: str) -> int:

@@ -78,13 +78,5 @@ def test_the_models_of_the_jury_are_checked_too(check_models: Callable[..., Chec
     assert all("evaluation.judge.judges" in detail for detail in found.details)
 
 
-def test_an_unknown_price_is_a_note(check_models: Callable[..., Check]) -> None:
-    found = check_models("2026-11-22", judge_of("brand-new"))
-    assert found.status == "note"
-    assert "judge.prices" in found.fix
-    memory = {**judge_of("brand-new"), "judge": {"prices": {"brand-new": [1, 2]}}}
-    assert check_models("2026-11-22", memory).status == "ok"
-
-
 def test_an_invalid_jury_is_reported_only_by_the_judge_check(check_models: Callable[..., Check]) -> None:
     assert check_models("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"

@@ -28,7 +28,6 @@ DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
 
 MAX_NAMED = 5
 _MAX_LINE = 200
-_NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 
@@ -152,12 +151,3 @@ def about(action: str, memories: Sequence[StoredMemory], effect: str = "") -> Ap
         for title, guard in guards
     ]
     return Approval(" ".join(sentences), {text_digests(one.memory).full for one in memories})
-
-
-def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:
-    """Record that this command is to be carried out once allowed. Raises CommandError unless the user was asked about exactly it."""
-    from ..memories.tickets import take_ticket
-
-    covered = take_ticket(context.paths, context.session, number, list(words)) if number else None
-    if covered is None:
-        raise CommandError(_NOT_APPROVED % approval.question)

@@ -2,7 +2,8 @@
 
 Only that command's module is imported. Every error becomes a line of text and an exit code.
 
-A command has one word (`save`) or two (`replies score`). A name of two words is joined into one before argparse sees it.
+A command has one word (`save`) or two (`replies score`). The options of all commands may stand anywhere, so they are read first; then the
+command is known, and argparse reads the other words with its options alone.
 """
 
 from __future__ import annotations
@@ -27,18 +28,10 @@ from ..kernel.fastjson import as_texts
 from ..kernel.files import bug_text, error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
-from ..memories.tickets import FOLDER, OPTION, settle
+from ..memories.tickets import FOLDER, OPTION, settle, take_ticket
 from ..work.context import WorkError
-from .command_context import (
-    FAILED,
-    USAGE,
-    CommandContext,
-    CommandError,
-    Handler,
-    UsageError,
-    require_approval,
-)
-from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
+from .command_context import DONE, FAILED, USAGE, CommandContext, CommandError, Handler, UsageError
+from .console import Console, broken, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
 
 _INTERRUPTED = 130
@@ -46,14 +39,18 @@ _NOTED = (
     "noted: it takes effect when the reply ends, or with `memory settle`,"
     " once Claude Code's transcript shows that the user allowed it, and not a hook"
 )
+_NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
 _ACTION = "ACTION"
-_CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
+_CHOICE = re.compile(r"argument ACTION: invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
-_TWICE = re.compile(
-    r"^argument (--([\w-]+)): \2: "
-)  # argparse names the option, and we the field of the same name
-_JSON = "--json"
+# argparse names the option, and we the field of the same name.
+_TWICE = re.compile(r"^argument (--([\w-]+)): \2: ")
+_OVERVIEW = """\
+usage: memory COMMAND [--json] [--root DIR]
+
+Save what Claude should remember, and see when it was used.
+"""
 _CUTOFF = 0.6  # how similar a suggested word must be
 
 
@@ -66,8 +63,8 @@ def main(argv: Sequence[str]) -> int:
         words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [OPTION] else (argv, "")
         console = Console()
         code = _guarded(partial(_run, list(words), ticket, console), console)
-    except SystemExit as stop:  # the help or a usage error was printed
-        code = stop.code if isinstance(stop.code, int) else USAGE
+    except SystemExit as stop:  # help was printed
+        code = stop.code if isinstance(stop.code, int) else DONE
     return finish_streams(code)
 
 
@@ -105,9 +102,10 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     approval = handler.approval and handler.approval(arguments, context)
     if approval is None:
         return _started(arguments, context, handler)
-    require_approval(approval, argv, ticket, context)
+    if not ticket or take_ticket(context.paths, context.session, ticket, argv) is None:
+        raise CommandError(_NOT_APPROVED % approval.question)
     console.result(arguments.json, {"waits_for": "Claude Code's transcript"}, _NOTED)
-    return 0
+    return DONE
 
 
 def _prepared(
@@ -180,19 +178,29 @@ def _project_of(path: str) -> str:
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed arguments. Raises SystemExit after printing help or an error."""
+    """Return the parsed arguments. Raises UsageError, and SystemExit after printing help."""
     argv = _as_search_command(list(words))
     if argv[:1] == ["help"]:  # like git
         argv = [*argv[1:3], "--help"]
     end = argv.index("--") if "--" in argv else len(argv)
-    if _JSON in argv[:end]:  # argparse takes no positional arguments on both sides of an option
-        argv = [_JSON, *(word for word in argv[:end] if word != _JSON), *argv[end:]]
-    argv, command = _joined(argv)
-    parser = _parser(command)
-    if not argv:
-        parser.print_help()
-        raise SystemExit(USAGE)
-    return parser.parse_args(argv)
+    options = _Parser(prog="memory", add_help=False, allow_abbrev=False)
+    add_common_options(options)
+    given, rest = options.parse_known_args(argv[:end], argparse.Namespace(root=None, json=False))
+    pair = " ".join(rest[:2])
+    command, rest = (pair, rest[2:]) if pair in COMMANDS else ("".join(rest[:1]), rest[1:])
+    if command == "--version":
+        Console().line("memory %s, Python %s" % (VERSION, sys.version.split()[0]))
+        raise SystemExit(DONE)
+    if command in ("", "--help", "-h"):
+        Console().verbatim(_overview())
+        raise SystemExit(DONE if command else USAGE)
+    if command not in COMMANDS:
+        seconds = {row.second: row.name for row in TABLE if row.second}
+        firsts = {row.name: row.name for row in TABLE if row.group}
+        near = _nearest(command, {**seconds, **firsts})
+        raise _usage_error("unknown command '%s'%s" % (command, near), "memory")
+    given.command = command
+    return _parser(command).parse_args([*rest, *argv[end:]], given)
 
 
 def handler_of(command: str) -> Handler:
@@ -216,38 +224,20 @@ def _as_search_command(argv: list[str]) -> list[str]:
     return ["search", *rest, "--", parsed.query]
 
 
-def _joined(argv: list[str]) -> tuple[list[str], str]:
-    """Return the words with a name of two words joined, and the command; it is empty if there is none."""
-    at = _after_options(argv, 0)
-    second = _after_options(argv, at + 1)
-    pair = " ".join(argv[at : at + 1] + argv[second : second + 1])
-    if " " in pair and pair in COMMANDS:
-        return [*argv[:at], pair, *argv[at + 1 : second], *argv[second + 1 :]], pair
-    name = "".join(argv[at : at + 1])
-    return argv, name if name in COMMANDS else ""
-
-
-def _after_options(argv: list[str], at: int) -> int:
-    """Return the position of the first word from `at` on that is not one of the options for all commands."""
-    while at < len(argv) and argv[at].partition("=")[0] in (_JSON, "--root"):
-        at += 2 if argv[at] == "--root" else 1
-    return at
-
-
 def _formatter(prog: str) -> argparse.HelpFormatter:
     """Return the format of all help. Given a width, argparse does not import a module to find it for each declared argument."""
     return argparse.RawDescriptionHelpFormatter(prog, width=_help_width())
 
 
+def _usage_error(text: str, prog: str) -> UsageError:
+    """Return the error for a command line, with the command whose help explains it."""
+    see = " See" if text.endswith("?") else "; see"
+    return UsageError("%s%s `%s --help`" % (text, see, prog))
+
+
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that prints one-line errors.
+    """An argument parser that raises its errors as UsageError, in one line. `texts` are the help of a command and its examples."""
 
-    `option_names` are the command's options, used to suggest a correction; `texts` are its help and its examples. `leftovers_of` is the
-    program and the command whose unknown options this parser reports; empty for none.
-    """
-
-    option_names: tuple[str, ...] = ()
-    leftovers_of = ""
     texts: tuple[str, str] | None = None
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
@@ -260,10 +250,6 @@ class _Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help, wrapped to the terminal's width. It is wrapped only here, because most runs print none."""
-        if (
-            self.usage
-        ):  # of all commands: one screen, without the options, which every command's own help lists
-            return "%s\n%s\n\n%s\n" % (self.format_usage().rstrip("\n"), self.description, self.epilog)
         if self.texts:
             width = _help_width()
             self.description = wrapped(self.texts[0], width)
@@ -274,41 +260,32 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and where to find help. Raises SystemExit with code 2."""
-        # The parser of all commands reports what that of the given command left over.
-        command = self.leftovers_of or self.prog if message.startswith("unrecognized") else self.prog
-        explained = self._explained(" ".join(message.split()))
-        see = " See" if explained.endswith("?") else "; see"
-        Console().error("%s%s `%s --help`" % (explained, see, command))
-        raise SystemExit(USAGE)
+        """Raise UsageError, which names the command whose help explains the error."""
+        raise _usage_error(self._explained(" ".join(message.split())), self.prog)
 
     def _explained(self, message: str) -> str:
         """Shorten argparse's message about a word that is unknown or missing, and add the closest known one."""
         choice, leftovers = _CHOICE.match(message), _LEFTOVERS.match(message)
         if choice:
-            known = self._known_names()
+            known = {word: "%s %s" % (self.name, word) for word in self._second_words()}
             near = _nearest(choice[1], known)
-            if self.name and not near:
-                return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
-            return "unknown command '%s'%s" % (("%s %s" % (self.name, choice[1])).strip(), near)
+            if near:
+                return "unknown command '%s %s'%s" % (self.name, choice[1], near)
+            return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
         if leftovers:
             word = leftovers[1].split()[0].partition("=")[0]
             if word.startswith("-"):
-                known = dict(zip(self.option_names, self.option_names))
+                known = {name: name for action in self._actions for name in action.option_strings}
                 return "unknown option '%s'%s" % (word, _nearest(word, known))
             return "unexpected word '%s'; put a text of several words in quotes" % word
         if message.endswith("required: " + _ACTION):
-            return "expected one of " + ", ".join(self._known_names())
+            return "expected one of " + ", ".join(self._second_words())
         return _TWICE.sub(r"\1: ", message)
 
-    def _known_names(self) -> dict[str, str]:
-        """Return the commands that a mistyped word may mean, by the word to compare."""
-        if not self.name:
-            seconds = {row.second: row.name for row in TABLE if row.second}
-            return {**seconds, **{row.name: row.name for row in TABLE if row.group}}
+    def _second_words(self) -> list[str]:
+        """Return the actions of the command, and the second words of others that begin with it."""
         actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
-        words = [*chain(*actions), *second_words(self.name)]
-        return {word: "%s %s" % (self.name, word) for word in words}
+        return list(dict.fromkeys([*chain(*actions), *second_words(self.name)]))
 
 
 def _nearest(word: str, known: dict[str, str]) -> str:
@@ -318,32 +295,19 @@ def _nearest(word: str, known: dict[str, str]) -> str:
     return "; did you mean %s?" % known[found[0]] if found else ""
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
-    """Return the parser of one command; of all commands if `command` is empty."""
-    parser = _Parser(
-        prog="memory",
-        description="Save what Claude should remember, and see when it was used.",
-        epilog=None if command else _overview(),
-        usage=None if command else "memory COMMAND [--json] [--root DIR]",
-    )
-    add_common_options(parser, at_start=True)
-    parser.add_argument(
-        "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="memory")
-    for name in [command] if command else COMMANDS:
-        sub = commands.add_parser(name)
-        parser.leftovers_of = sub.prog if command else ""
-        handler = handler_of(name)
-        if not handler.run:  # only its second words are commands
-            sub.description = handler.help
-            add_actions(sub, {word: handler_of("%s %s" % (name, word)).help for word in second_words(name)})
-            continue
-        sub.texts = handler.help, handler.examples
-        add_common_options(sub)
-        if handler.configure:
-            handler.configure(sub)
-        parser.option_names += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
+def _parser(command: str) -> _Parser:
+    """Return the parser of a command."""
+    handler = handler_of(command)
+    parser = _Parser(prog="memory " + command)
+    add_common_options(parser)
+    if handler.run:
+        parser.texts = handler.help, handler.examples
+    else:  # only its second words are commands
+        parser.description = handler.help
+        pairs = {word: handler_of("%s %s" % (command, word)).help for word in second_words(command)}
+        add_actions(parser, pairs)
+    if handler.configure:
+        handler.configure(parser)
     return parser
 
 
@@ -354,29 +318,23 @@ def _help_width() -> int:
 
 def _overview() -> str:
     """Return the list of commands: a line each for those of every day, the names of the others."""
-    import textwrap  # only for help
-
     width = _help_width()
-    lines = [DAILY + ":", *_described([row.name for row in TABLE if row.group == DAILY], width), ""]
+    daily = [row.name for row in TABLE if row.group == DAILY]
     sharing = ", ".join(row.name for row in TABLE if row.group == SHARING)
     more = ", ".join("%s (%s)" % (row.name, row.about) for row in TABLE if row.group == MORE)
+    lines = [_OVERVIEW, DAILY + ":", *_described(daily, width), ""]
     for title, names in ((SHARING, sharing), (MORE, more)):
-        lines += textwrap.wrap(
-            "%s: %s" % (title, names), width, subsequent_indent="  ", break_on_hyphens=False
-        )
+        lines += broken("%s: %s" % (title, names), width, "", "  ")
     return "\n".join([*lines, "", "Run `memory COMMAND --help` for options and examples."])
 
 
 def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
     """Return a line for each command with its help and the second words that it takes."""
-    import textwrap  # only for help
-
     room = max(12, *(len(lead + name) + 2 for name in names))
     lines = []
     for name in names:
         also = ", ".join(second_words(name))
         handler = handler_of(name)
         text = handler.help + (" (%s%s)" % ("also " if handler.run else "", also) if also else "")
-        line = "  %-*s%s" % (room, lead + name, text)
-        lines += textwrap.wrap(line, width, subsequent_indent=" " * (room + 2))
+        lines.append(wrapped("  %-*s%s" % (room, lead + name, text), width))
     return lines

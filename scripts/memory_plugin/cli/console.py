@@ -59,8 +59,8 @@ class Console:
         return self.width < _UNLIMITED
 
     def json(self, value: object) -> None:
-        """Print one JSON document in ASCII."""
-        self.verbatim(json.dumps(value, indent=2))
+        """Print one JSON document in ASCII; a named tuple becomes an object."""
+        self.verbatim(json.dumps(_with_objects(value), indent=2))
 
     def result(self, as_json: bool, record: object, *lines: str) -> None:
         """Print a result: the record as JSON if `as_json`, otherwise the lines."""
@@ -96,7 +96,7 @@ class Console:
         `lead` starts the first line; later lines are indented by `hang` columns. `style` applies to the text only.
         """
         width = min(self.width, _READABLE_WIDTH) if self.wraps else self.width
-        for line in _broken(text.replace("\n", " "), width - hang):
+        for line in broken(text.replace("\n", " "), width - hang):
             self.line(lead + (self.style(line, style) if style else line))
             lead = " " * hang
 
@@ -187,6 +187,15 @@ class Console:
             self.line(_row(row, widths))
 
 
+def _with_objects(value: object) -> object:
+    """Return a value in which dictionaries stand for the named tuples."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {name: _with_objects(item) for name, item in value.items()}
+    return [_with_objects(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def columns(text: str) -> int:
     """Return the width of a text in terminal columns (Unicode Standard Annex 11), not counting style codes."""
     if "\033" in text:
@@ -214,10 +223,10 @@ def _wrapped(line: str, width: int) -> str:
     gap = _GAP.search(line, indent)
     label = columns(line[: gap.end()]) if gap else 0
     hang = label if 0 < label <= width * _MAX_HANG else hang
-    return "\n".join(_broken(line[indent:], width, " " * indent, " " * hang))
+    return "\n".join(broken(line[indent:], width, " " * indent, " " * hang))
 
 
-def _broken(text: str, width: int, lead: str = "", hang: str = "") -> list[str]:
+def broken(text: str, width: int, lead: str = "", hang: str = "") -> list[str]:
     """Return a text's lines of at most `width` columns; only a word or a command may be wider. `hang` begins the lines after the first."""
     lines, current, space = [], lead, ""
     for piece in _PIECE.findall(text):
@@ -300,26 +309,24 @@ def prepare_streams() -> None:
 
 def finish_streams(code: int) -> int:
     """Flush both streams and return the exit code: `code`, or 1 with an error line if the output could not be written."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        _discard(sys.stdout)
-        if not code and not isinstance(error, BrokenPipeError):
-            _write_error("standard output: " + error_text(error))
-        code = code or _FAILED
-    _write_error("")
+    error = _flushed(sys.stdout)
+    if error and not code:
+        code = _FAILED
+        if not isinstance(error, BrokenPipeError):
+            with suppress(OSError):
+                sys.stderr.write("memory: standard output: %s\n" % error_text(error))
+    _flushed(sys.stderr)
     return code
 
 
-def _write_error(text: str) -> None:
-    """Write one line to the error stream; an empty text only flushes it."""
+def _flushed(stream: TextIO) -> OSError | None:
+    """Flush a stream, and return the error if that fails.
+
+    The stream then becomes the null device; otherwise the interpreter fails to flush it at exit and returns 120.
+    """
     try:
-        sys.stderr.write("memory: %s\n" % text if text else "")
-        sys.stderr.flush()
-    except OSError:
-        _discard(sys.stderr)
-
-
-def _discard(stream: TextIO) -> None:
-    """Redirect a stream to the null device; otherwise the interpreter fails to flush it at exit and returns 120."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None

@@ -1,4 +1,4 @@
-"""Options that several commands share, checks of their values, and the file of an output.
+"""Options that several commands share, checks of their values, lines of JSON on standard input, and the file of an output.
 
 An output never replaces a file that is not an earlier output of ours. Inside the client, a command of Claude's may be allowed without a
 question; there it writes only below the project, outside of hidden files and folders, or into our own folder for reports.
@@ -7,12 +7,16 @@ question; there it writes only below the project, outside of hidden files and fo
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from .command_context import CommandContext, CommandError, UsageError
+from .command_context import DONE, FAILED, CommandContext, CommandError, UsageError
+from .console import Console
 
 _FILE = ".json"
 _MAX_DAYS = 3650
@@ -25,15 +29,11 @@ _OUTSIDE = (
 _NOT_OURS = "%s exists and is not an earlier output of this command; name another file, or delete it first"
 
 
-def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = False) -> None:
-    """Declare `--root` and `--json`, which are accepted before the command, after it, and after its action.
-
-    They have defaults only at the start: elsewhere a default would overwrite a value given earlier.
-    """
-    root, json = (None, False) if at_start else (argparse.SUPPRESS, argparse.SUPPRESS)
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """Declare `--root` and `--json`, which every command and action accepts. A default would overwrite a value that was read before."""
     text = "the project folder, or its memory store (default: the current folder)"
-    parser.add_argument("--root", metavar="DIR", default=root, help=text)
-    parser.add_argument("--json", action="store_true", default=json, help="print JSON")
+    parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help=text)
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
 def add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:
@@ -53,16 +53,17 @@ def add_actions(
     return parsers
 
 
-def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
-    """Declare `--days N`; `require_days` checks its value."""
-    text = "the last N days, 1 to %d (default: %d)" % (_MAX_DAYS, default)
-    parser.add_argument("--days", type=int, default=default, metavar="N", help=text)
+def add_days_option(parser: argparse.ArgumentParser, default: int | None) -> None:
+    """Declare `--days N`."""
+    text = "the last N days, 1 to %d (default: %s)" % (_MAX_DAYS, default or "all")
+    parser.add_argument("--days", type=_days, default=default, metavar="N", help=text)
 
 
-def require_days(days: int) -> None:
-    """Raise UsageError if the number of days is out of range."""
-    if not 1 <= days <= _MAX_DAYS:
-        raise UsageError("--days: expected 1 to %d, got %d" % (_MAX_DAYS, days))
+def _days(text: str) -> int:
+    """Return a number of days. Raises ArgumentTypeError for another text."""
+    if text.isdecimal() and 1 <= int(text) <= _MAX_DAYS:
+        return int(text)
+    raise argparse.ArgumentTypeError("expected 1 to %d, got %s" % (_MAX_DAYS, text))
 
 
 def require_existing(*paths: str) -> None:
@@ -78,6 +79,27 @@ def require_known(name: str, known: Iterable[str]) -> None:
         require_existing(name)
     elif name not in known:
         raise UsageError("%s: expected one of %s, or a %s file" % (name, ", ".join(known), _FILE))
+
+
+def answer_lines(name: str, answer: Callable[[Mapping[str, Any], str], object], console: Console) -> int:
+    """Print a line of JSON for each object on standard input with a text under `name`, and return the exit code.
+
+    `answer` returns it, given the object and the text. A line without that text is reported with its number; then the exit code is 1.
+    """
+    code = DONE
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            row = None
+        if isinstance(row, dict) and isinstance(row.get(name), str):
+            console.verbatim(json.dumps(answer(row, row[name])))
+        else:
+            console.error('line %d: expected an object with a text under "%s"' % (number, name))
+            code = FAILED
+    return code
 
 
 def write_output(path: str, data: bytes, mark: bytes, context: CommandContext) -> None:

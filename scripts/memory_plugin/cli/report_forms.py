@@ -1,29 +1,115 @@
 """The report in a terminal, and as one self-contained HTML file: no script, no request, light and dark, printable.
 
-Cells and figures are plain values; their kind says how they are written. Charts are inline SVG that holds shapes only and stretches to any
-width; labels are HTML, so that text is not stretched.
+Both show the sections of `config/report/sections.json`. Figures and cells are plain values; the kind of their column says how they are
+written. Charts are inline SVG that holds shapes only and stretches to any width; labels are HTML, so that text is not stretched.
 """
 
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import hashlib
-from collections.abc import Callable, Sequence
-from itertools import groupby
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from .. import VERSION
-from ..kernel.paths import data_path
+from ..kernel.paths import data_path, load_data
 from ..kernel.text.clean import escape, plain
 from ..recall.explain import reason_text
-from ..work import report_elements as elements
+from ..work.judges import dollars
+from ..work.report_sections import Report, Values
 from .console import Console
 
-TITLE = "Memory report"
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DASH = "\u2013"
 _MAX_TEXT = 1000
 _MAX_ROWS = 8
 _MAX_STEPS = 36  # of a chart
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+# Kinds of columns that a table in a terminal leaves out: below the name of a row, a command to copy, and bars.
+_SMALL, _COMMAND = "small", "command"
+_COLORS = ("told", "pointed", "silent", "accent")
+
+
+class Column(NamedTuple):
+    """A figure, a series of a chart or a column of a table: its name among the figures, its label and its kind."""
+
+    name: str
+    label: str
+    kind: str = "count"
+
+
+class Part(NamedTuple):
+    """A part of a section in one of the forms figures, chart, table and note; `sections.json` describes the fields."""
+
+    form: str
+    name: str = ""
+    heading: str = ""
+    about: str = ""
+    columns: Sequence[Column] = ()
+    empty: str = ""
+    command: str = ""
+    style: str = ""
+
+
+class Bucket(NamedTuple):
+    """The sums of one day or several: their first day, a label, and a value for each series."""
+
+    start: str
+    label: str
+    values: Counter[str]
+
+
+def shown_parts(section: Values, figures: Values) -> Iterator[tuple[Part, Any]]:
+    """Yield the parts of a section that have something to show, each with its value: for tiles and notes all figures of the section."""
+    if "counts" in section and not figures[section["counts"]]:
+        yield Part("note", about=section["empty"], command=section.get("command", ""), style="empty"), figures
+        return
+    for described in section["parts"]:
+        part = Part(**described)
+        part = part._replace(
+            about=part.about.format_map(figures), columns=[Column(*one) for one in part.columns]
+        )
+        value = figures.get(part.name, figures)
+        if value or part.empty:
+            yield part, value
+
+
+def when(report: Report) -> str:
+    """Return what the report is about, with its dates."""
+    scope = report.scope[:1].upper() + report.scope[1:]
+    return "%s, %s to %s" % (scope, day_label(report.since), day_label(report.until))
+
+
+def day_label(text: str) -> str:
+    """Return an ISO time or date as `Nov 2, 2026`; any other text unchanged."""
+    try:
+        date = dt.date.fromisoformat(text[:10])
+    except ValueError:
+        return text
+    return "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)
+
+
+def fill_buckets(days: Mapping[str, Mapping[str, float]], since: str, until: str, most: int) -> list[Bucket]:
+    """Return at most that many buckets of equally many days from `since` to `until`; a missing day counts as 0."""
+    first, last = dt.date.fromisoformat(since[:10]).toordinal(), dt.date.fromisoformat(until[:10]).toordinal()
+    dates = [dt.date.fromordinal(number).isoformat() for number in range(first, last + 1)]
+    width, buckets = -(-len(dates) // most), []
+    for at in range(0, len(dates), width):
+        inside, values = dates[at : at + width], Counter[str]()
+        for date in inside:
+            values.update(days.get(date, {}))
+        label = " to ".join(map(day_label, (inside[0], inside[-1]) if width > 1 else inside))
+        buckets.append(Bucket(inside[0], label, values))
+    return buckets
+
+
+def totals(part: Part, days: Mapping[str, Mapping[str, float]]) -> list[tuple[Column, str, str]]:
+    """Return each series of a chart with its total and its share; no share if there is only one."""
+    sums = [sum(day[column.name] for day in days.values()) for column in part.columns]
+    shares = ["%.0f%%" % (100 * one / (sum(sums) or 1)) if len(sums) > 1 else "" for one in sums]
+    return list(zip(part.columns, map(number_text, sums), shares))
 
 
 def number_text(value: float) -> str:
@@ -31,23 +117,9 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else "%.3g" % value
 
 
-def percent(part: float, whole: float) -> str:
-    """Return a share in percent; a dash if `whole` is 0."""
-    return "%.0f%%" % (100 * part / whole) if whole else "\u2013"
-
-
-def shown(kind: str, value: Any) -> str:  # noqa: ANN401  (a text or a number)
-    """Return a value as it is written; what is unknown is a dash."""
-    if value is None:
-        return "\u2013"
-    if kind in _FORMS:
-        return _FORMS[kind](value)
-    return value if isinstance(value, str) else number_text(value)
-
-
-def _money(value: float) -> str:
-    """Return an amount in dollars, with four decimals below one dollar."""
-    return "$%.2f" % value if value >= 1 or value == 0 else "$%.4f" % value
+def shown(kind: str, value: object) -> str:
+    """Return a value as it is written, on one line without hidden characters; what is unknown is a dash."""
+    return _DASH if value is None else plain(_FORMS.get(kind, str)(value), _MAX_TEXT)
 
 
 def _term(name: str) -> str:
@@ -57,97 +129,77 @@ def _term(name: str) -> str:
 
 
 _FORMS: dict[str, Callable[[Any], str]] = {
-    "money": _money,
+    "count": lambda value: value if isinstance(value, str) else number_text(value),
+    "money": dollars,
     "ms": lambda value: "%s\u00a0ms" % number_text(round(value)),
-    "date": elements.day_label,
+    "date": day_label,
     "score": "{:.2f}".format,
     "term": _term,
-    "share": str,
 }
 
 
-def print_page(page: elements.Page, console: Console) -> None:
+def print_report(report: Report, console: Console) -> None:
     """Print a report in short lines."""
-    console.line(console.style(TITLE, "bold") + "  " + page.when)
-    console.paragraph(page.lead)
-    for section in page.sections:
-        console.lines("", console.style(section.heading, "bold"))
-        for part in section.parts:
-            _print(part, page, console)
+    console.line(console.style("Memory report", "bold") + "  " + when(report))
+    console.paragraph(report.lead)
+    for section in load_data("report", "sections")["sections"]:
+        console.lines("", console.style(section["heading"], "bold"))
+        for part, value in shown_parts(section, report.sections[section["name"]]):
+            _PRINTERS[part.form](part, value, report, console)
 
 
-def _print(part: elements.Part, page: elements.Page, console: Console) -> None:
-    if isinstance(part, elements.Figures):
-        console.lines(*("  %s: %s" % (label, shown(kind, value)) for _, label, kind, value in part.values))
-    elif isinstance(part, elements.Chart):
-        buckets = elements.fill_buckets(part, page.since, page.until, _MAX_STEPS)
-        for index, (label, total, share) in enumerate(totals(part)):
-            values = [bucket.values[index] for bucket in buckets]
-            if any(values):
-                steps = (round((len(_BLOCKS) - 1) * value / max(values)) for value in values)
-                course = "".join(_BLOCKS[step] for step in steps) if sum(map(bool, values)) > 1 else ""
-                console.line(("  %-14s %9s %4s  %s" % (label, total, share, course)).rstrip())
-    elif isinstance(part, elements.Note):
-        console.paragraph("%s %s" % (part.text, part.command), "  ", 2)
-    elif part.rows:
-        console.paragraph(("%s: %s" % (part.heading, part.about)).strip(), "  ", 2)
-        _print_rows(part, console)
-    elif part.empty:
-        console.paragraph("%s: %s" % (part.heading, part.empty), "  ", 2)
+def _print_figures(part: Part, figures: Values, _: Report, console: Console) -> None:
+    console.lines(*("  %s: %s" % (label, shown(kind, figures[name])) for name, label, kind in part.columns))
 
 
-def _print_rows(table: elements.Table, console: Console) -> None:
+def _print_chart(part: Part, days: Values, report: Report, console: Console) -> None:
+    """Print the total of each series, with its course over time if there is one."""
+    buckets = fill_buckets(days, report.since, report.until, _MAX_STEPS)
+    for column, total, share in totals(part, days):
+        values = [bucket.values[column.name] for bucket in buckets]
+        steps = (round((len(_BLOCKS) - 1) * value / (max(values) or 1)) for value in values)
+        course = "".join(_BLOCKS[step] for step in steps) if sum(map(bool, values)) > 1 else ""
+        if any(values):
+            console.line(("  %-14s %9s %4s  %s" % (column.label, total, share, course)).rstrip())
+
+
+def _print_note(part: Part, _figures: Values, _: Report, console: Console) -> None:
+    console.paragraph("%s %s" % (part.about, part.command), "  ", 2)
+
+
+def _print_table(part: Part, rows: Sequence[Values], _: Report, console: Console) -> None:
     """Print rows as a table, or, with texts that may be long, each as a paragraph with its command below it."""
-    left_out = ("small", "command")
-    heads = [heading for _, heading, kind in table.columns if kind not in left_out]
-    is_long = not {"text", "command"}.isdisjoint(kind for _, _, kind in table.columns)
-    printed = []
-    for row in table.rows[:_MAX_ROWS]:
-        cells = [
-            (kind, plain(shown(kind, cell), _MAX_TEXT)) for (_, _, kind), cell in zip(table.columns, row)
-        ]
-        printed.append([text for kind, text in cells if kind not in left_out])
-        if is_long:
-            facts = [
-                "%s: %s" % (head.lower(), text) for head, text in zip(heads[1:], printed[-1][1:]) if text
-            ]
-            console.paragraph("; ".join([printed[-1][0], *facts]), "    ", 6)
-            for text in (text for kind, text in cells if kind == "command" and text):
-                console.paragraph(text, "      > ", 8)
-    if not is_long:
-        console.table(heads, printed)
-    if len(table.rows) > _MAX_ROWS:
-        console.line("    and %d more" % (len(table.rows) - _MAX_ROWS))
+    console.paragraph("%s: %s" % (part.heading, part.about if rows else part.empty), "  ", 2)
+    columns = [column for column in part.columns if column.kind not in (_SMALL, _COMMAND, *_COLORS)]
+    is_long = any(column.kind in ("text", _COMMAND) for column in part.columns)
+    cells = [[shown(column.kind, row[column.name]) for column in columns] for row in rows[:_MAX_ROWS]]
+    if rows and not is_long:
+        console.table([column.label for column in columns], cells)
+    for row, (name, *others) in zip(rows, cells) if is_long else ():
+        facts = ["%s: %s" % (column.label.lower(), text) for column, text in zip(columns[1:], others) if text]
+        console.paragraph("; ".join([name, *facts]), "    ", 6)
+        if row.get("fix"):
+            console.paragraph(shown(_COMMAND, row["fix"]), "      > ", 8)
+    if len(rows) > _MAX_ROWS:
+        console.line("    and %d more" % (len(rows) - _MAX_ROWS))
 
 
-def totals(chart: elements.Chart) -> list[tuple[str, str, str]]:
-    """Return the label, the total and the share of each series."""
-    sums = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
-    shares = [percent(one, sum(sums)) if len(sums) > 1 else "" for one in sums]
-    return [(label, number_text(one), share) for (_, _, label), one, share in zip(chart.series, sums, shares)]
-
+_PRINTERS: dict[str, Callable[[Part, Any, Report, Console], None]] = {
+    "figures": _print_figures,
+    "chart": _print_chart,
+    "table": _print_table,
+    "note": _print_note,
+}
 
 MARK = b"<!-- memory report -->"  # tells our own files from others
 _MAX_HTML_ROWS = 25
 _MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100
 _GAP = 0.22  # of a column's width, between two columns
-_NARROW = (["name", "n"], ["name", "n", "n"])  # columns of tables that stand next to each other
-_PAGE = (
-    '<!DOCTYPE html>\n%s\n<html lang="en"><head><meta charset="utf-8">'
-    '<meta http-equiv="Content-Security-Policy" content="%s">'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-    '<title>%s</title><style>%s</style></head>\n<body><div class="sheet">%s<main>%s</main>%s</div></body></html>\n'
-)
-_TOP = (
-    '<header class="top"><h1>%s</h1><span class="when">%s</span></header><p class="lead">%s</p>'
-    '<nav aria-label="Sections">%s</nav>'
-)
-_BOTTOM = (
-    "<footer><p>Made by memory %s on this machine. Nothing was sent anywhere."
-    " This file may contain your prompts, so only your account can read it.</p></footer>"
-)
+_SECTION = '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>'
+_TILE = '<div class="tile"><b>%s</b><span>%s</span></div>'
+_PART = '<div class="part %s"><h3>%s</h3>%s%s%s</div>'
+_TABLE = '<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>'
 _FIGURE = (
     '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>0</span></div>'
     '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s</svg>'
@@ -157,6 +209,8 @@ _BAR = (
     '<td class="bar"><svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>'
     '<rect class="f-%s" x="0" y="0" width="%.1f" height="10"/></svg></td>'
 )
+_BOX = '<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>'
+_HEAD = '<th scope="col" class="%s">%s</th>'
 
 
 def safe(text: object) -> str:
@@ -164,143 +218,137 @@ def safe(text: object) -> str:
     return escape(plain(str(text), _MAX_TEXT))
 
 
-def html(page: elements.Page) -> str:
+def html(report: Report) -> str:
     """Return the HTML document; its policy admits no script and only its own style sheet."""
-    with open(data_path("report", "report.css"), encoding="utf-8") as file:
-        style = file.read()
-    hashed = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    policy = "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % hashed
-    links = "".join('<a href="#%s">%s</a>' % (one.name, safe(one.heading)) for one in page.sections)
-    top = _TOP % (TITLE, safe(page.when[:1].upper() + page.when[1:]), safe(page.lead), links)
-    body = "\n".join(_section(section, page) for section in page.sections)
-    return _PAGE % (MARK.decode("ascii"), policy, TITLE, style, top, body, _BOTTOM % safe(VERSION))
-
-
-def _section(section: elements.Section, page: elements.Page) -> str:
-    """Return a section; its narrow tables are next to each other where there is room."""
-    parts = []
-    for is_narrow, group in groupby(section.parts, _is_narrow):
-        texts = [text for text in (_part(part, page) for part in group) if text]
-        both = "".join("<div>%s</div>" % text for text in texts) if is_narrow else "".join(texts)
-        parts.append('<div class="two">%s</div>' % both if is_narrow and both else both)
-    texts = [section.name, safe(section.heading), safe(section.about), "".join(parts)]
-    return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % tuple(texts)
-
-
-def _is_narrow(part: elements.Part) -> bool:
-    return (
-        isinstance(part, elements.Table)
-        and [_style(kind) for _, _, kind in part.columns if kind != "small"] in _NARROW
+    style, page = _config("report.css"), _config("page.html")
+    links, sections = [], []
+    for section in load_data("report", "sections")["sections"]:
+        name, heading = section["name"], safe(section["heading"])
+        parts = shown_parts(section, report.sections[name])
+        body = "".join(_WRITERS[part.form](part, value, report) for part, value in parts)
+        links.append('<a href="#%s">%s</a>' % (name, heading))
+        sections.append(_SECTION % (name, heading, safe(section["about"]), body))
+    return page.format(
+        digest=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
+        style=style,
+        period=safe(when(report)),
+        lead=safe(report.lead),
+        links="".join(links),
+        sections="\n".join(sections),
+        version=safe(VERSION),
     )
 
 
-def _part(part: elements.Part, page: elements.Page) -> str:
-    if isinstance(part, elements.Table):
-        return _table(part)
-    if isinstance(part, elements.Chart):
-        return _chart(part, elements.fill_buckets(part, page.since, page.until, _MAX_COLUMNS))
-    if isinstance(part, elements.Figures):
-        tiles = ((safe(shown(kind, value)), safe(label)) for _, label, kind, value in part.values)
-        return '<div class="tiles">%s</div>' % "".join(
-            '<div class="tile"><b>%s</b><span>%s</span></div>' % tile for tile in tiles
-        )
-    command = " <code>%s</code>" % safe(part.command) if part.command else ""
-    return '<p class="%s">%s%s</p>' % (part.kind, safe(part.text), command)
+def _config(name: str) -> str:
+    with open(data_path("report", name), encoding="utf-8") as file:
+        return file.read()
 
 
-def _soft(text: str) -> str:
-    return '<p class="soft">%s</p>' % safe(text) if text else ""
+def _tiles(part: Part, figures: Values, _: Report) -> str:
+    tiles = [_TILE % (safe(shown(kind, figures[name])), safe(label)) for name, label, kind in part.columns]
+    return '<div class="tiles">%s</div>' % "".join(tiles)
 
 
-def _table(table: elements.Table, most: int = _MAX_HTML_ROWS) -> str:
-    """Return a table with its heading. On a narrow screen the rows of a wide table become cards."""
-    heading = "<h3>%s</h3>" % safe(table.heading) if table.heading else ""
-    if not table.rows:
-        return heading + _soft(table.empty) if table.empty else ""
-    heads = [
-        '<th scope="col" class="%s">%s</th>' % (_style(kind), safe(name))
-        for _, name, kind in table.columns
-        if kind != "small"
-    ]
-    heads[1:1] = ['<th scope="col" class="bar"></th>'] if table.bar else []
-    rows = "".join("<tr>%s</tr>" % _cells(table, row) for row in table.rows[:most])
-    more = len(table.rows) - most
-    return '%s%s<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>%s' % (
-        heading, _soft(table.about), "" if _is_narrow(table) else "wide", "".join(heads), rows,
-        _soft("and %s more; to list them: memory report --json" % number_text(more)) if more > 0 else "",
-    )  # fmt: skip
+def _note(part: Part, _figures: Values, _: Report) -> str:
+    return _paragraph(part.about, part.command, part.style or "soft")
 
 
-def _style(kind: str) -> str:
-    """Return the style of a column."""
-    texts = dict.fromkeys(("text", "command", "mark"), "text")
-    return {"name": "name", "term": "name", "small": "small", **texts}.get(kind, "n")
+def _paragraph(text: str, command: str = "", style: str = "soft") -> str:
+    """Return a paragraph, with a command at its end if there is one; empty without a text."""
+    code = " <code>%s</code>" % safe(command) if command else ""
+    return '<p class="%s">%s%s</p>' % (style, safe(text), code) if text else ""
 
 
-def _cells(table: elements.Table, row: Sequence[Any]) -> str:
-    """Return the cells of a row. After the name comes a bar for the first figure, if the table has bars."""
-    smalls = [safe(value) for (_, _, kind), value in zip(table.columns, row) if kind == "small" and value]
-    cells = []
-    for (_, head, kind), value in zip(table.columns, row):
-        style, text = _style(kind), safe(shown(kind, value))
-        if style == "name":
-            small_line = "<small>%s</small>" % " \u00b7 ".join(smalls) if smalls else ""
-            cells.append('<td class="name">%s%s</td>%s' % (text, small_line, _bar(table, row)))
-        elif kind != "small":
-            form = {
-                "mark": '<span class="mark %s">%s</span>' % (text, text),
-                "command": "<code>%s</code>" % text,
-            }
-            shown_text = form.get(kind, text) if text else ""
-            cells.append('<td class="%s" data-label="%s">%s</td>' % (style, safe(head), shown_text))
-    return "".join(cells)
+def _part(part: Part, rows: Sequence[Values], _: Report) -> str:
+    """Return a table with its heading. Narrow ones are next to each other where there is room."""
+    left = len(rows) - _MAX_HTML_ROWS
+    more = "and %s more; to list them: memory report --json" % number_text(left) if left > 0 else ""
+    table = _table(part, rows, _MAX_HTML_ROWS) if rows else ""
+    about = _paragraph(part.about if rows else part.empty)
+    return _PART % (part.style or "wide", safe(part.heading), about, table, _paragraph(more))
 
 
-def _bar(table: elements.Table, row: Sequence[Any]) -> str:
-    """Return a bar for the first figure of a row; empty for a table without bars."""
-    if not table.bar:
-        return ""
-    column = next(index for index, (_, _, kind) in enumerate(table.columns) if _style(kind) == "n")
-    most = max(other[column] for other in table.rows) or 1
-    text = "%s: %s" % (table.columns[column][1], number_text(row[column]))
-    return _BAR % (_WIDTH, safe(text), table.bar, _WIDTH * row[column] / most)
+def _table(part: Part, rows: Sequence[Values], most: int) -> str:
+    name, *columns = [column for column in part.columns if column.kind != _SMALL]
+    smalls = [column.name for column in part.columns if column.kind == _SMALL]
+    heads = _HEAD % ("name", safe(name.label)) + "".join(map(_head, columns))
+    lines = []
+    for row in rows[:most]:
+        small = " \u00b7 ".join(safe(row[one]) for one in smalls if row[one])
+        first = safe(shown(name.kind, row[name.name])) + ("<small>%s</small>" % small if small else "")
+        cells = "".join(_cell(column, row, rows) for column in columns)
+        lines.append('<tr><td class="name">%s</td>%s</tr>' % (first, cells))
+    return _TABLE % (part.style or "wide", heads, "".join(lines))
 
 
-def _chart(chart: elements.Chart, buckets: Sequence[elements.Bucket]) -> str:
+def _head(column: Column) -> str:
+    return _HEAD % (_style(column), "" if column.kind in _COLORS else safe(column.label))
+
+
+def _style(column: Column) -> str:
+    if column.kind in _COLORS:
+        return "bar"
+    return "text" if column.kind in ("text", "mark", _COMMAND) else "n"
+
+
+def _cell(column: Column, row: Values, rows: Sequence[Values]) -> str:
+    value = row[column.name]
+    if column.kind in _COLORS:
+        highest = max(one[column.name] for one in rows) or 1
+        title = safe("%s: %s" % (column.label, number_text(value)))
+        return _BAR % (_WIDTH, title, column.kind, _WIDTH * value / highest)
+    text = safe(shown(column.kind, value))
+    if text and column.kind == _COMMAND:
+        text = "<code>%s</code>" % text
+    elif column.kind == "mark":
+        text = '<span class="mark %s">%s</span>' % (text, text)
+    return '<td class="%s" data-label="%s">%s</td>' % (_style(column), safe(column.label), text)
+
+
+def _chart(part: Part, days: Values, report: Report) -> str:
     """Return stacked columns with their legend, and their numbers as a collapsed table."""
+    buckets = fill_buckets(days, report.since, report.until, _MAX_COLUMNS)
+    sums = [(one, total, share) for one, total, share in totals(part, days) if total != "0"]
     legend = "".join(
-        '<li class="%s">%s: %s %s</li>' % (color, label, total, share)
-        for (_, color, _), (label, total, share) in zip(chart.series, totals(chart))
-        if total != "0"
+        '<li class="%s">%s: %s %s</li>' % (one.kind, one.label, total, share) for one, total, share in sums
     )
-    columns = [("date", "Date", "name"), *((name, label, "count") for name, _, label in chart.series)]
-    rows = [[bucket.label, *bucket.values] for bucket in buckets if any(bucket.values)]
-    numbers = _table(elements.Table("", "", columns, rows), _MAX_COLUMNS)
+    columns = [Column("date", "Date"), *(one._replace(kind="count") for one in part.columns)]
+    rows = [{**bucket.values, "date": bucket.label} for bucket in buckets if any(bucket.values.values())]
+    numbers = _table(part._replace(columns=columns), rows, _MAX_COLUMNS)
     details = "<details><summary>Show as a table</summary>%s</details>" % numbers
-    return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(chart, buckets), details)
+    text = "%s: %s" % (when(report), ", ".join("%s %s" % (total, one.label) for one, total, _ in sums))
+    return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(part, buckets, text), details)
 
 
-def _figure(chart: elements.Chart, buckets: Sequence[elements.Bucket]) -> str:
-    """Return the columns with their axes."""
-    top = max(sum(bucket.values) for bucket in buckets) or 1
+def _figure(part: Part, buckets: Sequence[Bucket], text: str) -> str:
+    """Return the columns with their axes; `text` describes them."""
+    top = max(sum(bucket.values.values()) for bucket in buckets) or 1
     starts = [bucket.start for bucket in buckets]
     ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
     step = _WIDTH / len(buckets)
-    shapes = [_column(chart, bucket, top, index * step, step) for index, bucket in enumerate(buckets)]
-    dates = "".join("<span>%s</span>" % safe(elements.day_label(start)) for start in ticks)
-    texts = safe(chart.title), safe(chart.text), "".join(shapes), dates
+    shapes = [_column(part, bucket, top, index * step, step) for index, bucket in enumerate(buckets)]
+    dates = "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks)
+    texts = safe(part.heading), safe(text), "".join(shapes), dates
     return _FIGURE % (number_text(top), _WIDTH, _HEIGHT, *texts)
 
 
-def _column(chart: elements.Chart, bucket: elements.Bucket, top: float, left: float, step: float) -> str:
+def _column(part: Part, bucket: Bucket, top: float, left: float, step: float) -> str:
     """Return the stacked column of one bucket; empty without values."""
-    base, parts, values = float(_HEIGHT), [], []
-    for (_, color, label), value in zip(chart.series, bucket.values):
+    base, boxes, texts = float(_HEIGHT), [], []
+    for name, label, color in part.columns:
+        value = bucket.values[name]
         if value:
             height = _HEIGHT * value / top
             base -= height
-            box = color, left + step * _GAP / 2, base, step * (1 - _GAP), height
-            parts.append('<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>' % box)
-            values.append("%s %s" % (number_text(value), label))
-    title = safe("%s: %s" % (bucket.label, ", ".join(values)))
-    return "<g><title>%s</title>%s</g>" % (title, "".join(parts)) if parts else ""
+            boxes.append(_BOX % (color, left + step * _GAP / 2, base, step * (1 - _GAP), height))
+            texts.append("%s %s" % (number_text(value), label))
+    title = safe("%s: %s" % (bucket.label, ", ".join(texts)))
+    return "<g><title>%s</title>%s</g>" % (title, "".join(boxes)) if boxes else ""
+
+
+_WRITERS: dict[str, Callable[[Part, Any, Report], str]] = {
+    "figures": _tiles,
+    "chart": _chart,
+    "table": _part,
+    "note": _note,
+}

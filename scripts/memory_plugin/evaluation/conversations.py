@@ -233,7 +233,14 @@ def _split_turn(turn: Turn) -> list[ConversationTurn]:
 
 
 def _tool_turn(call: Call) -> ConversationTurn:
-    arguments = call.text("command") or call.text("file_path") or dumps(call.input)
+    arguments = call.text("command") or _file_arguments(call) or dumps(call.input)
     made = without_private("%s %s\n" % (call.name, arguments[: cut_before(arguments, _MAX_INPUT)]))
     output = without_private((call.result or "")[:_MAX_CONTENT])
     return ConversationTurn(0, "tool", made + output, call.failed, len(made))
+
+
+def _file_arguments(call: Call) -> str:
+    """Return the file of a call, then what is read or written there, a line each; empty if it names no file."""
+    file = call.text("file_path")
+    others = ("%s: %s" % pair for pair in call.input.items() if pair[0] not in ("file_path", "old_string"))
+    return file and "\n".join((file, *others))

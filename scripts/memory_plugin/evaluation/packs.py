@@ -23,7 +23,7 @@ _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
 _FIELDS = {
     "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
-    "irregular", "spellings", "macros", "shared",
+    "irregular", "spellings", "macros", "shared", "defaults",
 }  # fmt: skip
 _RULE_FIELDS = {
     "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "weights", "any_of", "hit", "miss",
@@ -129,6 +129,7 @@ class _PackReader:
         )
 
     def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
+        entry = {**self.mapping("defaults"), **entry}
         names = ("unless", "frames", "hit", "miss", "any_of")
         lists = {name: self.texts(entry.get(name, []), "%s: %s" % (where, name)) for name in names}
         gate, needs, speaker = (
@@ -141,7 +142,7 @@ class _PackReader:
         for name in lists["unless"]:
             self.require(name in self.unless, where, "unless: unknown exception %s" % name)
         self.require(gate in self.gates, where, "unknown gate %s" % gate)
-        reads = entry.get("reads", self.gates[gate].get("reads", READS[0]))
+        reads = entry.get("reads", READS[0])
         self.require(reads in READS, where, "reads: expected one of " + ", ".join(READS))
         self.require(not needs or needs in self.evidence, where, "unknown evidence %s" % needs)
         self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))

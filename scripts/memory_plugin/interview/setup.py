@@ -47,6 +47,12 @@ def find_pack(name: str, folder: str) -> str:
     raise ConfigError("--pack", name, "one of %s, or a file" % ", ".join(SHIPPED), name)
 
 
+def own_packs(folder: str) -> list[str]:
+    """Return the names of the user's own packs in a folder, which may be missing."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+
+
 def read_pack(path: str) -> dict[str, Any]:
     """Return the validated pack in a file. Raises ConfigError."""
     try:

@@ -65,13 +65,21 @@ class GoneFile(NamedTuple):
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
+        forget = "" if self.now else "memory forget %s; if the memory still holds: " % self.stored.memory.id
+        return "%s: %s%s" % (self.change, forget, self.edit)
+
+    @property
+    def change(self) -> str:
+        """Return what happened to the file."""
+        return "%s was moved to %s" % (self.name, self.now) if self.now else self.name + " is gone"
+
+    @property
+    def edit(self) -> str:
+        """Return the command that names the files as they are now."""
         memory = self.stored.memory
         others = [name for name in memory.files if name != self.name]
         files = [*others, self.now] if self.now else others or ["none"]
-        edit = " ".join(["memory edit", memory.id, *("--file " + shlex.quote(name) for name in files)])
-        if self.now:
-            return "%s was moved to %s: %s" % (self.name, self.now, edit)
-        return "%s is gone: memory forget %s; if the memory still holds: %s" % (self.name, memory.id, edit)
+        return " ".join(["memory edit", memory.id, *("--file " + shlex.quote(name) for name in files)])
 
 
 def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:

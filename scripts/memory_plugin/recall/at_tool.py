@@ -60,7 +60,7 @@ def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: 
     except INDEX_ERRORS:
         return
     apply_feedback(hits, context)
-    certain = {hit.key for hit in hits if hit.parts["way"] in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
+    certain = {hit.key for hit in hits if hit.way in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
     approvals = {hit.key: _BOTH if hit.key in certain else _ONE for hit in hits}
     _fill_in(answer, hits, approvals, agent, context)
 
@@ -77,9 +77,11 @@ def _documents(files: dict[str, bool], context: Context) -> list[Hit]:
         ).fetchall()
     finally:
         connection.close()
-    hits = [Hit(row, 0.0, 1.0, {"way": named[row[0]]}) for row in rows]
+    hits = list(map(Hit, rows))
+    for hit in hits:
+        hit.way = named[hit.key]
     order = dict(zip(_ORDER, range(len(_ORDER))))
-    return sorted(hits, key=lambda hit: (WAYS.index(named[hit.key]), order.get(hit.category, len(order))))
+    return sorted(hits, key=lambda hit: (WAYS.index(hit.way), order.get(hit.category, len(order))))
 
 
 class FailedCommand:
@@ -120,7 +122,6 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
     answer.needs_refresh = lookup.needs_refresh
     answer.record.update(
         answered_by=lookup.answered_by,
-        found=len(hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
     )
@@ -151,7 +152,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     commanded = stems(failed.command)
     rows = []
     for hit in hits[:MAX_EXAMINED]:
-        terms: dict[str, float] = hit.parts["terms"]  # type: ignore[assignment]
+        terms = hit.terms
         best_other = max((other.score for other in hits if other is not hit), default=0.0)
         rows.append(
             {
@@ -180,13 +181,10 @@ def _fill_in(
             limits = Limits(settings, _MAX_CHARACTERS)
             limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
             limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
-            choice = choose(hits, approvals, limits, history, Hit.is_current)
+            choice = choose(hits, approvals, limits, history)
             del choice.pointers[max(0, left - len(choice.full)) :]
             if choice.full or choice.pointers:
                 render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-                answer.record["candidates"] = [
-                    {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
-                    for hit in choice.full + choice.pointers
-                ]
+                answer.record["candidates"] = list(map(candidate_row, choice.full + choice.pointers))
     except OSError:
         return

@@ -14,8 +14,8 @@ from ..kernel.files import stamp
 from ..kernel.records import Records
 from ..kernel.text import escape_content
 from .decision import cut_at_word, first_sentence, joined, one_line, tokens_of
+from .feedback import FEEDBACK, RECALLS, USED, USEFUL
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
-from .recall_rows import FEEDBACK, RECALLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
-_MAX_COUNTED = 2000
 _MAX_RELATED = 20
 _MAX_NAMED = 500  # SQLite takes at most 999 values
 _MAX_STEMS = 60
@@ -34,7 +33,7 @@ _MAX_STEMS = 60
 _RARE_COUNT = 3
 _RARE_SHARE = 0.05
 _TAIL_BYTES = 64 * 1024
-_USES = ("used", "useful")
+_USES = (USED, USEFUL)
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
 # The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
@@ -80,19 +79,15 @@ class CatalogEntry:
 
 
 def standing_rules(connection: Connection, context: Context) -> tuple[list[CatalogEntry], int]:
-    """Return the trusted rules that have not expired, the last changed first, and how many more there are. Raises SqliteError.
+    """Return the trusted rules that have not expired, the last changed first, and how many there are. Raises SqliteError.
 
     Of very many, those are returned that `by_claim` can put first.
     """
-    rules, more = _entries(connection, _RULE, (), _MAX_RULES, _OWN_FIRST), 0
-    if len(rules) > _MAX_RULES // 2:  # without those whose file has just changed
-        query = "SELECT count(*) FROM documents WHERE %s AND %s AND %s" % (_RULE, _LISTABLE, _UNEXPIRED)
-        more = max(0, connection.execute(query, (now_iso(),)).fetchone()[0] - _MAX_RULES)
-    if more:
+    rules, number = _entries(connection, _RULE, (), _MAX_RULES, _OWN_FIRST), _count(connection, _RULE)
+    if number > _MAX_RULES:
         present = {rule.key for rule in rules}
-        applied = _named(connection, _RULE, [key for key in _applications(context) if key not in present])
-        rules, more = rules + applied, more - len(applied)
-    return sorted(rules, key=lambda rule: rule.updated_at, reverse=True), more
+        rules += _named(connection, _RULE, [key for key in _applications(context) if key not in present])
+    return sorted(rules, key=lambda rule: rule.updated_at, reverse=True), number
 
 
 def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
@@ -113,9 +108,8 @@ def _applications(context: Context) -> dict[str, int]:
             keys = [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
             for key in [*keys, *row.get("injected", ()), *row.get("guards", ())]:
                 uses[key] = uses.get(key, 0) + 1
-    for row in _latest(FEEDBACK, context):
-        for key in row.get("memories", ()) if row.get("kind") in _USES else ():
-            uses[key] = uses.get(key, 0) + 1
+    for key in recently_used(context):
+        uses[key] = uses.get(key, 0) + 1
     return uses
 
 
@@ -140,16 +134,13 @@ def _named(connection: Connection, condition: str, keys: list[str]) -> list[Cata
 
 
 def count_memories(connection: Connection) -> int:
-    """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError.
+    """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError."""
+    return _count(connection, "1")
 
-    In a large store, those that expired since they were indexed are included, because counting its rows takes too long.
-    """
-    notes = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope = 'native'"
-    query = "SELECT documents - (%s) FROM totals WHERE injectable = 1" % notes
-    count: int = connection.execute(query).fetchone()[0]
-    if count <= _MAX_COUNTED:
-        query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_LISTABLE, _UNEXPIRED)
-        (count,) = connection.execute(query, (now_iso(),)).fetchone()
+
+def _count(connection: Connection, condition: str) -> int:
+    query = "SELECT count(*) FROM documents WHERE %s AND %s AND %s" % (condition, _LISTABLE, _UNEXPIRED)
+    count: int = connection.execute(query, (now_iso(),)).fetchone()[0]
     return count
 
 
@@ -169,10 +160,10 @@ def _is_current(path: str, indexed: str) -> bool:
         return False
 
 
-def recently_used(context: Context) -> dict[str, str]:
-    """Return key -> time of memories that replies used or users called useful recently, from the end of the ledger."""
+def recently_used(context: Context) -> list[str]:
+    """Return the keys of memories that replies used or users called useful recently, once for each use, from the end of the ledger."""
     rows = [row for row in _latest(FEEDBACK, context) if row.get("kind") in _USES]
-    return {key: row.get("time", "") for row in rows for key in row.get("memories", ())}
+    return [key for row in rows for key in row.get("memories", ())]
 
 
 def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
@@ -247,9 +238,17 @@ def rule_line(title: str, rule: str) -> str:
 
 
 def arrange(
-    rules: list[CatalogEntry], titles: list[CatalogEntry], max_tokens: int, *, only_rules: bool = False
+    rules: list[CatalogEntry],
+    number: int,
+    titles: list[CatalogEntry],
+    max_tokens: int,
+    *,
+    only_rules: bool = False,
 ) -> CatalogBlock:
-    """Return what fits into `max_tokens`, in the given order; the titles of rules that do not fit come before the other titles."""
+    """Return what fits into `max_tokens`, in the given order; the titles of rules that do not fit come before the other titles.
+
+    `rules` are the first of `number` rules.
+    """
     room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)
     names = [entry.title for entry in titles]
     for rule_cut, title_cut in _CUTS:
@@ -257,7 +256,7 @@ def arrange(
         fitting, used = _fill(lines, rule_cut, room, _RULE_MARK)
         title_lines, _ = _fill(names, title_cut, room - used, 0.0)
         if len(fitting) == len(lines) and len(title_lines) == len(names):
-            return CatalogBlock(fitting, [], title_lines, len(rules))
+            return CatalogBlock(fitting, [], title_lines, number)
     # All titles come before the words of a rule, but a few rules are always read whole.
     room -= _COUNT_FRAME
     claimed = [] if only_rules else [entry.title for entry in rules] + names
@@ -266,7 +265,7 @@ def arrange(
     left_out = [] if only_rules else [entry.title for entry in rules[len(fitting) :]]
     more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
     title_lines, _ = _fill(names, title_cut, room - used - more, 0.0)
-    return CatalogBlock(fitting, more_rules, title_lines, len(rules))
+    return CatalogBlock(fitting, more_rules, title_lines, number)
 
 
 def _rule(entry: CatalogEntry, cut: int) -> str:

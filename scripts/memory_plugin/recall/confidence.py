@@ -22,8 +22,7 @@ from __future__ import annotations
 from math import exp, inf, log
 
 from .query import PREFIX, Model, PromptTerms
-from .scoring import Match
-from .signals import log_improbability, match_signals, prompt_signals
+from .signals import Match, log_improbability, match_signals, prompt_signals
 
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
@@ -34,36 +33,15 @@ _WANTS_MATCHES = 5
 _WANTS_MAXIMA = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "concerns")
 
 
-class Confidence:
-    """The confidence and pointer confidence of one match, each in [0, 1], and the signals behind them.
+def rate(prompt: PromptTerms, matches: list[Match], documents: int, mean_length: float, model: Model) -> None:
+    """Set the signals and both confidences of each match; there must be at least one. `mean_length` is that of the documents in terms.
 
-    `is_examined` is False for a match too far down: its signals belong to another match; they serve only for sorting and must not be shown.
+    Matches too far down to be examined get no signals, and the lowest confidences of those above them.
     """
-
-    __slots__ = ("confidence", "is_examined", "pointer_confidence", "signals")
-
-    def __init__(
-        self,
-        confidence: float,
-        pointer_confidence: float,
-        signals: dict[str, float],
-        *,
-        is_examined: bool = True,
-    ) -> None:
-        self.confidence = confidence
-        self.pointer_confidence = pointer_confidence
-        self.signals = signals
-        self.is_examined = is_examined
-
-
-def confidences(
-    prompt: PromptTerms, matches: list[Match], documents: int, mean_length: float, model: Model
-) -> list[Confidence]:
-    """Return the confidence of each match; there must be at least one. `mean_length` is that of the documents in terms."""
     shared = prompt_signals(prompt, documents, model)
-    examined = []
-    for match in matches[: model.confidence["looked_at"]]:
-        signals = {**shared, **match_signals(match, matches, prompt)}
+    examined = matches[: model.confidence["looked_at"]]
+    for match in examined:
+        signals = match.signals = {**shared, **match_signals(match, matches, prompt)}
         signals.update(_subject_signals(match, prompt, model))
         signals["unlikely"] = log_improbability(
             match, prompt.terms, documents, mean_length, model.ranking["prior"]
@@ -72,20 +50,13 @@ def confidences(
         signals["concerns"] = logistic(signals, model.confidence["concerns"])
         signals["stands_out"] = logistic(signals, model.confidence["stands_out"])
         signals["answers"] = model.answers.log_odds(signals)
-        examined.append(signals)
-    wants = model.wants.log_odds(wants_signals(shared, examined))
-    results = []
-    for signals in examined:
-        signals["wants"] = wants
-        results.append(Confidence(*combine(signals, model), signals))
-    return results + [_lowest(results)] * (len(matches) - len(results))
-
-
-def _lowest(results: list[Confidence]) -> Confidence:
-    """Return the confidence for matches too far down to be examined: the minimum of those above them."""
-    lowest = min(results, key=lambda result: result.confidence)
-    pointer = min(result.pointer_confidence for result in results)
-    return Confidence(lowest.confidence, pointer, {**lowest.signals, "best": 0.0}, is_examined=False)
+    wants = model.wants.log_odds(wants_signals(shared, [match.signals for match in examined]))
+    for match in examined:
+        match.signals["wants"] = wants
+        match.confidence, match.pointer_confidence = combine(match.signals, model)
+    lowest = min(match.confidence for match in examined), min(match.pointer_confidence for match in examined)
+    for match in matches[len(examined) :]:
+        match.confidence, match.pointer_confidence = lowest
 
 
 def wants_signals(shared: dict[str, float], examined: list[dict[str, float]]) -> dict[str, float]:

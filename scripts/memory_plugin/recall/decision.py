@@ -12,7 +12,7 @@ from ..kernel.text import escape_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from ..kernel.context import Context
     from ..kernel.settings import Settings
@@ -39,9 +39,8 @@ _MAX_POINTER = 200  # characters
 _ENDS = (".", "!", "?", ":", "\u3002")
 _SENTENCE_ENDS = (". ", "! ", "? ", "\u3002")
 _AFTER_TEXT = ("Files: ", "More: ", "</memory>")  # the lines that may follow the text in a memory's element
-LISTED = (
-    "catalog "  # the prefix of a memory's key in a session's history, if the session catalog lists its title
-)
+# The prefix of a memory's key in a session's history, if the session catalog lists its title.
+LISTED = "catalog "
 
 
 class Limits:
@@ -64,14 +63,14 @@ class Choice:
     `reason` is why the best hit above a threshold was withheld; it matters only if Claude gets nothing at all.
     """
 
-    def __init__(self, limits: Limits, history: RecallHistory, is_current: Callable[[Hit], bool]) -> None:
+    def __init__(self, limits: Limits, history: RecallHistory) -> None:
         self.full: list[Hit] = []
         self.pointers: list[Hit] = []
         self.lines: dict[str, str] = {}
         self.stated: set[str] = set()
         self.withheld: dict[str, str] = {}
         self.reason = ""
-        self._limits, self._history, self._is_current = limits, history, is_current
+        self._limits, self._history = limits, history
         self._budget = Budget(limits.max_tokens, limits.max_characters, with_header=not history.has_header)
 
     def inject(self, hit: Hit) -> None:
@@ -102,7 +101,7 @@ class Choice:
             return "already_injected"
         if len(self.full) >= self._limits.max_inject:
             return "over_limit"
-        if not self._is_current(hit):
+        if not hit.is_current():
             return "edited"
         return "" if self._budget.take(hit.injection_text) else "over_budget"
 
@@ -115,7 +114,7 @@ class Choice:
             return "already_pointed"
         if len(self.pointers) >= self._limits.max_pointers:
             return "over_limit"
-        if not self._is_current(hit):
+        if not hit.is_current():
             return "edited"
         return "" if self._budget.take_pointer(line) else "over_budget"
 
@@ -131,19 +130,13 @@ def apply_feedback(hits: list[Hit], context: Context) -> None:
         hit.shift = feedback.shift(hit.key)
 
 
-def choose(
-    hits: list[Hit],
-    approvals: dict[str, str],
-    limits: Limits,
-    history: RecallHistory,
-    is_current: Callable[[Hit], bool],
-) -> Choice:
+def choose(hits: list[Hit], approvals: dict[str, str], limits: Limits, history: RecallHistory) -> Choice:
     """Return the choice among the hits, which are sorted best first.
 
     `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, but UNASKED ones get
-    at least a pointer. `is_current` returns whether a hit's file is unchanged since it was indexed; it is called only for hits to be used.
+    at least a pointer. Only the files of hits to be used are read.
     """
-    choice = Choice(limits, history, is_current)
+    choice = Choice(limits, history)
     # What both judges approved comes first, also as a pointer.
     hits = sorted(hits, key=lambda hit: approvals.get(hit.key) == "one") if approvals else hits
     far = _far_behind(hits)
@@ -340,7 +333,6 @@ def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_
         injected=[hit.key for hit in choice.full],
         pointed=[hit.key for hit in choice.pointers],
         tokens=estimated_tokens(answer.block),
-        characters=len(answer.block),
     )
 
 

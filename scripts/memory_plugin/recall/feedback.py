@@ -16,6 +16,8 @@ from ..kernel.context import now_iso
 from ..kernel.fastjson import as_integer, as_text, as_texts, digest, loads
 from ..kernel.files import FileLock, make_folder, read_regular
 from ..kernel.paths import read_state, write_state
+from ..kernel.records import WRONG as WRONG_VALUE
+from ..kernel.records import Form, Records, checked, count, mapping, number_or_null, signed, text, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,12 +55,55 @@ _MIN_RARE = 4  # characters
 _MIN_NAME = 5  # characters of a path or full name, one of which is enough
 _MIN_RARE_WORDS = 2
 _TOOL, _FAILURE = "tool", "failure"
-_FIELDS = (
-    "place",
-    "tool_use_id",
-    "prompt_id",
-    "outcome",
-)  # of a record, which tell how a memory was injected
+# The fields of a record that tell how a memory was injected.
+_FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
+
+
+_VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
+_CANDIDATE = {
+    **dict.fromkeys(("key", "way", "withheld"), text),
+    **dict.fromkeys(("confidence", "pointer_confidence"), number_or_null),
+    **dict.fromkeys(("score", "shift"), signed),
+    "parts": mapping,
+}
+
+
+def _candidates(value: object) -> object:
+    if not isinstance(value, list):
+        return WRONG_VALUE
+    found = [checked(item, _CANDIDATE) for item in value if isinstance(item, dict)]
+    return [item for item in found if "key" in item]
+
+
+def _verdicts(value: object) -> object:
+    """Check the judges' votes on each candidate: relevant and useful, each true, false, or null if that judge gave none."""
+    if not isinstance(value, dict):
+        return WRONG_VALUE
+    return {
+        key: pair
+        for key, pair in value.items()
+        if isinstance(pair, list) and tuple(map(type, pair)) in _VOTES
+    }
+
+
+def _judge(value: object) -> object:
+    form = {"path": text, "reasons": texts, "verdicts": _verdicts}
+    return checked(value, form) if isinstance(value, dict) else WRONG_VALUE
+
+
+RECALLS = Form(
+    "recalls",
+    {
+        **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), text),
+        **dict.fromkeys(("prompt", "answered_by"), text),
+        **dict.fromkeys(("injected", "pointed", "guards"), texts),
+        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), count),
+        **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), number_or_null),
+        "candidates": _candidates,
+        "judge": _judge,
+    },
+)
+FEEDBACK = Form("feedback", {"memories": texts})
 
 
 class Feedback:
@@ -160,9 +205,6 @@ def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
     If its guard was asked since, the record is that of the guard, but with the place and the call of the injection. Empty if the ledger
     cannot be read.
     """
-    from ..kernel.records import Records
-    from .recall_rows import RECALLS
-
     injected: dict[str, dict[str, str]] = {}
     paths = context.paths
     for row in Records(paths.state(), RECALLS, project=paths.project_key, tail=_TAIL_BYTES):

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import dumps, loads
 from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
-from ..memories.relations import named_keys, plain_title
-from .documents import FIELDS, Document, Terms, document_terms, named_rows, phrases_field
+from ..memories.relations import Link, plain_title
+from ..memories.trust import TRUSTED
+from .documents import Document, Terms, document_terms, named_rows, phrases_field
 from .index_file import (
-    CHANGED,
-    NAMED_FILES,
     POSTINGS,
     PROJECT_ROOT,
+    STALE,
     STRONG_MARK,
     IndexUnavailable,
     has_fts5,
@@ -28,7 +28,9 @@ from .query import load_model
 
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
 _LISTS = ("tags", "files", "asked_as", "supersedes")
-_SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
+# The conditions are those of the partial index of links.
+_LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents WHERE status = 'active' AND scope != 'native' "
+_AFTER_SEP = chr(ord(os.sep) + 1)
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
     ", ".join(_COLUMNS),
     ", ".join("?" * len(_COLUMNS)),
@@ -36,39 +38,44 @@ _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
 
 
 class IndexedFile(NamedTuple):
-    """What the index knows about a file: the key of its row, the mark by which a change shows, the digest of its bytes, and the status."""
+    """What the index knows about a file, of a memory or not.
 
+    `mark` shows a change: a stamp, or empty if it was forgotten. `digest` is that of its bytes.
+    """
+
+    path: str
     key: str
     mark: str
     digest: str
     status: str
 
 
-def file_marks(connection: Connection, scope: str, folder: str) -> dict[str, str]:
-    """Return path -> mark for the files of a folder, of memories or not; a mark is a stamp, or empty if it was forgotten."""
-    rows = connection.execute(
-        "SELECT path, stamp FROM documents WHERE scope = ? AND path > ? AND path < ?",
-        (scope, storable(folder) + os.sep, storable(folder) + chr(ord(os.sep) + 1)),
+def files_below(connection: Connection, scope: str, folder: str) -> dict[str, IndexedFile]:
+    """Return what the index knows about the files of a folder, by path."""
+    start = storable(folder)
+    return _files(
+        connection, "scope = ? AND path > ? AND path < ?", scope, start + os.sep, start + _AFTER_SEP
     )
-    return dict(rows.fetchall())
 
 
-def files_outside(connection: Connection, scope: str, folder: str) -> list[str]:
-    """Return the files of a scope that are not below a folder."""
-    rows = connection.execute(
-        "SELECT path FROM documents WHERE scope = ? AND path < ? UNION ALL SELECT path FROM documents WHERE scope = ? AND path >= ?",
-        (scope, storable(folder) + os.sep, scope, storable(folder) + chr(ord(os.sep) + 1)),
-    )
-    return [path for (path,) in rows]
+def files_outside(connection: Connection, scope: str, folder: str) -> dict[str, IndexedFile]:
+    """Return what the index knows about the files of a scope that are not below a folder, by path."""
+    start = storable(folder)
+    before = _files(connection, "scope = ? AND path < ?", scope, start + os.sep)
+    return {**before, **_files(connection, "scope = ? AND path >= ?", scope, start + _AFTER_SEP)}
 
 
-def indexed_file(connection: Connection, scope: str, path: str) -> IndexedFile | None:
-    """Return what the index knows about a store's file; None if it is unknown."""
-    row = connection.execute(
-        "SELECT key, stamp, digest, status FROM documents WHERE scope = ? AND path = ?",
-        (scope, storable(path)),
-    ).fetchone()
-    return None if row is None else IndexedFile(*row)
+def files_at(connection: Connection, scope: str, paths: Iterable[str]) -> dict[str, IndexedFile]:
+    """Return what the index knows about these files of a scope, by path; unknown ones are left out."""
+    found: dict[str, IndexedFile] = {}
+    for path in paths:
+        found.update(_files(connection, "scope = ? AND path = ?", scope, storable(path)))
+    return found
+
+
+def _files(connection: Connection, condition: str, *values: str) -> dict[str, IndexedFile]:
+    select = "SELECT path, key, stamp, digest, status FROM documents WHERE "
+    return {row[0]: IndexedFile(*row) for row in connection.execute(select + condition, values)}
 
 
 def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
@@ -107,19 +114,21 @@ def total_documents(connection: Connection) -> int:
     return total
 
 
-def find_document(connection: Connection, key: str) -> Document | None:
-    """Return the active document with a key, its body empty; None if there is none."""
-    row = connection.execute(_SELECT + "WHERE key = ? AND status = 'active'", (key,)).fetchone()
-    return None if row is None else _document(row)
+def links(connection: Connection) -> dict[str, Link]:
+    """Return key -> link of the active memories that name others; most name none."""
+    rows = connection.execute(_LINKS + "AND (superseded_by != '' OR supersedes != '[]')")
+    return {row[0]: _link(row) for row in rows.fetchall()}
 
 
-def _document(row: tuple[Any, ...]) -> Document:
-    """Return the document in a row. Raises IndexUnavailable."""
-    values = dict(zip(_COLUMNS, row))
-    lists = {name: texts(values[name]) for name in _LISTS}
-    return Document(
-        **{**values, **lists, "injectable": bool(values["injectable"]), "own": bool(values["own"])}
-    )
+def find_link(connection: Connection, key: str) -> Link | None:
+    """Return the link of the active memory with a key, whether or not it names others; None if there is none."""
+    row = connection.execute(_LINKS + "AND key = ?", (storable(key),)).fetchone()
+    return None if row is None else _link(row)
+
+
+def _link(row: tuple[Any, ...]) -> Link:
+    key, trust, superseded_by, supersedes, asked_as = row
+    return Link(key, trust == TRUSTED, superseded_by, tuple(texts(supersedes)), tuple(texts(asked_as)))
 
 
 def texts(value: object) -> list[str]:
@@ -135,8 +144,6 @@ class _Changes:
         self.connection = connection
         self.terms: dict[str, list[int]] = {}
         self.totals: dict[bool, list[int]] = {True: [0] * 6, False: [0] * 6}
-        self.touched: set[str] = set()
-        self.names_files = False  # whether rows of `paths` changed
         self._fts5 = has_fts5(connection)
 
     def post(self, rowid: int, terms: Terms, injectable: bool, sign: int) -> None:
@@ -160,7 +167,6 @@ class _Changes:
     def remove(self, key: str) -> None:
         """Remove the document with a key, if there is one."""
         key, connection = storable(key), self.connection
-        self.touched.add(key)
         row = connection.execute(
             "SELECT rowid, injectable, status FROM documents WHERE key = ?", (key,)
         ).fetchone()
@@ -171,24 +177,8 @@ class _Changes:
             return
         self.post(row[0], _terms(connection, row[0]), bool(row[1]), -1)
         connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
-        # What it named is affected, too, even if the new version no longer names it.
-        named = connection.execute("SELECT named FROM named WHERE key = ?", (key,))
-        self.touched.update(found for (found,) in named)
-        self.unname_files(key)
-        for table in ("named", "inherited"):
+        for table in ("paths", "inherited"):
             connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
-
-    def name_files(self, document: Document) -> None:
-        """Save the paths that an injectable document names."""
-        rows = named_rows(document, meta_get(self.connection, PROJECT_ROOT) or "")
-        added = self.connection.executemany(
-            "INSERT OR IGNORE INTO paths VALUES (?, ?, ?)", (tuple(map(storable, row)) for row in rows)
-        )
-        self.names_files |= added.rowcount > 0
-
-    def unname_files(self, key: str) -> None:
-        """Delete the paths that a document names."""
-        self.names_files |= self.connection.execute("DELETE FROM paths WHERE key = ?", (key,)).rowcount > 0
 
     def write(self) -> None:
         """Write what was collected."""
@@ -202,18 +192,16 @@ class _Changes:
         for injectable, changes in self.totals.items():
             connection.execute(
                 "UPDATE totals SET documents = documents + ?, "
-                + ", ".join("%s = %s + ?" % (field, field) for field in FIELDS)
+                + ", ".join("%s = %s + ?" % (field, field) for field in Terms._fields)
                 + " WHERE injectable = ?",
                 (*changes, int(injectable)),
             )
-        connection.executemany("INSERT OR IGNORE INTO touched VALUES (?)", ((key,) for key in self.touched))
-        if self.names_files:
-            meta_set(connection, NAMED_FILES, CHANGED)
+        meta_set(connection, STALE, "1")
 
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Add documents, replacing those with the same keys, inside the caller's transaction."""
-    stopwords = load_model(connection).stopwords
+    stopwords, root = load_model(connection).stopwords, meta_get(connection, PROJECT_ROOT) or ""
     changes = _Changes(connection)
     for document in documents:
         changes.remove(document.key)
@@ -222,21 +210,14 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
             continue
         terms = document_terms(document, stopwords)
         connection.execute(
-            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
+            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms)
         )
         changes.post(rowid, terms, document.injectable, 1)
-        _link(connection, document)
-        if document.injectable:
-            changes.name_files(document)
+        connection.executemany(
+            "INSERT OR IGNORE INTO paths VALUES (?, ?, ?, ?)",
+            ((*map(storable, row), int(document.injectable)) for row in named_rows(document, root)),
+        )
     changes.write()
-
-
-def _link(connection: Connection, document: Document) -> None:
-    """Save which memories a document may mean as superseded or superseding."""
-    key = storable(document.key)
-    names = {storable(name) for name in (document.superseded_by, *document.supersedes) if name}
-    meant = {found for name in names for found in named_keys(name, key)}
-    connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
@@ -247,59 +228,50 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     changes.write()
 
 
-def set_decision(connection: Connection, key: str, own: bool, new_phrases: str) -> None:
-    """Record what the user's decisions say of a document, apart from its trust (`Document.own` and `Document.new_phrases`)."""
-    connection.execute(
-        "UPDATE documents SET own = ?, new_phrases = ? WHERE key = ?", (int(own), new_phrases, storable(key))
-    )
-
-
-def set_flags(
-    connection: Connection, key: str, injectable: bool, trust: str, stamp: str | None = None
+def set_decision(
+    connection: Connection, key: str, stamp: str, trust: str, *, own: bool, new_phrases: str
 ) -> None:
-    """Change the flags of a document, and its stamp unless None, without analyzing its text again; an unknown key is ignored."""
-    row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
+    """Record what the user decided about a document whose text is indexed (the fields of `Document`), and the stamp of its file."""
+    connection.execute(
+        "UPDATE documents SET stamp = ?, trust = ?, own = ?, new_phrases = ? WHERE key = ?",
+        (stamp, trust, int(own), new_phrases, storable(key)),
+    )
+    meta_set(connection, STALE, "1")
+
+
+def set_injectable(connection: Connection, key: str, *, injectable: bool) -> None:
+    """Include a document in recall or exclude it, without analyzing its text again; an unknown key is ignored."""
+    row = connection.execute(
+        "SELECT rowid FROM documents WHERE key = ? AND injectable != ?", (storable(key), int(injectable))
+    ).fetchone()
     if row is None:
         return
-    rowid, was_injectable = row[0], bool(row[1])
-    connection.execute(
-        "UPDATE documents SET injectable = ?, trust = ?, stamp = coalesce(?, stamp) WHERE rowid = ?",
-        (int(injectable), trust, stamp, rowid),
-    )
-    changes = _Changes(connection)
-    changes.touched.add(key)
-    if was_injectable != injectable:
-        terms = _terms(connection, rowid)
-        changes.post(rowid, terms, was_injectable, -1)
-        changes.post(rowid, terms, injectable, 1)
-        document = find_document(connection, key) if injectable else None
-        if document:
-            changes.name_files(document)
-        else:
-            changes.unname_files(key)
+    terms, changes = _terms(connection, row[0]), _Changes(connection)
+    changes.post(row[0], terms, not injectable, -1)
+    changes.post(row[0], terms, injectable, 1)
     changes.write()
+    connection.execute("UPDATE documents SET injectable = ? WHERE rowid = ?", (int(injectable), row[0]))
+    connection.execute("UPDATE paths SET injectable = ? WHERE key = ?", (int(injectable), storable(key)))
 
 
-def set_inherited(connection: Connection, key: str, phrases: Sequence[str]) -> None:
+def set_inherited(
+    connection: Connection, key: str, phrases: Sequence[str], stopwords: dict[str, frozenset[str]]
+) -> None:
     """Index the phrases that a document inherits from those that it replaces, after its own, inside the caller's transaction."""
-    saved = connection.execute("SELECT asked_as, field FROM inherited WHERE key = ?", (key,)).fetchone()
-    before, after = saved or ("[]", ""), dumps([storable(phrase) for phrase in phrases])
     row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
-    if row is None or before[0] == after:
-        return
+    saved = connection.execute("SELECT field FROM inherited WHERE key = ?", (key,)).fetchone()
     old = _terms(connection, row[0])
-    *fields, asked_as = old.fields
-    field = phrases_field(phrases, load_model(connection).stopwords)
-    own = asked_as.removesuffix(before[1]).removesuffix("\n")
-    new = Terms((*fields, "\n".join(filter(None, (own, field)))))
+    field = phrases_field(phrases, stopwords)
+    own = old.asked_as.removesuffix(saved[0] if saved else "").removesuffix("\n")
+    new = old._replace(asked_as="\n".join(filter(None, (own, field))))
     changes = _Changes(connection)
     changes.post(row[0], old, bool(row[1]), -1)
     changes.post(row[0], new, bool(row[1]), 1)
     changes.write()
-    connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.fields[-1], row[0]))
+    connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.asked_as, row[0]))
     connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
     if phrases:
-        connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, after, field))
+        connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, dumps(list(phrases)), field))
 
 
 def _row(document: Document) -> list[object]:
@@ -325,4 +297,4 @@ def _terms(connection: Connection, rowid: int) -> Terms:
     if row is None:
         raise IndexUnavailable("the index lacks a vector")
     joined(row)
-    return Terms(row)
+    return Terms(*row)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
 # injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
-SCHEMA = 14
+SCHEMA = 15
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
 RULES_DIGEST = 0x5226A1
@@ -41,9 +41,8 @@ _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 OUTDATED = "index_outdated"
 _WATCHED = "watched"
-# Entries of `meta` that say whether a prepared file must be written again.
-NAMED_FILES, GUARDS = "named_files", "guards"
-CHANGED, WRITTEN = "changed", "written"
+# Whether documents changed since the prepared files were written, and what memories change for each other was updated: 1 or 0.
+STALE = "stale"
 _UNREAD = "unread"
 PROJECT_ROOT = "root"
 DECIDED = "decided"  # the state of the records of trust at the last refresh
@@ -271,11 +270,6 @@ def new_decisions(
             return None, dumps(present)
         digests.update(decision.digest for decision in new if decision.how != _SEEN)
     return digests, dumps(present)
-
-
-def is_locked(error: Exception) -> bool:
-    """Return whether an error means that another process is writing the index, so that it must not be replaced."""
-    return failure_reason(error) == LOCKED
 
 
 def failure_reason(error: Exception) -> str:

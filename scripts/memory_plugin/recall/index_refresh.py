@@ -16,6 +16,7 @@ from ..kernel.paths import Paths, load_data
 from ..kernel.settings import Settings
 from ..kernel.settings.load import load
 from ..kernel.sqlite import Connection, SqliteError
+from ..kernel.text.clean import counted
 from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import stores
 from ..memories.nearby import native_folders
@@ -26,23 +27,21 @@ from ..memories.writing import own_writes
 from .in_force import apply_supersession, seed_guards, write_guards
 from .index_documents import files_by_trust, files_of_texts, total_documents
 from .index_file import (
-    CHANGED,
     DECIDED,
-    GUARDS,
     INDEX_ERRORS,
-    NAMED_FILES,
+    LOCKED,
     OWN,
     POSTINGS,
     PROJECT_ROOT,
+    STALE,
     UNSURE,
-    WRITTEN,
     IndexUnavailable,
     changed_paths,
     connect_index,
+    failure_reason,
     has_fts5,
     index_path,
     index_version,
-    is_locked,
     meta_get,
     meta_set,
     new_decisions,
@@ -75,6 +74,8 @@ CREATE INDEX trusts ON documents (trust, status, key);
 CREATE INDEX files ON documents (scope, path);
 CREATE INDEX ids ON documents (id);
 CREATE INDEX titles ON documents (plain_title);
+CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as)
+  WHERE status = 'active' AND scope != 'native' AND (superseded_by != '' OR supersedes != '[]');
 CREATE INDEX newest ON documents (updated_at, expires_at) WHERE injectable = 1 AND scope != 'native';
 CREATE INDEX newest_rules ON documents (own, updated_at) WHERE rule != '';
 CREATE TABLE vectors (
@@ -87,15 +88,13 @@ CREATE TABLE vocabulary (
 CREATE TABLE totals (
   injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
   files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
-CREATE TABLE named (named TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (named, key)) WITHOUT ROWID;
-CREATE INDEX names ON named (key);
 CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL, field TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE paths (path TEXT NOT NULL, key TEXT NOT NULL, way TEXT NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
+CREATE TABLE paths (
+  path TEXT NOT NULL, key TEXT NOT NULL, way TEXT NOT NULL, injectable INTEGER NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
 CREATE INDEX path_keys ON paths (key);
 CREATE INDEX patterns ON paths (path) WHERE way = 'pattern';
-CREATE TABLE guards (key TEXT PRIMARY KEY, path TEXT NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE guards (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 """
 # The terms are already analyzed, so the tokenizer only splits at spaces. Only row ids are read from FTS5: no positions, no sizes.
@@ -143,7 +142,7 @@ def refresh_index(
             try:
                 report = refresh_open(open_index(path, timeout=_WRITER_WAIT), full=full)
             except INDEX_ERRORS as error:
-                if is_locked(error):
+                if failure_reason(error) == LOCKED:
                     raise
                 report = refresh_open(create_index(path), full=True)
         total = total._replace(remaining=0).plus(report)
@@ -188,7 +187,9 @@ def refresh(
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     with transaction(connection):
         meta_set(connection, PROJECT_ROOT, paths.project_root)
-        seed_guards(paths, connection)
+        if meta_get(connection, STALE) is None:
+            seed_guards(paths, connection)
+            meta_set(connection, STALE, "1")
         if decided is None and not total_documents(connection):
             meta_set(connection, DECIDED, trust_state)  # prompts use the first memories before all are read
     run = RefreshPass(
@@ -204,12 +205,10 @@ def refresh(
     if run.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders))
     marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
-    with transaction(connection):
-        if apply_supersession(connection):
-            meta_set(connection, GUARDS, CHANGED)
-    _write_prepared(paths, connection, full)
+    is_stale = _derive(paths, connection, is_stale=full or meta_get(connection, STALE) != "0")
     # Last, so that a refresh that is interrupted before is repeated.
     with transaction(connection):
+        meta_set(connection, STALE, str(int(is_stale)))
         save_snapshot(connection, marks)
         meta_set(connection, DECIDED, trust_state)
         set_unread(connection, report.remaining)
@@ -243,18 +242,25 @@ def _changed_by_others(
     return changed
 
 
-def _write_prepared(paths: Paths, connection: Connection, full: bool) -> None:
-    """Write the prepared files whose rows changed, or both if `full`. If one cannot be written now, a later refresh writes it."""
-    prepared = (
-        (NAMED_FILES, named_files_path(paths), write_named_files),
-        (GUARDS, guard_file_path(paths), write_guards),
-    )
-    for name, path, write in prepared:
-        if full or meta_get(connection, name) == CHANGED or not os.path.lexists(path):
-            with suppress(OSError):
+def _derive(paths: Paths, connection: Connection, *, is_stale: bool) -> bool:
+    """Update what memories change for each other and the prepared files; return whether one could not be written, so that it is due.
+
+    Unless `is_stale`, only a missing file is written.
+    """
+    if is_stale:
+        with transaction(connection):
+            apply_supersession(connection)
+    is_due = False
+    for path, write in (
+        (named_files_path(paths), write_named_files),
+        (guard_file_path(paths), write_guards),
+    ):
+        if is_stale or not os.path.lexists(path):
+            try:
                 write(paths, connection)
-                with transaction(connection):
-                    meta_set(connection, name, WRITTEN)
+            except OSError:
+                is_due = True
+    return is_due
 
 
 def _watched(paths: Paths, settings: Settings) -> list[str]:
@@ -274,16 +280,16 @@ def _native_paths(folders: list[str]) -> list[str]:
     return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
 
 
-def index_state(paths: Paths) -> dict[str, object]:
-    """Return the `state` of the index: missing, unusable (with the `reason`), or whole or behind (with `memories` and `bytes`)."""
+def index_state(paths: Paths) -> tuple[str, str]:
+    """Return whether the index is missing, unusable, behind or whole; and the reason, or how large it is."""
     path = index_path(paths)
     try:
-        connection = open_index(path)
-    except IndexUnavailable as error:
-        return {"state": "unusable" if os.path.exists(path) else "missing", "reason": str(error)}
-    with closing(connection):
-        state = "whole" if changed_paths(connection) == set() else "behind"
-        return {"state": state, "memories": total_documents(connection), "bytes": os.path.getsize(path)}
+        with closing(open_index(path)) as connection:
+            state = "whole" if changed_paths(connection) == set() else "behind"
+            size = counted(total_documents(connection), "entry"), os.path.getsize(path) // 1024
+            return state, "%s, %d kB" % size
+    except (IndexUnavailable, SqliteError) as error:
+        return "unusable" if os.path.exists(path) else "missing", str(error)
 
 
 def create_index(path: str, fts5: bool = True) -> Connection:

@@ -44,30 +44,34 @@ class Judged:
     search_hits: the hits that a search shows, in the order of the ranking
     path, reasons: the result as in the table above, and what failed
     verdicts: key -> (relevant, useful), None for a judge that did not answer
-    asked, dropped: the number of hits that the judges were shown, and of indices in their answers that were invalid
     notice: a line for the user, usually empty
     """
 
-    def __init__(self, path: str, max_inject: int) -> None:
+    def __init__(self, path: str, max_inject: int, reasons: list[str]) -> None:
         self.path = path
         self.max_inject = max_inject
+        self.reasons = reasons
         self.silenced = ""
         self.search_hits: list[Hit] = []
         self.approvals: dict[str, str] = {}
-        self.reasons: list[str] = []
-        self.verdicts: dict[str, tuple[bool | None, bool | None]] = {}
-        self.asked = 0
-        self.dropped = 0
+        self.verdicts: dict[str, list[bool | None]] = {}
         self.notice = ""
-        self.spent: dict[str, object] = {}
+        self._facts: dict[str, object] = {"asked": 0}
+
+    def note_answers(self, asked: int, verdicts: list[Verdict]) -> None:
+        """Note for the ledger how many hits the judges were shown, and what their answers cost."""
+        self._facts["asked"] = asked
+        if self.verdicts:
+            costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
+            self._facts.update(
+                verdicts=self.verdicts,
+                judge_ms=max(verdict.ms for verdict in verdicts),
+                cost_usd=round(sum(costs), 8) if len(costs) == len(verdicts) else None,
+            )
 
     def record(self) -> dict[str, object]:
         """Return the fields for the ledger."""
-        record: dict[str, object] = {"path": self.path, "reasons": self.reasons, "asked": self.asked}
-        if self.verdicts:
-            verdicts = {key: list(pair) for key, pair in self.verdicts.items()}
-            record.update(verdicts=verdicts, dropped=self.dropped, **self.spent)
-        return record
+        return {"path": self.path, "reasons": self.reasons, **self._facts}
 
 
 def judge_candidates(
@@ -106,9 +110,7 @@ def judge_candidates(
     questions = [_question(name, key, data, len(shown)) for name, key in rubrics]
     verdicts = judge.ask_all(questions, deadline)
     judged = _judged(hits, shown, verdicts, mode, settings)
-    judged.asked = len(shown)
-    judged.dropped = sum(verdict.values["dropped"] for verdict in verdicts if verdict.values is not None)
-    judged.spent = _spent(verdicts)
+    judged.note_answers(len(shown), verdicts)
     judged.notice = judge.notice
     return judged
 
@@ -129,12 +131,13 @@ def _judged(
     if not answered:
         return _unjudged("fallback", hits, mode, settings, failures)
     path = "single" if len(verdicts) == 1 else "judged" if len(answered) == len(verdicts) else "partial"
-    judged = Judged(path, _max_output(mode, settings))
-    judged.reasons = failures
-    judged.verdicts = _pairs(answers, shown)
+    judged = Judged(path, _max_output(mode, settings), failures)
+    pair = answers if len(answers) > 1 else answers * 2  # one combined answer counts for both
+    judged.verdicts = {
+        hit.key: [None if answer is None else hit.key in answer for answer in pair] for hit in shown
+    }
     judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
-    approved = [hit for hit in hits if judged.approvals.get(hit.key) == "both"]
-    judged.search_hits = approved
+    judged.search_hits = [hit for hit in hits if judged.approvals.get(hit.key) == "both"]
     return judged
 
 
@@ -145,13 +148,12 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
         max_inject = min(max_inject, settings.integer(_BLOCK + "fallback_top_k"))
     elif path == "rules":
         max_inject = _max_output(AUTO, settings)
-    judged = Judged(path, max_inject)
+    judged = Judged(path, max_inject, reasons)
     if path not in ("rules", "disabled"):
         best = hits[: settings.integer(_BLOCK + "fallback_top_k")]
         judged.approvals = {hit.key: UNASKED for hit in best if hit.signals.get("title_covered", 0) >= _TITLE}
     if max_inject == 0:
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
-    judged.reasons = reasons
     if mode == SEARCH:
         judged.search_hits = hits
     return judged
@@ -219,22 +221,3 @@ def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) ->
     needed = len(answered) if verification == "strict" else 1
     votes = {hit.key: sum(hit.key in answer for answer in answered) for hit in shown}
     return {key: "both" if count >= needed else "one" if count else "none" for key, count in votes.items()}
-
-
-def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:
-    """Return the votes (relevant, useful) about each hit; one combined answer counts for both."""
-    relevance, usefulness = answers * 2 if len(answers) == 1 else answers
-    return {
-        hit.key: (
-            None if relevance is None else hit.key in relevance,
-            None if usefulness is None else hit.key in usefulness,
-        )
-        for hit in shown
-    }
-
-
-def _spent(verdicts: list[Verdict]) -> dict[str, object]:
-    costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
-    cost = round(sum(costs), 8) if len(costs) == len(verdicts) else None
-    cached = sum(verdict.cached for verdict in verdicts)
-    return {"judge_ms": max(verdict.ms for verdict in verdicts), "cost_usd": cost, "cached": cached}

@@ -18,10 +18,8 @@ from .history import RecallHistory
 from .index_file import (
     DAMAGED,
     INDEX_ERRORS,
-    LOCKED,
     OUTDATED,
     IndexMissing,
-    IndexUnavailable,
     changed_paths,
     failure_reason,
     index_path,
@@ -132,7 +130,7 @@ def _choose(
     limits = Limits(context.settings, room)
     if judged is not None:
         limits.max_inject = min(limits.max_inject, judged.max_inject)
-    choice = choose(hits, judged.approvals if judged else {}, limits, history, Hit.is_current)
+    choice = choose(hits, judged.approvals if judged else {}, limits, history)
     answer.needs_refresh = answer.needs_refresh or "edited" in choice.withheld.values()
     if not choice.full and not choice.pointers:
         answer.withhold(choice.reason)
@@ -154,11 +152,10 @@ def _describe(
     answer.record.update(
         answered_by=lookup.answered_by,
         candidates=[
-            {**candidate_row(hit), **_parts(hit, withheld.get(hit.key, ""))}
+            candidate_row(hit, withheld.get(hit.key, ""))
             for at, hit in enumerate(hits)
             if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen
         ],
-        found=sum(hit.score > 0 for hit in hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
         unread=lookup.unread,
@@ -166,23 +163,22 @@ def _describe(
     )
 
 
-def candidate_row(hit: Hit) -> dict[str, object]:
-    """Return what the record of a decision says about a hit."""
-    return {
+def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
+    """Return what the record of a decision says about a hit: the way in which it names a file, or how well it matches."""
+    if hit.way:
+        return {"key": hit.key, "way": hit.way}
+    row: dict[str, object] = {
         "key": hit.key,
         "confidence": round(hit.confidence, 4),
         "pointer_confidence": round(hit.pointer_confidence, 4),
         "score": round(hit.score, 3),
+        # The matching words (`hit.terms`) come from the prompt and must not reach the ledger.
+        "parts": {name: round(part, 3) for name, part in hit.parts.items()},
     }
-
-
-def _parts(hit: Hit, withheld: str) -> dict[str, object]:
-    row: dict[str, object] = {"shift": round(hit.shift, 3)} if hit.shift else {}
+    if hit.shift:
+        row["shift"] = round(hit.shift, 3)
     if withheld:
         row["withheld"] = withheld
-    # Numbers only: the matched words come from the prompt and must not reach the ledger.
-    numbers = {name: part for name, part in hit.parts.items() if isinstance(part, (int, float))}
-    row["parts"] = {name: round(part, 3) for name, part in numbers.items()}
     return row
 
 
@@ -203,31 +199,31 @@ class Lookup:
         self.needs_refresh = False
 
     def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> list[Hit]:
-        """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt, once a day.
+        """Return at most `pool` injectable memories for a text, best first.
 
+        A missing index is created from a few files, or what another process has committed is used; a damaged one is rebuilt once a day.
         The others of a store of at most `whole_store` follow. `previous_turn` has less weight.
         """
-        path = index_path(self._context.paths)
-        for _attempt in range(2):
+        path, query = index_path(self._context.paths), analyze(text, previous_turn)
+        for is_last in (False, True):
             connection = None
             try:
-                connection = self._open(path)
-                return (
-                    self._ranked(connection, analyze(text, previous_turn), pool, whole_store)
-                    if connection
-                    else []
-                )
+                connection = open_index(path)
+                return self._ranked(connection, query, pool, whole_store)
             except TimeoutError:
                 self.problem = "timeout"
-                return []
+                break
             except INDEX_ERRORS as error:
-                self.problem = failure_reason(error)
                 self.needs_refresh = True
+                if not isinstance(error, IndexMissing):
+                    self.problem = failure_reason(error)
+                    if not self._may_replace(path) or not _remove(path):
+                        break
             finally:
                 if connection is not None:
                     connection.close()
-            if not self._may_replace(path) or not _remove(path):
-                break
+            if not is_last:
+                self.problem = refresh_some(self._context) or self.problem
         return []
 
     def _may_replace(self, path: str) -> bool:
@@ -236,22 +232,6 @@ class Lookup:
             self.needs_refresh = may_rebuild(path)
             return self.needs_refresh
         return self.problem == OUTDATED
-
-    def _open(self, path: str) -> Connection | None:
-        """Open the index, or create it from a few files; if another process does so, use what it has committed."""
-        try:
-            return open_index(path)
-        except IndexUnavailable as error:
-            self.needs_refresh = True
-            if not isinstance(error, IndexMissing):  # it may have been removed because it was damaged
-                self.problem = failure_reason(error)
-                if self.problem == LOCKED or (self.problem == DAMAGED and not self._may_replace(path)):
-                    return None
-        self.problem = refresh_some(self._context) or self.problem
-        try:
-            return open_index(path)
-        except IndexUnavailable:
-            return None
 
     def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
         connection.execute("BEGIN")  # else each statement locks the file, with eight system calls

@@ -98,16 +98,14 @@ def naming(connection: Connection, files: dict[str, bool]) -> dict[str, str]:
     Paths are relative to the root and have slashes. KIN applies only to a new file that nothing names: files beside it with the same
     ending count, or files of the same name in a neighboring folder. Raises SqliteError.
     """
-    ways: dict[str, str] = {}
-    for written, is_new in files.items():
-        path = folded(written)
-        found = _ways(connection, path)
-        if not found and is_new:
-            found = [(key, KIN) for key in _kin(connection, path)]
-        for key, way in found:
-            if key not in ways or WAYS.index(way) < WAYS.index(ways[key]):
-                ways[key] = way
-    return ways
+    found: list[tuple[str, str]] = []
+    for path, is_new in files.items():
+        ways = _ways(connection, folded(path))
+        if not ways and is_new:
+            ways = [(key, KIN) for key in _kin(connection, folded(path))]
+        found += ways
+    # The last way of a memory stays.
+    return dict(sorted(found, key=lambda named: WAYS.index(named[1]), reverse=True))
 
 
 def _ways(connection: Connection, path: str) -> list[tuple[str, str]]:
@@ -115,7 +113,8 @@ def _ways(connection: Connection, path: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     asked = [path, *_folders_above(path)]
     query = (
-        "SELECT path, key, way FROM paths WHERE path IN (%s) UNION ALL SELECT path, key, way FROM paths WHERE way = 'pattern'"
+        "SELECT path, key, way FROM paths WHERE injectable = 1 AND path IN (%s) "
+        "UNION ALL SELECT path, key, way FROM paths WHERE injectable = 1 AND way = 'pattern'"
         % ",".join("?" * len(asked))
     )
     for named, key, way in connection.execute(query, asked):
@@ -146,7 +145,7 @@ def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
     """Return the rest of each named path below a folder, with the memory's key, up to a limit."""
     start = "/".join(folders) + "/"
     rows = connection.execute(
-        "SELECT path, key FROM paths WHERE way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?",
+        "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?",
         (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES),
     )
     return [(path[len(start) :], key) for path, key in rows]
@@ -180,7 +179,9 @@ def named_files_path(paths: Paths) -> str:
 
 def write_named_files(paths: Paths, connection: Connection) -> bool:
     """Write the file from the index, delete it if no file is named, and return whether it changed. Raises OSError and SqliteError."""
-    select = "SELECT DISTINCT path FROM paths WHERE (way = 'pattern') = ? ORDER BY path LIMIT ?"
+    select = (
+        "SELECT DISTINCT path FROM paths WHERE injectable = 1 AND (way = 'pattern') = ? ORDER BY path LIMIT ?"
+    )
     patterns = [path for (path,) in connection.execute(select, (1, _MAX_PATTERNS))]
     lines = [path for (path,) in connection.execute(select, (0, _MAX_PATHS))]
     head = dumps({"schema": SCHEMA, "root": paths.project_root, "patterns": patterns})

@@ -1,4 +1,12 @@
-"""Rank memories for a query: FTS5 finds candidates, BM25F orders them, and confidence models rate the best ones on an absolute scale."""
+"""Rank memories for a query: FTS5 finds candidates, BM25F scores them, and confidence models rate the best ones on an absolute scale.
+
+Each term has two posting lists: the documents with it in a strong field, and those with it only in the body. The lists are read heaviest
+first, and each adds its weight to its documents (impact-ordered retrieval: V. N. Anh and A. Moffat, "Pruned query evaluation using
+pre-computed impacts", SIGIR 2006), so that the budget is spent on distinctive words first. Without FTS5 the texts themselves are searched.
+
+BM25F is that of S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3.6. Matches of
+the words' exact forms and of their character 4-grams add to it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +14,10 @@ from ..kernel.context import Deadline
 from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.files import read_regular
 from ..kernel.sqlite import Connection
-from .confidence import Confidence, confidences
-from .index_file import IndexUnavailable, has_fts5, joined, value_of
-from .query import Model, PromptTerms, Query, intents_in, load_model, stem_idfs, weigh_terms
-from .scoring import Match, best_matches, candidates, keyword_candidates
-from .signals import stems_to_compare
+from .confidence import rate
+from .index_file import POSTINGS, STRONG_MARK, IndexUnavailable, has_fts5, joined, value_of
+from .query import Model, PromptTerms, Query, Term, intents_in, load_model, stem_idfs, weigh_terms
+from .signals import Match, stems_to_compare
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
@@ -21,49 +28,34 @@ _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "titl
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 _CATEGORY = 3  # its place in them
 _MAX_FILE = 512 * 1024  # bytes
+_GRAM = 4  # characters
 
 
 class Hit:
-    """A ranked memory. `score` compares it with the other hits of one query, `parts` explains the score.
+    """A ranked memory. `score` compares it with the other hits of one query.
 
     `confidence` in [0, 1] rates whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
-    are comparable across queries. `shift` is how far ratings moved this memory's own thresholds (`feedback.py`), usually 0.
+    are comparable across queries. `parts` explain the score, `terms` maps the matching stems to theirs, and `signals` is empty for a
+    memory that the confidence models did not examine. `shift` is how far ratings moved its own thresholds (`feedback.py`), usually 0.
+    `way` is how it names a file of a tool call (`project_files.py`), else empty.
     """
 
     __slots__ = (
         "category", "confidence", "digest", "expires_at", "id", "injection_text", "key", "parts", "path", "pointer_confidence", "scope",
-        "score", "shift", "signals", "tags", "title", "trust",
+        "score", "shift", "signals", "tags", "terms", "title", "trust", "way",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        row: tuple[str, ...],
-        score: float,
-        confidence: float,
-        parts: dict[str, object],
-        pointer_confidence: float | None = None,
-    ) -> None:
-        (
-            self.key,
-            self.id,
-            self.scope,
-            self.category,
-            self.title,
-            tags,
-            self.path,
-            self.digest,
-            self.trust,
-            self.expires_at,
-            self.injection_text,
-        ) = row
+    def __init__(self, row: tuple[str, ...]) -> None:
+        """`row`: its HIT_COLUMNS."""
         joined(row)
+        self.key, self.id, self.scope, self.category, self.title, tags, *rest = row
+        self.path, self.digest, self.trust, self.expires_at, self.injection_text = rest
         self.tags = as_texts(value_of(lambda: loads(tags), "tags"))
-        self.score = score
-        self.confidence = confidence
-        self.pointer_confidence = confidence if pointer_confidence is None else pointer_confidence
-        self.parts = parts
+        self.score = self.confidence = self.pointer_confidence = self.shift = 0.0
+        self.parts: dict[str, float] = {}
+        self.terms: dict[str, float] = {}
         self.signals: dict[str, float] = {}
-        self.shift = 0.0
+        self.way = ""
 
     def is_current(self) -> bool:
         """Return whether the memory's file is unchanged since it was indexed."""
@@ -95,8 +87,7 @@ def rank(
     if not documents:
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
-    find = candidates if backend == FTS5 else keyword_candidates
-    rowids = find(connection, terms, model, only_injectable, deadline)
+    rowids = candidates(connection, terms, model, only_injectable, deadline, backend)
     pool = _pool(connection, rowids, only_injectable, expires_after)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
@@ -107,8 +98,8 @@ def rank(
     prompt = PromptTerms(query, terms, intents_in(query.text, model.passages))
     compared = stems_to_compare(matches[: model.confidence["looked_at"]], prompt)
     prompt.idfs = stem_idfs(connection, compared, model, only_injectable, documents)
-    results = confidences(prompt, matches, documents, averages[-1], model)
-    hits = [_hit(columns[match.rowid], match, result) for match, result in zip(matches, results)]
+    rate(prompt, matches, documents, averages[-1], model)
+    hits = [_hit(columns[match.rowid], match) for match in matches]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return _reorder_examined(hits, model)
 
@@ -122,7 +113,7 @@ def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_
         "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?)" % HIT_COLUMNS,
         (expires_after,),
     ).fetchall()
-    others = [Hit(row, 0.0, 0.0, {}) for row in rows if row[0] not in keys]
+    others = [Hit(row) for row in rows if row[0] not in keys]
     return sorted(others, key=lambda hit: digest(hit.key.encode("utf-8", "replace")))
 
 
@@ -144,11 +135,11 @@ def _pool(
 
 
 def _reorder_examined(hits: list[Hit], model: Model) -> list[Hit]:
-    """Order the hits whose signals were computed by the trees and the score combined; the others stay below them."""
-    examined = hits[: model.confidence["looked_at"]]
+    """Order the examined hits by the trees and the score combined; the others stay below them."""
     weight = model.confidence["rank_by_score"]
+    examined = [hit for hit in hits if hit.signals]
     examined.sort(key=lambda hit: -hit.signals["answers"] - weight * hit.signals["relative"])
-    return examined + hits[len(examined) :]
+    return examined + [hit for hit in hits if not hit.signals]
 
 
 def _columns(connection: Connection, matches: list[Match]) -> dict[int, tuple[str, ...]]:
@@ -162,19 +153,17 @@ def _columns(connection: Connection, matches: list[Match]) -> dict[int, tuple[st
     return columns
 
 
-def _hit(columns: tuple[str, ...], match: Match, result: Confidence) -> Hit:
-    parts = _parts(match, result.signals if result.is_examined else {})
-    hit = Hit(columns, match.score, result.confidence, parts, result.pointer_confidence)
-    hit.signals = result.signals
+def _hit(columns: tuple[str, ...], match: Match) -> Hit:
+    hit = Hit(columns)
+    hit.score, hit.confidence, hit.pointer_confidence = (
+        match.score,
+        match.confidence,
+        match.pointer_confidence,
+    )
+    hit.terms, hit.signals = match.matched, match.signals
+    hit.parts = {"exact": match.stem_score, "forms": match.form_score, "soft": match.gram_score}
+    hit.parts.update((name, hit.signals[name]) for name in _EXPLAINED if name in hit.signals)
     return hit
-
-
-def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
-    values = {"exact": match.stem_score, "forms": match.form_score, "soft": match.gram_score}
-    values.update((name, signals[name]) for name in _EXPLAINED if name in signals)
-    parts: dict[str, object] = {name: round(value, 4) for name, value in values.items()}
-    parts["terms"] = {term: round(part, 4) for term, part in match.matched.items()}
-    return parts
 
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
@@ -190,3 +179,143 @@ def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[fl
 
 def _category_order(category: str) -> int:
     return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
+
+
+def candidates(
+    connection: Connection,
+    terms: list[Term],
+    model: Model,
+    only_injectable: bool,
+    deadline: Deadline | None,
+    backend: str,
+) -> list[int]:
+    """Return the row ids of the best documents by the weights of their lists, best first. Raises TimeoutError at the deadline."""
+    find = _scanned if backend == KEYWORD else _posted
+    scores: dict[int, float] = {}
+    budget = model.ranking["postings"]
+    for weight, length, stem, is_strong in _lists(terms, model.ranking["strong"]):
+        budget -= length
+        if budget < 0 and scores:
+            break
+        if deadline is not None and deadline.remaining() <= 0:
+            raise TimeoutError("ranking ran out of time")
+        for rowid in find(connection, stem, is_strong, only_injectable):
+            scores[rowid] = scores.get(rowid, 0.0) + weight
+    best = sorted(scores)
+    # Sorting is stable even in reverse, so of equal scores the lower row id stays first.
+    best.sort(key=scores.__getitem__, reverse=True)
+    return best[: model.ranking["pool"]]
+
+
+def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str, bool]]:
+    """Return (weight, number of documents, stem, whether in a strong field) of every list that is not empty, heaviest first."""
+    lists = [(term.weight * strong, term.strong, term.stem, True) for term in terms if term.strong]
+    lists += [(term.weight, term.weak, term.stem, False) for term in terms if term.weak]
+    return sorted(lists, key=lambda item: (-item[0], *item[2:]))
+
+
+def _posted(connection: Connection, stem: str, is_strong: bool, only_injectable: bool) -> list[int]:
+    """Return the row ids of a list by FTS5."""
+    found: list[int] = []
+    token = '"%s"' % (stem + STRONG_MARK if is_strong else stem)
+    for table in (POSTINGS[True],) if only_injectable else POSTINGS.values():
+        # Fetching all row ids as one text takes a third less time than fetching one row each.
+        query = "SELECT group_concat(rowid) FROM %s WHERE %s MATCH ?" % (table, table)
+        listed = connection.execute(query, (token,)).fetchone()[0]
+        found += map(int, listed.split(",") if listed else ())
+    return found
+
+
+def _scanned(connection: Connection, stem: str, is_strong: bool, only_injectable: bool) -> list[int]:
+    """Return the row ids of a list by a search in all texts."""
+    head = "instr(v.title || v.tags || v.files || v.asked_as, ?1)"
+    where = head if is_strong else "instr(v.body, ?1) AND NOT " + head
+    query = (
+        "SELECT v.rowid FROM vectors v JOIN documents d ON d.rowid = v.rowid WHERE d.injectable >= ?2 AND "
+    )
+    rows = connection.execute(query + where, (" %s~" % stem, int(only_injectable)))
+    return [rowid for (rowid,) in rows]
+
+
+class Pattern:
+    """The substrings to count in a document for one term: its stem, its exact form, and the stem's character 4-grams."""
+
+    __slots__ = ("form_text", "grams", "stem_text", "term")
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+        self.stem_text = " " + term.stem + "~"
+        self.form_text = " " + term.form + " "
+        # A full name needs no grams, because its parts have theirs.
+        grams = len(self.stem_text) - _GRAM + 1 if term.stem.isalnum() else 0
+        self.grams = [self.stem_text[at : at + _GRAM] for at in range(grams)]
+
+
+def best_matches(
+    documents: list[tuple[int, tuple[str, ...]]], terms: list[Term], averages: list[float], model: Model
+) -> list[Match]:
+    """Return the matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool`, and the others are left out.
+
+    `averages` are the mean lengths of the fields; the last is that of all fields together.
+    """
+    patterns = [Pattern(term) for term in terms[: model.ranking["terms"]]]
+    matches = [_score_words(Match(rowid, fields), patterns, averages, model) for rowid, fields in documents]
+    matches.sort(key=_order)
+    best = [_score_grams(match, patterns, averages, model) for match in matches[: model.ranking["soft_pool"]]]
+    best.sort(key=_order)
+    return best
+
+
+def _order(match: Match) -> tuple[float, int]:
+    return -match.score, match.rowid
+
+
+def _score_words(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
+    settings = model.ranking
+    k1, b = settings["k1"], settings["b"]
+    zones = [
+        (field, weight / (1 - b + b * length / average))
+        for field, weight, length, average in zip(match.fields, settings["weights"], match.lengths, averages)
+        if length
+    ]
+    text = match.text
+    in_title = 0
+    for pattern in patterns:
+        if pattern.stem_text in text:
+            part = _saturated(pattern.stem_text, zones, pattern.term.weight, k1)
+            match.matched[pattern.term.stem] = part
+            match.stem_score += part
+            if pattern.form_text in text:
+                match.form_score += _saturated(pattern.form_text, zones, pattern.term.weight, k1)
+            in_title += match.fields[0].count(pattern.stem_text)
+    match.title = in_title / (1 + match.lengths[0])
+    return _sum_up(match, model)
+
+
+def _saturated(text: str, zones: list[tuple[str, float]], weight: float, k1: float) -> float:
+    frequency = 0.0
+    for field, share in zones:
+        frequency += share * field.count(text)
+    return weight * (k1 + 1) * frequency / (frequency + k1)
+
+
+def _score_grams(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
+    k1, b = model.ranking["k1"], model.ranking["b"]
+    norm = k1 * (1 - b + b * sum(match.lengths) / averages[-1])
+    text = match.text
+    for pattern in patterns:
+        saturated = 0.0
+        for gram in pattern.grams:
+            count = text.count(gram)
+            if count:
+                saturated += count / (count + norm)
+        if saturated:
+            match.gram_score += pattern.term.weight * (k1 + 1) * saturated / len(pattern.grams)
+    return _sum_up(match, model)
+
+
+def _sum_up(match: Match, model: Model) -> Match:
+    settings = model.ranking
+    words = match.stem_score + settings["forms"] * match.form_score + settings["soft"] * match.gram_score
+    match.score = words * (1 + settings["title"] * match.title)
+    return match

@@ -9,12 +9,9 @@ only if there is a problem.
 
 from __future__ import annotations
 
-import os
-import stat as modes
-
 from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
-from ..kernel.files import os_error_text
+from ..kernel.files import open_to_read, os_error_text
 from ..kernel.paths import read_state, write_state
 from . import Answer
 from .catalog_entries import (
@@ -48,13 +45,8 @@ _PENDING, _PHRASES = "pending", "phrases"
 _MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
 _TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
 _ALWAYS_FITS = 100  # memories whose titles fit into a catalog
-_ORDER = (
-    "CONSTRAINT",
-    "DECISION",
-    "RUNBOOK",
-    "TECH_DEBT",
-    "SESSION_SUMMARY",
-)  # of categories; any other comes last
+_CATEGORIES = ("CONSTRAINT", "DECISION", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
+_ORDER = dict(zip(_CATEGORIES, range(len(_CATEGORIES))))  # any other comes last
 
 
 def is_catalog_on(context: Context) -> bool:
@@ -92,7 +84,7 @@ def session_catalog(
     With `trial`, what it contains is added to that history instead of the session's.
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
-    rules, more = standing_rules(connection, context)
+    rules, number = standing_rules(connection, context)
     titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
     if not rules and not titles:
         return None
@@ -112,8 +104,9 @@ def session_catalog(
     ordered = _ordered(
         connection, [entry for entry in titles if entry.key not in known], known, total, context
     )
-    rules = [entry for entry in rules if entry.key not in known]
-    _fill_in(answer, rules, more, ordered, total, history, context)
+    new_rules = [entry for entry in rules if entry.key not in known]
+    number -= len(rules) - len(new_rules)
+    _fill_in(answer, new_rules, number, ordered, total, history, context)
     return answer
 
 
@@ -121,12 +114,11 @@ def _ordered(
     connection: Connection, titles: list[CatalogEntry], known: set[str], total: int, context: Context
 ) -> list[CatalogEntry]:
     """Return the titles by category, recently used ones first; in a store too large for a catalog, those related to the work come first."""
-    used = recently_used(context)
+    used = dict.fromkeys(recently_used(context))
     present = {entry.key for entry in titles} | known
     ordered = titles + named_titles(connection, [key for key in used if key not in present][-_MAX_USED:])
     ordered.sort(key=lambda entry: entry.updated_at, reverse=True)
-    order = dict(zip(_ORDER, range(len(_ORDER))))
-    ordered.sort(key=lambda entry: (entry.key not in used, order.get(entry.category, len(order))))
+    ordered.sort(key=lambda entry: (entry.key not in used, _ORDER.get(entry.category, len(_ORDER))))
     if total <= _ALWAYS_FITS:
         return ordered
     related = [entry for entry in related_titles(connection, _work_words(context)) if entry.key not in known]
@@ -147,19 +139,19 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
 
     It has its own history, because its context is its own.
     """
-    rules, more = standing_rules(connection, context)
+    rules, number = standing_rules(connection, context)
     if not rules:
         return None
     answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")
     history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
-    _fill_in(answer, rules, more, [], 0, history, context)
+    _fill_in(answer, rules, number, [], 0, history, context)
     return answer
 
 
 def _fill_in(
     answer: Answer,
     rules: list[CatalogEntry],
-    more: int,
+    number: int,
     titles: list[CatalogEntry],
     total: int,
     history: RecallHistory,
@@ -167,17 +159,16 @@ def _fill_in(
 ) -> None:
     """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected.
 
-    `more` is the number of rules that have not been read.
+    `rules` are the first of `number` rules, and `total` is the number of memories.
     """
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
     only_rules = answer.record["place"] == SUBAGENT
     if only_rules:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
-    block = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    block = arrange(rules, number, titles, max_tokens, only_rules=only_rules)
     if len(block.rules) < len(rules):
         rules = by_claim(rules, context)
-        block = arrange(rules, titles, max_tokens, only_rules=only_rules)
-    block.number += more
+        block = arrange(rules, number, titles, max_tokens, only_rules=only_rules)
     injected = rules[: len(block.rules)]
     listed = rules[len(injected) :][: len(block.more_rules)] + titles[: len(block.titles)]
     if not injected and not listed:
@@ -197,7 +188,6 @@ def _fill_in(
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
-        characters=len(answer.block),
     )
     try:
         history.save()
@@ -238,14 +228,16 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
 
     `connection` is the index, or None if it cannot answer. Raises SqliteError.
     """
-    folder = paths.state("trust")
-    if any(_looks_unreadable(os.path.join(folder, name)) for name in _TRUST_RECORDS):
-        from ..memories.trust import load_trust
-
+    for path in (paths.state("trust", name) for name in _TRUST_RECORDS):
         try:
-            load_trust(paths)
+            with open(path, "rb", opener=open_to_read):
+                continue
+        except FileNotFoundError:
+            continue
         except OSError as error:
-            return "memory: " + os_error_text(error)
+            from ..memories.trust_file import TrustUnreadable
+
+            return "memory: " + os_error_text(TrustUnreadable(path, os_error_text(error)))
     pending = [] if connection is None else pending_texts(connection)
     path = paths.state("notices", paths.project_key + ".json")
     if not pending:
@@ -281,17 +273,6 @@ def _phrases_notice(path: str, connection: Connection) -> str:
         return ""
     why = "have no search phrases, so prompts in other words miss them. To add some: /memory:phrases"
     return "memory: %d memories %s" % (number, why)
-
-
-def _looks_unreadable(path: str) -> bool:
-    """Return whether a file exists and may be unreadable; only reading it tells."""
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
 
 
 def _announce(path: str, name: str, current: str) -> bool:

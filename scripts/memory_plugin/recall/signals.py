@@ -10,8 +10,8 @@ from itertools import islice
 from math import lgamma, log, sqrt
 
 from ..kernel.text.words import is_compound_name
+from .index_file import joined
 from .query import PREFIX, Model, PromptTerms, Term
-from .scoring import Match
 
 _TINY = 1e-9
 # The background share taken for a word that the background lacks.
@@ -25,6 +25,29 @@ _RELATED = 0.5  # weight of a word that shares only its prefix
 _TITLE, _TAGS, _BODY, _FILES, _ASKED_AS = range(5)
 _OPENING = 20  # words, about the first sentence of a body
 _FIXING = ("RUNBOOK", "TECH_DEBT")  # categories
+
+
+class Match:
+    """A document's score and its parts, sums over the terms of the query; `matched` maps the stems of matching terms to their parts.
+
+    `category` is its label; the score does not depend on it. `confidence`, `pointer_confidence` and `signals` are those of `Hit`.
+    """
+
+    __slots__ = (
+        "category", "confidence", "fields", "form_score", "gram_score", "lengths", "matched", "pointer_confidence", "rowid", "score",
+        "signals", "stem_score", "text", "title",
+    )  # fmt: skip
+
+    def __init__(self, rowid: int, fields: tuple[str, ...]) -> None:
+        self.rowid = rowid
+        self.category = ""
+        self.fields = fields
+        self.text = joined(fields)
+        self.lengths = [field.count("~") for field in fields]
+        self.score = self.stem_score = self.form_score = self.gram_score = self.title = 0.0
+        self.confidence = self.pointer_confidence = 0.0
+        self.matched: dict[str, float] = {}
+        self.signals: dict[str, float] = {}
 
 
 def prompt_signals(prompt: PromptTerms, documents: int, model: Model) -> dict[str, float]:

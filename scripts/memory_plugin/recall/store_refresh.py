@@ -30,18 +30,18 @@ from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
-from .in_force import drop_guards, superseded_documents, update_guards
+from .in_force import superseded_documents, update_guards
 from .index_documents import (
     IndexedFile,
     drop,
-    file_marks,
+    files_at,
+    files_below,
     files_outside,
-    find_document,
-    indexed_file,
+    find_link,
     notes_by_file,
     put,
     set_decision,
-    set_flags,
+    set_injectable,
 )
 from .index_file import UNSURE, set_unread, transaction, unread_files
 
@@ -172,7 +172,7 @@ def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
             report = report.plus(RefreshReport(remaining=1))
         else:
             due += found
-            report = report.plus(RefreshReport(dropped=_drop_files(run, store, gone), problem=problem))
+            report = report.plus(RefreshReport(dropped=_drop_gone(run, gone), problem=problem))
     now, later = _within_budget(run, due)
     with transaction(run.connection):
         set_unread(run.connection, len(due))
@@ -182,14 +182,14 @@ def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
     return report.plus(RefreshReport(remaining=len(later)))
 
 
-def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str], str]:
+def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[IndexedFile], str]:
     """Return the files to read in a store, the files of the index that are gone, and why a folder could not be listed (usually empty).
 
     Raises TooManyEntries.
     """
     connection, left = run.connection, run.budget.entries
     due: list[DueFile] = []
-    gone, problem = files_outside(connection, store.scope, store.root), ""
+    gone, problem = list(files_outside(connection, store.scope, store.root).values()), ""
     is_closed = bool(why_not_read(store))
     named: dict[str, list[str]] = {}
     for path in (run.edited or set()).union(run.changed or ()):
@@ -197,22 +197,21 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str],
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not is_read(folder):
-            gone += file_marks(connection, store.scope, folder)
+            gone += files_below(connection, store.scope, folder).values()
             continue
         if run.edited is None or run.has_changed(folder):
-            files, marks = listing(folder, left), file_marks(connection, store.scope, folder)
+            files, known = listing(folder, left), files_below(connection, store.scope, folder)
         else:
             paths = named.get(folder, [])
-            files = examined(paths)
-            marks = {path: row.mark for path in paths if (row := indexed_file(connection, store.scope, path))}
+            files, known = examined(paths), files_at(connection, store.scope, paths)
         try:
             for path, status in files:
                 left = left and left - 1
-                is_same = marks.pop(path, None) in (stamp(status), _unread_mark(status))
+                row = known.pop(path, None)
+                is_same = row is not None and row.mark in (stamp(status), _unread_mark(status))
                 if not is_same or run.is_edited(path):
-                    known = indexed_file(connection, store.scope, path)
-                    due.append(DueFile(store, category, path, status.st_size, known))
-            gone += marks
+                    due.append(DueFile(store, category, path, status.st_size, row))
+            gone += known.values()
         except OSError as error:
             run.check_again([folder])
             problem = problem or os_error_text(error)
@@ -224,15 +223,12 @@ def _unread_mark(status: os.stat_result) -> str:
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
-def _drop_files(run: RefreshPass, store: Store, files: list[str]) -> int:
+def _drop_gone(run: RefreshPass, gone: list[IndexedFile]) -> int:
     """Remove the rows of deleted files; return how many memories were recalled or searched before."""
-    if not files:
-        return 0
-    rows = [row for path in files if (row := indexed_file(run.connection, store.scope, path)) is not None]
-    with transaction(run.connection):
-        drop(run.connection, [row.key for row in rows])
-        drop_guards(run.connection, files)
-    return sum(row.status == ACTIVE for row in rows)
+    if gone:
+        with transaction(run.connection):
+            drop(run.connection, [file.key for file in gone])
+    return sum(file.status == ACTIVE for file in gone)
 
 
 def _within_budget(run: RefreshPass, due: list[DueFile]) -> tuple[list[DueFile], list[DueFile]]:
@@ -263,8 +259,6 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     memories, unreadable, problem = _read(run, files)
     trust.record_names(memories)
     known = {file.path: file.known for file in files if file.known}
-    replaced = [known[document.path] for document in unreadable if document.path in known]
-    moved: list[str] = []
     documents = list(unreadable)
     with transaction(connection):
         superseded = superseded_documents(connection, [stored.key for stored in memories])
@@ -278,18 +272,18 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
                 and row.digest == stored.digest
                 and _has_same_phrases(connection, whole, stored)
             ):
-                set_flags(connection, stored.key, injectable, state, stored.stamp)
-                set_decision(connection, stored.key, own, new_phrases)
+                set_decision(connection, stored.key, stored.stamp, state, own=own, new_phrases=new_phrases)
+                set_injectable(connection, stored.key, injectable=injectable)
                 continue
-            if row is not None and row.key != stored.key:
-                moved.append(row.key)
             document = memory_document(stored, state)
             documents.append(document._replace(injectable=injectable, own=own, new_phrases=new_phrases))
-        drop(connection, [*moved, *(row.key for row in replaced)])
+        before = [(known[one.path].key, one.key) for one in documents if one.path in known]
+        drop(connection, [old for old, new in before if old != new])
         put(connection, documents)
         update_guards(connection, memories, trust)
         set_unread(connection, unread_files(connection) - len(memories) - len(unreadable))
-    read, dropped = len(documents) - len(unreadable), sum(row.status == ACTIVE for row in replaced)
+    read = len(documents) - len(unreadable)
+    dropped = sum(known[one.path].status == ACTIVE for one in unreadable if one.path in known)
     return RefreshReport(read, dropped, len(memories) - read, len(unreadable), problem=problem)
 
 
@@ -323,8 +317,8 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
 
 def _has_same_phrases(connection: Connection, whole: StoredMemory, stored: StoredMemory) -> bool:
     """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
-    document = find_document(connection, stored.key) if whole.memory.asked_as else None
-    return document is None or document.asked_as == shown_items(stored.memory.asked_as, MAX_PHRASE)
+    link = find_link(connection, stored.key) if whole.memory.asked_as else None
+    return link is None or list(link.asked_as) == shown_items(stored.memory.asked_as, MAX_PHRASE)
 
 
 def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:

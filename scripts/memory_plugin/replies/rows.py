@@ -32,6 +32,10 @@ PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that 
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")
 _MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
+_TOO_FEW = (
+    "Too few wordy replies for a conclusion: each group needs at least %d."
+    " The setting scoring.holdout decides the size of the control group."
+)
 _ARMS = ("corrected", "control")
 
 
@@ -263,6 +267,15 @@ class CorrectionEffect(NamedTuple):
     def is_conclusive(self) -> bool:
         """Return whether both groups have enough drifts for a conclusion."""
         return min(self.corrected.n, self.control.n) >= _MIN_DRIFTS
+
+    @property
+    def verdict(self) -> str:
+        """Return whether corrections help, with the difference to the control group in percentage points."""
+        if self.gap is None or not self.is_conclusive:
+            return _TOO_FEW % _MIN_DRIFTS
+        verdict = "help" if self.gap[1] > 0 else "hurt" if self.gap[2] < 0 else "have no clear effect"
+        points = tuple(("%+.0f" % (100 * part)).replace("-", "\u2212") for part in self.gap)
+        return "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, *points)
 
 
 class DriftLog:

@@ -15,10 +15,9 @@ from ..memories.markdown import sections
 from ..memories.nearby import native_folders, note_files, notes_in
 from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
-from ..recall.feedback import injected_in_session
+from ..recall.feedback import RECALLS, injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
-from ..recall.recall_rows import RECALLS
 
 _NEAREST = 12
 _MAX_FILE = 1 << 20

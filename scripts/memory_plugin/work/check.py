@@ -11,14 +11,25 @@ from unicodedata import normalize
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
 from ..kernel.text.clean import plain
-from ..memories import memory_files, record
+from ..memories import record
 from ..memories.guard_file import files_problem
 from ..memories.hygiene import shown_line
+from ..memories.memory_files import (
+    PROJECT,
+    USER,
+    FileProblem,
+    Store,
+    StoredMemory,
+    all_memories,
+    why_not_read,
+)
 from ..memories.relations import Link, named_keys, resolve
 from ..memories.repository import gone_files
 
 _MAX_REASON = 300
+_MAX_SHOWN = 80
 GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
+NOTED = (GONE, "name", "duplicate", "dangling", "circular")  # rules of what recall can handle
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {
     "tags": record.MAX_LISTED,
@@ -37,41 +48,40 @@ class StoreFinding(NamedTuple):
     rule: str
     text: str
 
+    def __str__(self) -> str:
+        """Return `path:line: rule: text`."""
+        place = "%s:%d" % (self.path, self.line) if self.line else self.path
+        return "%s: %s: %s" % (place, self.rule, self.text)
 
-def store_around(path: str) -> memory_files.Store | None:
+
+def store_around(path: str) -> Store | None:
     """Return the store in this folder, or the one that contains the path; None if there is none."""
     path = os.path.abspath(path)
+    root, inside, _ = (path + os.sep).partition(os.sep + _INSIDE + os.sep)
     if os.path.isdir(os.path.join(path, _INSIDE)):
-        return memory_files.Store(memory_files.PROJECT, os.path.join(path, _INSIDE), path)
-    root, inside, _ = path.partition(os.sep + _INSIDE + os.sep)
-    root = root if inside else path.removesuffix(os.sep + _INSIDE)
-    return (
-        memory_files.Store(memory_files.PROJECT, os.path.join(root, _INSIDE), root) if root != path else None
-    )
+        root, inside = path, _INSIDE
+    return Store(PROJECT, os.path.join(root, _INSIDE), root) if inside else None
 
 
-def check_store(store: memory_files.Store) -> tuple[int, list[StoreFinding]]:
+def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
     """Return the number of memories in a store, and the problems, sorted by path."""
-    reason = memory_files.why_not_read(store)
+    reason = why_not_read(store)
     if reason:
         return 0, [StoreFinding(store.root, 0, "store", reason)]
-    problems: list[memory_files.FileProblem] = []
-    memories = list(memory_files.all_memories(store, problems))
+    problems: list[FileProblem] = []
+    memories = list(all_memories(store, problems))
     return len(memories), sorted([*file_findings(problems), *check_memories(memories, [store.root])])
 
 
-def file_findings(problems: list[memory_files.FileProblem]) -> list[StoreFinding]:
+def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
     """Return a finding for each file that is not a memory."""
     return [StoreFinding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
 
 
-def check_memories(memories: list[memory_files.StoredMemory], roots: list[str]) -> list[StoreFinding]:
+def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[StoreFinding]:
     """Return the problems of memories, and the secrets in the folders of their stores."""
     found = [
-        StoreFinding(stored.path, 0, rule, text)
-        for stored in memories
-        for rule, check in _CHECKS.items()
-        for text in check(stored)
+        StoreFinding(stored.path, 0, rule, text) for stored in memories for rule, text in _problems(stored)
     ]
     found += [
         StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON))
@@ -80,86 +90,60 @@ def check_memories(memories: list[memory_files.StoredMemory], roots: list[str]) 
     return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 
 
-def _misnamed(stored: memory_files.StoredMemory) -> Iterator[str]:
-    """Yield where the memory's data and its path disagree about the id or the category."""
+def _problems(stored: StoredMemory) -> Iterator[tuple[str, str]]:
+    """Yield the rule and the text of each problem of one memory."""
     memory = stored.memory
     for name, place in (("id", memory.id), ("category", memory.category)):
         stated = memory.data.get(name)
         if stated is not None and stated != place:
-            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(stated)[:80]))
+            shown = shown_line(str(stated)[:_MAX_SHOWN])
+            yield "name", "%s: expected %s, as the path says, got %s" % (name, place, shown)
+    for text in _format_problems(memory):
+        yield "format", text
+    for file in memory.files:
+        if problem := files_problem(file):
+            yield "files", "related_files: %s: %s" % (shown_line(file), problem)
+    visible = " ".join(normalize("NFC", memory.title).split())
+    if plain(memory.title, len(visible) + 1) != visible:
+        text = "the title contains hidden characters, which are never displayed: memory edit %s --title ..."
+        yield "hidden", text % memory.id
+    if expiry := record.unreadable_expiry(memory):
+        text = "expires_at: expected YYYY-MM-DD, got %s, which is ignored: memory edit %s --expires DATE"
+        yield "expiry", text % (shown_line(expiry[:_MAX_SHOWN]), memory.id)
+    if problem := record.guard_problem(memory):
+        yield "guard", shown_line(problem)
 
 
-def _fields(stored: memory_files.StoredMemory) -> Iterator[str]:
-    data = stored.memory.data
-    if len(stored.memory.title) > record.MAX_TITLE:
-        yield "title: expected at most %d characters, got %d" % (record.MAX_TITLE, len(stored.memory.title))
-    if "\n" in stored.memory.title:
+def _format_problems(memory: record.Memory) -> Iterator[str]:
+    if len(memory.title) > record.MAX_TITLE:
+        yield "title: expected at most %d characters, got %d" % (record.MAX_TITLE, len(memory.title))
+    if "\n" in memory.title:
         yield "title: expected one line"
     for name, max_items in _LISTS.items():
-        value = data.get(name, [])
+        value = memory.data.get(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             yield "%s: expected a list of texts" % name
         elif len(value) > max_items:
             yield "%s: expected at most %d, got %d" % (name, max_items, len(value))
     for name in _TEXTS:
-        if not isinstance(data.get(name, ""), (str, type(None))):
+        if not isinstance(memory.data.get(name, ""), (str, type(None))):
             yield "%s: expected a text" % name
-    if not record.body_text(stored.memory):
+    if not record.body_text(memory):
         yield "content: expected a text, got nothing"
-
-
-def _files(stored: memory_files.StoredMemory) -> Iterator[str]:
-    for file in stored.memory.files:
-        if problem := files_problem(file):
-            yield "related_files: %s: %s" % (shown_line(file), problem)
-
-
-def _hidden(stored: memory_files.StoredMemory) -> Iterator[str]:
-    title = stored.memory.title
-    try:
-        visible = " ".join(normalize("NFC", title).split())
-        visible.encode("utf-8")
-        is_hidden = plain(title, len(visible) + 1) != visible
-    except UnicodeEncodeError:
-        is_hidden = True
-    if is_hidden:
-        yield "the title contains hidden characters, which are never displayed"
-
-
-def _expiry(stored: memory_files.StoredMemory) -> Iterator[str]:
-    expiry = record.unreadable_expiry(stored.memory)
-    if expiry:
-        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(expiry[:80])
-
-
-def _guard(stored: memory_files.StoredMemory) -> Iterator[str]:
-    problem = record.guard_problem(stored.memory)
-    if problem:
-        yield shown_line(problem)
-
-
-_CHECKS: dict[str, Callable[[memory_files.StoredMemory], Iterator[str]]] = {
-    "name": _misnamed,
-    "format": _fields,
-    "files": _files,
-    "hidden": _hidden,
-    "expiry": _expiry,
-    "guard": _guard,
-}
 
 
 def _secrets(roots: list[str]) -> Iterator[StoreFinding]:
     scan = scan_paths(roots)
+    text = "%s: a secret; replace it wherever it is used, and remove it: memory check secrets --fix"
     for place in scan.places:
-        text = "a secret; remove it from the file, and replace it wherever it is used"
-        yield StoreFinding(place.path, place.line, "secret", "%s: %s" % (place.rule, text))
+        yield StoreFinding(place.path, place.line, "secret", text % place.rule)
     for reason in scan.unread:
         yield StoreFinding(roots[0], 0, "file", plain(reason, _MAX_REASON))
 
 
-def _duplicates(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFinding]:
+def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     """Report each active memory that has the title or the text of an earlier one."""
-    seen: dict[tuple[str, str], memory_files.StoredMemory] = {}
+    seen: dict[tuple[str, str], StoredMemory] = {}
     for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
         memory = stored.memory
         if memory.status != record.ACTIVE or memory.superseded_by:
@@ -171,38 +155,34 @@ def _duplicates(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFind
         for field, value in same.items():
             first = seen.setdefault((field, value), stored)
             if value and first is not stored:
-                name = "%s/%s" % (first.memory.category, first.memory.id)
-                text = "it has the same %s as %s; keep one of them" % (field, name)
-                yield StoreFinding(stored.path, 0, "duplicate", text)
+                older, newer = ("%s/%s" % (one.category, one.id) for one in (first.memory, memory))
+                text = "it has the same %s as %s; keep one of them: memory edit %s --superseded-by %s"
+                yield StoreFinding(stored.path, 0, "duplicate", text % (field, older, older, newer))
                 break
 
 
-def _dangling(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFinding]:
+def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
+    """Report names of memories that do not exist, except in the user's own store, which is not in the repository."""
     keys = {stored.key for stored in memories}
+    text = "%s: no memory is called %s; remove the name, or bring the memory back"
     for stored in memories:
         links = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
-        for field, names in links.items():
-            for name in names:
-                if not name or name.startswith(
-                    memory_files.USER + ":"
-                ):  # the user's own store is not in the repository
-                    continue
-                if not keys.intersection(named_keys(name, stored.key)):
-                    text = "%s: no memory is called %s; remove the name, or bring the memory back"
-                    yield StoreFinding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
+        for field, name in ((field, name) for field, names in links.items() for name in names):
+            is_checked = name and not name.startswith(USER + ":")
+            if is_checked and not keys.intersection(named_keys(name, stored.key)):
+                shown = shown_line(name[:_MAX_SHOWN])
+                yield StoreFinding(stored.path, 0, "dangling", text % (field, shown))
 
 
-def _circular(memories: list[memory_files.StoredMemory]) -> Iterator[StoreFinding]:
+def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     links = {
         stored.key: Link(stored.key, True, stored.memory.superseded_by, stored.memory.supersedes)
         for stored in memories
         if stored.memory.status == record.ACTIVE
     }
     circular = set(resolve(links, links.get).circular)
-    for stored in memories:
-        if memory_files.memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
-            text = "it supersedes a memory that supersedes it; remove one of the names"
-            yield StoreFinding(stored.path, 0, "circular", text)
+    text = "it supersedes a memory that supersedes it; remove one of the names"
+    return (StoreFinding(one.path, 0, "circular", text) for one in memories if one.key in circular)
 
 
 MAX_BYTES = 5_000_000
@@ -236,14 +216,11 @@ class Scan:
     def read_file(self, path: str) -> None:
         """Scan one file; skip it if it is binary or larger than 5 MB."""
         try:
-            data = read_regular(path, MAX_BYTES)[0]
+            is_large = os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > MAX_BYTES
+            text = None if is_large else _decoded(read_regular(path, MAX_BYTES)[0])
         except OSError as error:
-            if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > MAX_BYTES:
-                self.skipped += 1
-            else:
-                self.unread.append(str(error))
+            self.unread.append(str(error))
             return
-        text = _decoded(data)
         if text is None:
             self.skipped += 1
             return
@@ -285,10 +262,8 @@ def scan_paths(
 def _files_below(path: str) -> Iterator[str]:
     if not os.path.isdir(path):
         yield path
-        return
     for parent, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
-        for name in sorted(names):
-            file = os.path.join(parent, name)
+        for file in (os.path.join(parent, name) for name in sorted(names)):
             if os.path.isfile(file) and not os.path.islink(file):
                 yield file

@@ -14,7 +14,7 @@ from ..memories.survey import CHANGED, Survey
 from ..memories.trust import load_trust
 from ..memories.trust_file import TrustUnreadable
 from . import installation
-from .check import StoreFinding, check_memories, file_findings
+from .check import NOTED, StoreFinding, check_memories, file_findings
 from .context import WorkContext
 from .installation import FAIL, NOTE, OK, WARN, Check
 
@@ -24,22 +24,9 @@ CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
     *(installation.recall, installation.settings, installation.environment),
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
-    *(installation.index, installation.ledgers, installation.events),
+    *(installation.index, installation.events),
     *(installation.judge, installation.models, installation.langfuse, installation.past_sessions),
 )
-_FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
-# Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
-FINDING_CHECKS = (
-    (("file",), "files", WARN, "%s cannot be read and is not used", _FIX_FILE),
-    (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
-    (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
-    (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),
-    (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
-    (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
-    (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),
-    (("duplicate",), "duplicates", NOTE, "%s: an older memory says the same", "memory edit OLD --superseded-by ID"),
-    (("dangling", "circular"), "superseded", NOTE, "%s: a successor is missing or circular", "memory restore ID"),
-)  # fmt: skip
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}
 
 
@@ -64,22 +51,18 @@ def examine(context: WorkContext, overview: Survey | None = None) -> list[Check]
         *([_record(context)] if has_state else []),
         _accept_from(context),
     ]
-    return checks + _finding_checks(findings)[: 1 if overview else None]
+    return [*checks, _memories(findings)]
 
 
-def _finding_checks(findings: list[StoreFinding]) -> list[Check]:
-    """Return a check for each row of the table."""
-    checks = []
-    for rules, name, status, text, fix in FINDING_CHECKS:
-        found = [finding for finding in findings if finding.rule in rules]
-        details = tuple(
-            "%s%s: %s" % (one.path, ":%d" % one.line if one.line else "", one.text) for one in found
-        )
-        number = counted(len({one.path for one in found}), "file")
-        checks.append(
-            Check(name, status, text % number, fix, details) if found else Check(name, OK, "no problems")
-        )
-    return checks
+def _memories(findings: list[StoreFinding]) -> Check:
+    """Report what `memory check` finds."""
+    if not findings:
+        return Check("memories", OK, "no problems in their files")
+    number, files = counted(len(findings), "problem"), counted(len({one.path for one in findings}), "file")
+    is_serious = any(one.rule not in NOTED for one in findings)
+    fix = "correct or delete these files" if is_serious else ""
+    details = tuple(map(str, findings))
+    return Check("memories", WARN if is_serious else NOTE, "%s in %s" % (number, files), fix, details)
 
 
 def _stores(survey: Survey) -> Check:
@@ -128,11 +111,8 @@ def _record(context: WorkContext) -> Check:
 def _accept_from(context: WorkContext) -> Check:
     """Report whether this project's memories are accepted without review, and entries that can never apply."""
     name, roots = "auto-accept", context.accept_from
-    wrong = tuple(
-        "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
-        for root in roots
-        if not os.path.isabs(root) or os.path.realpath(root) != root
-    )
+    real = {root: os.path.realpath(root) for root in roots}
+    wrong = tuple("%s: expected %s" % (root, path) for root, path in real.items() if root != path)
     if wrong:
         fix = "name git roots by their real paths: memory config set trust.accept_from '[\"/a/path\"]'"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)

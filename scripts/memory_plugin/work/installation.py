@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from datetime import date
 from typing import NamedTuple
 
@@ -18,15 +17,15 @@ from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
-from ..kernel.judge.models import family_of, model_table, price_of
+from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
-from ..kernel.records import Form, Records, ledger_names, text
+from ..kernel.records import Form, Records, text
 from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
-from ..sessions.langfuse import Outbox, scores_to_send
+from ..sessions.langfuse import STORED, Outbox, ledger_scores
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
@@ -135,32 +134,28 @@ def recall(context: WorkContext) -> Check:
 
 
 def environment(context: WorkContext) -> Check:
-    """Report the variables that the project's settings add to the hooks' environment, by file and line."""
-    taint = context.taint
-    risky = sorted(name for name in taint.names if is_sensitive(name))
-    listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MAX_NAMES]
-    details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
-    if len(taint.names) > len(listed):
-        details.append("and %d more names" % (len(taint.names) - len(listed)))
-    details += ["%s cannot be read" % path for path in taint.unread]
-    if not details:
-        return Check("project environment", OK, "the project's settings set no variables for hooks")
+    """Report the variables of the project's settings that could redirect requests or move folders, by file and line."""
+    taint, name = context.taint, "project environment"
+    risky = sorted(filter(is_sensitive, taint.names))
     if not risky and not taint.unread:
-        text = "the project's settings set variables that memory does not use"
-        return Check("project environment", NOTE, text, "", tuple(details))
-    named = ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
+        return Check(name, OK, "the project's settings set no variable that memory uses")
+    shown = risky[:_MAX_NAMES]
+    details = ["%s:%s sets %s" % (taint.names[one], _line(taint.names[one], one), one) for one in shown]
+    if len(risky) > len(shown):
+        details.append("and %d more names" % (len(risky) - len(shown)))
+    details += ["%s cannot be read" % path for path in taint.unread]
+    named = ", ".join(shown) or "variables in a file that cannot be read"
     text = "the project's settings set %s; memory ignores that, and judges stay off" % named
     if "PATH" in taint.names:
         text += "; it may replace the python3 that runs the hooks, which no plugin can prevent"
-    fix = "read these lines before you trust the project"
-    return Check("project environment", WARN, text, fix, tuple(details))
+    return Check(name, WARN, text, "read these lines before you trust the project", tuple(details))
 
 
 def _line(path: str, name: str) -> str:
     try:
         text = read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig")
         return str(line_of(text, ("env", name)) or "?")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return "?"
 
 
@@ -180,34 +175,19 @@ _REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
 
+_INDEX = {
+    "whole": (OK, "%s", ""),
+    "behind": (NOTE, "older than the stores; the next prompt refreshes it; %s", _REFRESH),
+    "missing": (NOTE, "not built yet; the next session or save builds it", _REFRESH),
+    "unusable": (WARN, "unusable: %s; it will be rebuilt", _REFRESH),
+}
+
+
 def index(context: WorkContext) -> Check:
     """Check that the index is intact and up to date."""
-    try:
-        state = index_state(context.paths)
-    except SqliteError as error:
-        state = {"state": "unusable", "reason": error}
-    status = state["state"]
-    if status == "unusable":
-        return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
-    if status == "missing":
-        return Check("index", NOTE, "not built yet; the next session or save builds it", _REFRESH)
-    size = "%s, %d kB" % (counted(int(str(state["memories"])), "entry"), int(str(state["bytes"])) // 1024)
-    if status == "behind":
-        return Check("index", NOTE, "older than the stores; the next prompt refreshes it; " + size, _REFRESH)
-    return Check("index", OK, size)
-
-
-def ledgers(context: WorkContext) -> Check:
-    """Check that every line of the ledgers can be read."""
-    folder, skipped = context.paths.state(), []
-    for name in ledger_names(folder) if os.path.isdir(folder) else ():
-        rows = Records(folder, name)
-        deque(rows, 0)  # `skipped` is known once all rows were read
-        if rows.skipped:
-            skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
-    if skipped:
-        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
-    return Check("ledgers", OK, "every line can be read")
+    state, facts = index_state(context.paths)
+    status, text, fix = _INDEX[state]
+    return Check("index", status, text % facts if "%s" in text else text, fix)
 
 
 def events(context: WorkContext) -> Check:
@@ -234,12 +214,12 @@ def langfuse(context: WorkContext) -> Check:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     outbox, push = Outbox(paths, access), "memory session langfuse push"
-    sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
+    outcomes, waiting = outbox.outcomes(), len(outbox.missing(ledger_scores(paths)))
     text = "%s is set up; %s sent, %d to send; to ask whether it answers: memory session langfuse check"
-    text %= access.address.authority, counted(sent, "score"), waiting
-    if outbox.refused:
-        why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]
-        text += ", %d refused by the server" % len(outbox.refused)
+    text %= access.address.authority, counted(outcomes.pop(STORED, 0), "score"), waiting
+    if outcomes:
+        why = tuple(sorted(outcomes))[:_SHOWN]
+        text += ", %d refused by the server" % sum(outcomes.values())
         return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
     address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
     return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
@@ -292,9 +272,8 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
 
 
 def models(context: WorkContext) -> Check:
-    """Check for models that are retired or soon will be, and for unknown prices. A model of a judge that is off is worth a note."""
-    names: dict[tuple[str, str], list[str]] = {}  # the setting keys that name each model
-    used: set[tuple[str, str]] = set()  # the models of judges that are on
+    """Check for models that are retired or soon will be. A model of a judge that is off is worth a note."""
+    days, status, ending = model_table()["warn_days"], NOTE, {}
     for feature in FEATURES:
         try:
             judges = judges_of(context, feature)
@@ -302,56 +281,44 @@ def models(context: WorkContext) -> Check:
             continue  # reported by `judge`
         key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
         for judge in judges:
-            names.setdefault((judge.backend, judge.model), []).append(key)
-            if context.settings.is_judge_enabled(feature):
-                used.add((judge.backend, judge.model))
-    ending = {model: text for model in names for text in [_ending(*model, names[model])] if text}
-    if ending:
-        status = WARN if any(model in used for model in ending) else NOTE
-        fix = "memory config set %s MODEL" % names[next(iter(ending))][0]
-        text = "%d of %s retired or soon to be" % (len(ending), counted(len(names), "configured model"))
-        return Check(_MODELS, status, text, fix, tuple(ending.values()))
-    prices = context.settings.block("judge.prices")
-    unpriced = [model for backend, model in used if not price_of(model, backend, prices).known]
-    if unpriced:
-        fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0]
-        text = "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
-        return Check(_MODELS, NOTE, text % ", ".join(unpriced), fix)
-    days = model_table()["warn_days"]
-    return Check(_MODELS, OK, "%d configured; none will be retired within %d days" % (len(names), days))
+            if text := _ending(judge.backend, judge.model, days):
+                ending["%s: %s" % (key, text)] = "memory config set %s MODEL" % key
+                status = WARN if context.settings.is_judge_enabled(feature) else status
+    if not ending:
+        return Check(_MODELS, OK, "no configured model will be retired within %d days" % days)
+    text = "%s retired or soon to be" % counted(len(ending), "configured model")
+    return Check(_MODELS, status, text, next(iter(ending.values())), tuple(ending))
 
 
-def _ending(backend: str, model: str, keys: list[str]) -> str:
-    """Return a sentence about a model that was retired or soon will be; empty for any other."""
+def _ending(backend: str, model: str, warn_days: int) -> str:
+    """Return a sentence about a model that was retired or will be within that many days; empty for any other."""
     family = family_of(model, backend)
     if not family.ends:
         return ""
     days = (date.fromisoformat(family.ends) - date.fromisoformat(iso(now())[:10])).days
-    if days > model_table()["warn_days"]:
+    if days > warn_days:
         return ""
     when = "was retired on %s" % family.ends
     if days > 0:
         when = "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
     instead = "; requests then go to %s" % family.then if family.then else ""
-    return "%s (%s) %s%s" % (model, ", ".join(dict.fromkeys(keys)), when, instead)
+    return "%s %s%s" % (model, when, instead)
 
 
 def past_sessions(context: WorkContext) -> Check:
     """Report how many past sessions are indexed, and how many only the index still has."""
-    name, limit = (
-        "past sessions",
-        "Claude Code deletes transcripts after %d days (its setting cleanupPeriodDays)"
-        % cleanup_days(context.paths),
-    )
+    name = "past sessions"
     if not is_on(context):
         return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")
     try:
         paths = known_sessions(context)
     except SqliteError as error:
-        return Check(
-            name, WARN, "the index cannot be read: %s" % error, "move %s away" % index_path(context.paths)
-        )
-    gone = sum(not os.path.lexists(path) for path in paths)
-    return Check(
-        name, OK, "%s indexed, %d of them only there; %s" % (counted(len(paths), "session"), gone, limit)
+        fix = "move %s away" % index_path(context.paths)
+        return Check(name, WARN, "the index cannot be read: %s" % error, fix)
+    text = (
+        "%s indexed, %d of them only there; Claude Code deletes transcripts after %d days"
+        " (its setting cleanupPeriodDays)"
     )
+    gone = sum(not os.path.lexists(path) for path in paths)
+    facts = counted(len(paths), "session"), gone, cleanup_days(context.paths)
+    return Check(name, OK, text % facts)

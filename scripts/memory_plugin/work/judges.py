@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..evaluation.jury import judge_at
 from ..kernel.context import days_ago
-from ..kernel.judge.asking import CALLS, Judge
+from ..kernel.files import make_folder
+from ..kernel.judge.asking import CALLS, FOLDER, Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import (
@@ -23,8 +25,10 @@ from ..kernel.judge.vendors import HOST, endpoint_of
 from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
 from ..kernel.settings import Settings, judge_switches
+from ..kernel.settings.load import load
+from ..kernel.settings.user_file import FileChange, change_values
 from ..kernel.text.clean import terminal_safe
-from ..recall.recall_rows import RECALLS
+from ..recall.feedback import RECALLS
 from ..sessions import grade
 from .context import WorkContext
 
@@ -36,10 +40,6 @@ _UNKNOWN = (
 _THROUGH_CLIENT = (
     "Questions go through Claude Code (2.1.287 or later) with your own login. No key is needed; the calls count against your plan,"
     " at most %d in a session and %d a day."
-)
-_OF_THIS_MACHINE = (
-    "%s runs on this machine; the caps assume $%g and $%g per million tokens in and out,"
-    " until judge.prices is [0, 0] for it"
 )
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 
@@ -114,8 +114,6 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
         cost = price.dollars(*(round(count * more) for count in tokens)) * calls
         about = "about " + dollars(cost) if cost else "nothing"
         return "%s (%s, prices of %s)" % (about, models, price.as_of)
-    if judge.needs_no_key():
-        return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
     return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
 
 
@@ -145,18 +143,16 @@ def opinions(paths: Paths, days: int) -> dict[str, Any]:
     `none_kept` is the number of latest judged decisions in a row that kept no memory. `agreement` is the share of candidates on which both
     agreed, in [0, 1]; None without votes.
     """
-    by_path: Counter[str] = Counter()
     none_kept = agreed = total = 0
     for row in Records(paths.state(), RECALLS, days_ago(days)):
         judged = row.get("judge") or {}
-        by_path.update(filter(None, [judged.get("path")]))
         pairs = [pair for pair in judged.get("verdicts", {}).values() if None not in pair]
         agreed += sum(relevant == useful for relevant, useful in pairs)
         total += len(pairs)
         if pairs:
             none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
     agreement = agreed / total if total else None
-    return {"paths": dict(by_path), "none_kept": none_kept, "agreement": agreement}
+    return {"none_kept": none_kept, "agreement": agreement}
 
 
 def address_sentences(context: WorkContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
@@ -176,8 +172,9 @@ def ignored_sentences(context: WorkContext, names: tuple[str, ...]) -> list[str]
     return lines
 
 
-def address_notice(context: WorkContext, route: AddressSource | None) -> list[str]:
-    """Return how to save an address that only the environment sets; empty for any other address."""
+def address_notice(context: WorkContext, judges: list[Judge]) -> list[str]:
+    """Return how to save the address of a judge that only the environment sets; empty for any other, and for a jury."""
+    route = judges[0].address_source() if len(judges) == 1 else None
     if route is None or route.source != ENVIRONMENT or context.caller.inside:
         return []
     return [_NOT_SAVED % (route.name, terminal_safe(route.url))]
@@ -198,7 +195,44 @@ def check_question() -> Question:
     )
 
 
-def host_values(feature: str, settings: Settings) -> dict[str, object]:
+class Offer(NamedTuple):
+    """What switching a judge on means.
+
+    `values` are the settings that are written besides its switch. `said` is what is sent and what it costs, addresses and keys, a sentence
+    each; `brief` is the part of it that fits into a dialog. `failure` says why nobody could be asked yet; empty if a judge can.
+    """
+
+    judges: list[Judge]
+    values: dict[str, object]
+    said: list[str]
+    brief: str
+    failure: str
+
+
+def offer_judge(feature: str, context: WorkContext, *, through_host: bool) -> Offer:
+    """Return what switching a judge on means. From here on, the context has the settings with which it would ask.
+
+    Raises EvaluationError for an unknown juror.
+    """
+    values = _host_values(feature, context.settings) if through_host else {}
+    context.settings = context.settings.with_values(values)
+    judges = judges_of(context, feature)
+    sent, price = judged_feature(feature)["sent"], costs(judges, feature, context.settings)
+    if judges[0].backend == HOST:
+        price += " " + host_sentence(context.settings)
+    problems = [None if judge.backend == HOST else judge.unready(anyway=True) for judge in judges]
+    said = [sent, price, *where(context, judges)]
+    for judge, problem in zip(judges, problems):
+        if judge.backend != HOST:
+            of = " for %s" % judge.backend if len(judges) > 1 else ""
+            found = "not needed, the model runs on this machine" if judge.needs_no_key() else "found"
+            said.append("Key%s: %s." % (of, problem.detail if problem else found))
+    failure = problems[0].failure if problems[0] and all(problems) else ""
+    said += advice(failure, feature) if failure else []
+    return Offer(judges, values, said, "%s %s." % (price, sent.partition(". ")[0]), failure)
+
+
+def _host_values(feature: str, settings: Settings) -> dict[str, object]:
     """Return the settings with which a feature asks through Claude Code; jurors of other vendors become further ones of its models."""
     values: dict[str, object] = {_BACKEND: HOST}
     if feature == "evaluation":
@@ -209,19 +243,28 @@ def host_values(feature: str, settings: Settings) -> dict[str, object]:
     return values
 
 
-def key_sentences(judges: list[Judge], feature: str, context: WorkContext) -> list[str]:
-    """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
-    if judges[0].backend == HOST:
-        return [host_sentence(context.settings)]
-    problems = [judge.unready(anyway=True) for judge in judges]
-    lines = []
-    for judge, problem in zip(judges, problems):
-        of = " for %s" % judge.backend if len(judges) > 1 else ""
-        found = "not needed, the model runs on this machine" if judge.needs_no_key() else "found"
-        lines.append("Key%s: %s." % (of, problem.detail if problem else found))
-    if problems and problems[0] and all(problems):
-        lines += advice(problems[0].failure, feature)
-    return lines
+def turn_on(feature: str, offer: Offer, context: WorkContext) -> tuple[FileChange, bool]:
+    """Switch a judge on in the user's settings, and return whether it is on in this project. A finer choice of its switch stays.
+
+    Raises EditError.
+    """
+    if offer.values:
+        make_folder(context.paths.state(FOLDER, HOST))  # the client listens only where it is
+    key, on, _ = judge_switches()[feature]
+    current = context.settings.get(key)
+    values = {**offer.values, key: current if current in on else on[0]}
+    change = change_values(context.paths.config_dir, values)
+    now = load(context.paths.config_dir, context.paths.project_root)
+    return change, now.is_judge_enabled(feature) and not context.taint.judges_off
+
+
+def turn_off(features: Sequence[str], context: WorkContext) -> FileChange:
+    """Switch judges off in the user's settings; a switch that is lower already stays. Raises EditError."""
+    values = {}
+    for key, on, off in map(judge_switches().__getitem__, features):
+        current = context.settings.get(key)
+        values[key] = off if current in on else current
+    return change_values(context.paths.config_dir, values)
 
 
 def check_record(judge: Judge, verdict: Verdict, feature: str, context: WorkContext) -> dict[str, object]:

@@ -47,9 +47,9 @@ class Replayed(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Return whether the trial settings show other memories."""
-        now, trial = self.decisions["now"], self.decisions["trial"]
-        return (now.injected, now.pointed) != (trial.injected, trial.pointed)
+        """Return whether trial settings show other memories."""
+        now, *trials = self.decisions.values()
+        return any((trial.injected, trial.pointed) != (now.injected, now.pointed) for trial in trials)
 
 
 def replay(

@@ -106,7 +106,7 @@ def test_scores_without_and_with_replies(project: Project) -> None:
     assert "No reply was scored" in project.cli("replies", "history").stdout
     scored(project, PLAIN, PADDED)
     shown = project.cli("replies", "history").stdout
-    assert shown.startswith("Replies scored: 2\nwith filler:  1 of 2, 50%")
+    assert shown.startswith("Replies scored: 2\nshare\treplies\nwith filler\t1 of 2, 50%")
     assert "claude-opus-5-5" in shown
     assert "praise-opening" in shown
     found = project.cli("replies", "history", "--json", "--here").json

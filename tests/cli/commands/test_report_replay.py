@@ -43,7 +43,7 @@ def write_trial(project: Project, **retrieval: object) -> str:
 def test_the_settings_in_effect_are_counted(project_with_history: Project) -> None:
     found = project_with_history.cli("report", "replay", "--json").json
     tokens = found["now"].pop("tokens")
-    assert found == {"now": {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}}
+    assert found == {"now": {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}, "differences": []}
     assert tokens > 20
     assert "SETTINGS" in project_with_history.cli("report", "replay").stdout
     assert project_with_history.ledger("recalls") == []

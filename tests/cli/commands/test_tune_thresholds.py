@@ -48,7 +48,7 @@ def test_the_proposal_is_shown_and_applied(scored: Project) -> None:
     applied = scored.cli("replies", "tune", "--thresholds", "--apply", "--json").json
     assert applied["applied"] is True
     assert 0.2 <= applied["after"]["value"] <= 0.3
-    assert scored.cli("config", "get", KEY, "--json").json["value"] == applied["thresholds"]["code"] > 0.44
+    assert scored.cli("config", "get", KEY, "--json").json["value"] == applied["settings"][KEY] > 0.44
 
 
 def test_apply_inside_the_client_needs_approval(scored: Project) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from memory_plugin.interview.setup import check_pack, new_setup
 from memory_plugin.kernel.paths import load_data
-from memory_plugin.kernel.settings import merged
+from memory_plugin.kernel.settings import Settings, merged
 from memory_plugin.kernel.settings.schema import find_key, keys, mismatch
-from memory_plugin.kernel.settings.user_file import WrongValueError, table_value
+from memory_plugin.kernel.settings.user_file import WrongValueError, value_of
 from tests.kernel.settings.files import PROJECT, USER, Box, block, set_value
 from tests.project import Project
 
@@ -33,14 +33,21 @@ def test_a_change_takes_its_place_and_changes_nothing_else(box: Box, name: str) 
     set_value(box.config, key, value)
     settings = box.load()
     assert (settings.problems, settings.origin(key)) == ([], USER)
-    assert (table_value(key, settings), table_value(key, None) == value) == (value, False)
+    assert (value_at(key, settings), value_at(key, None) == value) == (value, False)
     setting = key[: len(SCORING)] if key.startswith(SCORING) else PROMPT
     table = load_data(*keys()[setting].table)
     changed = merged(table, settings.block(setting))
     assert changed != table
     assert changed.keys() == table.keys()
-    undone = merged(changed, _at(settings.block(setting), table_value(setting, None)))
+    undone = merged(changed, _at(settings.block(setting), value_at(setting, None)))
     assert undone == table
+
+
+def value_at(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
+    """Return the value of a key, with the changes of these settings, or as shipped."""
+    key = find_key(name)
+    assert key is not None
+    return value_of(key, settings)
 
 
 def _at(changes: Any, shipped: Any) -> Any:  # noqa: ANN401 (any JSON)
@@ -80,8 +87,8 @@ def test_a_change_that_does_not_fit_is_refused_and_not_used(
     box.write(USER, block(key, value))
     settings = box.load()
     (problem,) = settings.problems
-    assert (problem.kind, settings.origin(found.setting)) == ("value", "default")
-    assert problem.key.startswith(found.setting)
+    assert (problem.kind, settings.origin(found.setting.name)) == ("value", "default")
+    assert problem.key.startswith(found.setting.name)
 
 
 def test_one_invalid_entry_keeps_the_whole_object_from_being_used(box: Box) -> None:
@@ -99,7 +106,7 @@ def test_weights_are_set_together(box: Box) -> None:
 
 @pytest.mark.parametrize("key", [SCORING, PROMPT])
 def test_everything_that_can_be_changed_may_be_set_to_what_is_shipped(key: str) -> None:
-    shipped = table_value(key, None)
+    shipped = value_at(key, None)
     assert mismatch(keys()[key], shipped) is None
     assert merged(load_data(*keys()[key].table), shipped) == load_data(*keys()[key].table)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.kernel.settings.schema import keys
-from memory_plugin.kernel.settings.user_file import WrongValueError, is_block, parsed
+from memory_plugin.kernel.settings.user_file import WrongValueError, parsed
+from tests.kernel.settings.files import Box, set_value
 
 
 @pytest.mark.parametrize(
@@ -51,11 +52,7 @@ def test_values(name: str, text: str, value: object) -> None:
         ("retrieval.inject_threshold", "1e999", "expected a number from 0 to 1, got an infinite number"),
     ],
 )
-def test_values_that_do_not_fit(name: str, text: str, message: str) -> None:
+def test_values_that_do_not_fit(box: Box, name: str, text: str, message: str) -> None:
     with pytest.raises(WrongValueError) as error:
-        parsed(keys()[name], text)
+        set_value(box.config, name, parsed(keys()[name], text))
     assert str(error.value) == name + ": " + message
-
-
-def test_names() -> None:
-    assert (is_block("retrieval.judge"), is_block("retrieval.judg")) == (True, False)

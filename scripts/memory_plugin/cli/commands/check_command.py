@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
-from time import monotonic
 
 from ...kernel.hygiene import findings
 from ...kernel.hygiene.rules import places
@@ -18,7 +15,7 @@ from ...memories.hygiene import clean_data
 from ...memories.memory_files import Store, all_memories, stores, why_not_read
 from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
-from ..options import add_flag, require_existing
+from ..options import add_flag, answer_lines, require_existing
 
 _CHECK_TEXT = """\
 validate a repository's memories (commit hooks, CI)
@@ -66,8 +63,7 @@ def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
 
 def _finding_line(finding: StoreFinding) -> str:
     path = plain(finding.path.removeprefix(os.getcwd() + os.sep), _MAX_PATH)
-    place = "%s:%d" % (path, finding.line) if finding.line else path
-    return "%s: %s: %s" % (place, finding.rule, finding.text)
+    return str(finding._replace(path=path))
 
 
 _TEXT_TEXT = """\
@@ -92,21 +88,14 @@ def _check_text(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print `{id, findings}` for each line `{id, text}`, never the matched values. The exit code is 1 if a line has no text."""
     if not arguments.jsonl:
         raise UsageError("expected --jsonl; see `memory check text --help`")
-    skipped = 0
-    for line in filter(bytes.strip, sys.stdin.buffer):
-        try:
-            entry = json.loads(line)
-            text = entry["text"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            text = None
-        if isinstance(text, str):
-            found = [finding.record() for finding in findings(text, None, arguments.place)]
-            context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
-        else:
-            skipped += 1
-    if skipped:
-        context.console.error("%s without a text skipped" % counted(skipped, "line"))
-    return FAILED if skipped else DONE
+
+    def found(row: Mapping[str, object], text: str) -> dict[str, object]:
+        return {
+            "id": row.get("id"),
+            "findings": [one.record() for one in findings(text, None, arguments.place)],
+        }
+
+    return answer_lines("text", found, context.console)
 
 
 _SECRETS_TEXT = """\
@@ -130,28 +119,20 @@ def _check_secrets(arguments: argparse.Namespace, context: CommandContext) -> in
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
+
+    def progress(done: int, total: int) -> None:
+        context.console.progress("%d of %d files" % (done, total))
+
     readable = [store for store in stores(context.paths) if not why_not_read(store)]
     fixed = _fix(readable, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
-    scan = scan_paths(paths, arguments.personal, progress=_progress(context))
+    scan = scan_paths(paths, arguments.personal, progress)
     record: dict[str, object] = {"findings": [place._asdict() for place in scan.places], "fixed": fixed}
     record.update(files=scan.files, skipped=scan.skipped, unread=scan.unread)
     context.console.result(arguments.json, record, *_scan_lines(scan, fixed))
     for reason in [] if arguments.json else scan.unread:
         context.console.error(reason)
     return FAILED if scan.places or scan.unread else DONE
-
-
-def _progress(context: CommandContext) -> Callable[[int, int], None]:
-    """Return a function that shows a scan's progress and rate once it has run for a second."""
-    start = monotonic()
-
-    def show(done: int, total: int) -> None:
-        seconds = monotonic() - start
-        if seconds >= 1:
-            context.console.progress("%d of %d files, %d files a second" % (done, total, done / seconds))
-
-    return show
 
 
 def _fix(readable: list[Store], context: CommandContext) -> list[str]:

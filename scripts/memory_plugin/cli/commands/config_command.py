@@ -8,22 +8,22 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from ...host.commands import TABLE, command_of, second_words
-from ...kernel.settings import USER, Settings, user_file
+from ...kernel.paths import data_path
+from ...kernel.settings import USER, Settings
 from ...kernel.settings.schema import expected, find_key, keys
-from ...kernel.text.clean import plain, terminal_safe
-from ...work.settings_change import (
-    MAX_VALUE,
-    changed_value,
-    judge_notes,
-    nested,
-    notes,
-    reloaded,
-    value,
-    written,
+from ...kernel.settings.user_file import (
+    WrongValueError,
+    parsed,
+    problem_record,
+    problem_sentence,
+    readable,
+    unknown_key_hint,
+    value_of,
 )
+from ...kernel.text.clean import plain, terminal_safe
+from ...work.settings_change import MAX_VALUE, SettingsChange, change_setting, nested, values_at, written
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..command_line import handler_of
 from ..options import add_actions, add_common_options, add_flag
@@ -88,34 +88,28 @@ def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.action == "check":
         return _check(arguments, context)
     name = arguments.key.removeprefix("memory.")
-    action = {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action]
-    try:
-        return action(name, arguments, context)
-    except user_file.WrongValueError as error:
-        raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
-    except user_file.EditError as error:
-        raise CommandError(str(error)) from None
+    {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action](name, arguments, context)
+    return DONE
 
 
-def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
     console, settings = context.console, context.settings
-    shown = keys_at(name, settings)
+    values = _known_values(name, settings)
     if arguments.json:
-        origins = {key: settings.origin(key) for key in shown}
-        problems = list(map(user_file.problem_record, settings.problems))
-        values = nested(shown, name, settings)
-        console.json({"settings": values, "origins": origins, "files": settings.files, "problems": problems})
-        return DONE
-    rows = [[key, written(value(key, name, settings))] for key in shown]
+        origins = {key: settings.origin(key) for key in values}
+        problems = list(map(problem_record, settings.problems))
+        record = {"settings": nested(values), "origins": origins}
+        console.json({**record, "files": settings.files, "problems": problems})
+        return
+    rows = [[key, written(value)] for key, value in values.items()]
     if not arguments.origin:
         console.table(["key", "value"], rows)
         _explain(name, context)
-        return DONE
+        return
     console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])
     console.lines("", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()))
     for problem in settings.problems:
-        console.paragraph(user_file.problem_sentence(problem))
-    return DONE
+        console.paragraph(problem_sentence(problem))
 
 
 def _decider(key: str, settings: Settings) -> str:
@@ -126,8 +120,7 @@ def _decider(key: str, settings: Settings) -> str:
 def _explain(name: str, context: CommandContext) -> None:
     key = find_key(name)
     if key is not None:
-        is_in_table = keys()[key.setting].table and name != key.setting
-        default = user_file.table_value(name, None) if is_in_table else key.default
+        default = key.default if key.setting is key else value_of(key, None)
         access = "switch" if key.type == "boolean" and key.project == "lower" else key.project
         facts = (expected(key), json.dumps(default), _PROJECT[access])
         context.console.line()
@@ -137,87 +130,83 @@ def _explain(name: str, context: CommandContext) -> None:
             context.console.paragraph("known values: " + ", ".join(key.items.choices))
 
 
-def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    settings, shown = context.settings, keys_at(name, context.settings)
-    value: Any = nested(shown, name, settings)
-    for part in name.split("."):
-        value = value[part]
-    layers = {key: settings.origin(key) for key in shown}
+def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+    values = _known_values(name, context.settings)
+    layers = {key: context.settings.origin(key) for key in values}
+    below = {key.removeprefix(name + "."): value for key, value in values.items()}
+    value = values[name] if name in values else nested(below)
     record = {"key": name, "value": value, "origin": layers.get(name, layers)}
     context.console.result(arguments.json, record, value if isinstance(value, str) else json.dumps(value))
-    return DONE
 
 
-def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
     key = find_key(name)
     if key is None:
-        raise unknown_key(name)
-    value = user_file.parsed(key, arguments.value)
-    change = user_file.change_values(context.paths.config_dir, {name: value})
-    return _report(name, change, arguments, context, notes(key, value, context))
+        _known_values(name, context.settings)
+        raise UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
+    try:
+        change = change_setting(name, parsed(key, arguments.value), context)
+    except WrongValueError as error:
+        raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
+    _report(name, change, arguments, context)
 
 
-def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    if not name.strip("."):
-        raise unknown_key(name)
-    change = user_file.change_values(context.paths.config_dir, {name: None})
-    if not change.changed and not find_key(name) and not user_file.is_block(name):
-        raise unknown_key(name)
-    return _report(name, change, arguments, context, judge_notes(context, reloaded(context)))
+def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+    change = change_setting(name, None, context)
+    if not change.file.changed and not (name and values_at(name, context.settings)):
+        raise _unknown_key(name)
+    _report(name, change, arguments, context)
 
 
 def _report(
-    name: str,
-    change: user_file.FileChange,
-    arguments: argparse.Namespace,
-    context: CommandContext,
-    notes: list[str],
-) -> int:
-    now = reloaded(context)
+    name: str, change: SettingsChange, arguments: argparse.Namespace, context: CommandContext
+) -> None:
+    path, backup, changed = change.file
     if arguments.json:
-        result = {"key": name, "changed": change.changed, "file": change.path, "backup": change.backup}
-        context.console.json({**result, "value": now.get(name), "origin": now.origin(name), "notes": notes})
-        return DONE
-    verb = _VERBS[arguments.action] if change.changed else "nothing changed in"
-    text = "%s: %s %s" % (changed_value(name, context.settings, now), verb, terminal_safe(change.path))
-    for paragraph in (text, *notes):
-        context.console.paragraph(paragraph)
-    return DONE
+        record = {
+            "key": name,
+            "changed": changed,
+            "file": path,
+            "backup": backup,
+            "value": change.now.get(name),
+        }
+        context.console.json({**record, "origin": change.now.origin(name), "notes": change.notes})
+        return
+    verb = _VERBS[arguments.action] if changed else "nothing changed in"
+    for text in ("%s: %s %s" % (change.described(name), verb, terminal_safe(path)), *change.notes):
+        context.console.paragraph(text)
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     console, settings = context.console, context.settings
     tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
+    code = FAILED if settings.problems else DONE
     if arguments.json:
-        problems = list(map(user_file.problem_record, settings.problems))
+        problems = list(map(problem_record, settings.problems))
         console.json({"files": settings.files, "problems": problems, "changed": changed})
-        return FAILED if problems else DONE
-    texts = list(map(user_file.problem_sentence, settings.problems))
-    for text in [*texts, *(["changed by you: " + ", ".join(changed)] if changed else [])]:
-        console.paragraph(text)
-    if texts:
-        return FAILED
-    files = ", ".join(map(terminal_safe, settings.files.values()))
-    console.line("No problems" + (" in " + files if files else ". Only the defaults are in use."))
-    return DONE
+        return code
+    for problem in settings.problems:
+        console.paragraph(problem_sentence(problem))
+    if changed:
+        console.paragraph("changed by you: " + ", ".join(changed))
+    if not settings.problems:
+        files = ", ".join(map(terminal_safe, settings.files.values()))
+        console.line("No problems" + (" in " + files if files else ". Only the defaults are in use."))
+    return code
 
 
-def unknown_key(name: str) -> UsageError:
+def _known_values(name: str, settings: Settings) -> dict[str, object]:
+    """Return what `values_at` does. Raises UsageError for an unknown name."""
+    values = values_at(name, settings)
+    if not values:
+        raise _unknown_key(name)
+    return values
+
+
+def _unknown_key(name: str) -> UsageError:
     """Return the error for an unknown key, with the closest known one."""
-    if user_file.is_block(name):
-        return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
-    return UsageError(
-        "%s: no such key; %s" % (user_file.readable(name) or "(empty)", user_file.unknown_key_hint(name))
-    )
-
-
-def keys_at(name: str, settings: Settings) -> list[str]:
-    """Return all keys of a block or below a key, or the key itself; all keys for an empty name. Raises WorkError for an unknown one."""
-    shown = [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
-    if not shown and not find_key(name):
-        raise unknown_key(name)
-    return shown or [name]
+    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
 _COMPLETIONS_TEXT = """\
@@ -228,26 +217,7 @@ print a completion script for bash, zsh or fish
 """
 
 _WORDS = "words"
-_SCRIPTS = {
-    "bash": """\
-# memory config completions bash > ~/.local/share/bash-completion/completions/memory
-_memory() {
-    local words=$("${COMP_WORDS[0]}" config completions words -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
-    COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -o default -F _memory memory
-""",
-    "zsh": """\
-#compdef memory
-# memory config completions zsh > a folder of your $fpath, as _memory
-compadd -- $(memory config completions words -- ${words[2,CURRENT-1]} 2>/dev/null) || _files
-""",
-    "fish": """\
-# memory config completions fish > ~/.config/fish/completions/memory.fish
-complete -c memory -a '(memory config completions words -- (commandline -opc)[2..-1] 2>/dev/null)'
-""",
-}
-SHELLS = tuple(_SCRIPTS)
+SHELLS = ("bash", "zsh", "fish")
 
 
 def _configure_completions(parser: argparse.ArgumentParser) -> None:
@@ -263,9 +233,8 @@ def _completions(arguments: argparse.Namespace, context: CommandContext) -> None
     if arguments.shell == _WORDS:
         context.console.verbatim("\n".join(_next_words(arguments.words)))
         return
-    script = _SCRIPTS[arguments.shell]
-    record = {"shell": arguments.shell, "script": script}
-    context.console.result(arguments.json, record, *script.splitlines())
+    with open(data_path("completions", arguments.shell), encoding="utf-8") as script:
+        context.console.verbatim(script.read().rstrip())
 
 
 def _next_words(words: Sequence[str]) -> list[str]:
@@ -311,22 +280,19 @@ def _statusline(arguments: argparse.Namespace, context: CommandContext) -> None:
     from ...work.settings_change import install_status_line, remove_status_line
     from ...work.status_line import status_text
 
-    try:
-        if arguments.action == "install":
-            installed = install_status_line(context)
-            done = "Installed" if installed.changed else "Already installed"
-            order = " Your own status line comes first." if installed.has_other else ""
-            text = "%s in %s.%s To remove it: memory config statusline remove"
-            context.console.paragraph(text % (done, installed.path, order))
-        elif arguments.action == "remove":
-            path = remove_status_line(context)
-            nothing = "This status line is not in your settings; nothing was changed there."
-            context.console.line("Removed from %s." % path if path else nothing)
-        else:
-            line = status_text(context.paths, context.session, current_counts(context))
-            context.console.result(arguments.json, {"line": line}, line)
-    except user_file.EditError as error:
-        raise CommandError(str(error)) from None
+    if arguments.action == "install":
+        installed = install_status_line(context)
+        done = "Installed" if installed.changed else "Already installed"
+        order = " Your own status line comes first." if installed.has_other else ""
+        text = "%s in %s.%s To remove it: memory config statusline remove"
+        context.console.paragraph(text % (done, installed.path, order))
+    elif arguments.action == "remove":
+        path = remove_status_line(context)
+        nothing = "This status line is not in your settings; nothing was changed there."
+        context.console.line("Removed from %s." % path if path else nothing)
+    else:
+        line = status_text(context.paths, context.session, current_counts(context))
+        context.console.result(arguments.json, {"line": line}, line)
 
 
 HANDLERS = {

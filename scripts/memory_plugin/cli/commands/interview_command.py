@@ -6,8 +6,7 @@ What only the actions that start, read or finish an interview need is imported i
 from __future__ import annotations
 
 import argparse
-import os
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
@@ -23,7 +22,8 @@ from ...kernel.files import bug_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...work.settings_change import invalid_values
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import DONE, FAILED, CommandContext, CommandError, UsageError
+from ..console import Console
 from ..options import add_flag, require_existing
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
@@ -49,6 +49,7 @@ finish --confirm writes all proposed memories, or only those that lines such as 
 the memory's title, body, context, category, tags or asked_as.
 """
 _STEPS = ("answer", "check-question", "skip", "deeper", "wrap-up", "resume")
+_NEXT = "next, with the question and the answer on standard input: memory interview answer --session %s"
 ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
 _SECONDS = 10.0
 _DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
@@ -56,228 +57,214 @@ _DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete i
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
-    parser.add_argument(
-        "words", nargs="*", metavar="WORD", help="topic, question or turn; right after the action"
-    )
-    parser.add_argument(
-        "--session",
-        metavar="ID",
-        default="",
-        help="the interview (default: the open one; discard has no default)",
-    )
-    parser.add_argument(
-        "--pack", metavar="NAME|FILE", default="requirements", help="start: the pack of topics"
-    )
-    parser.add_argument(
-        "--covered", metavar="a=SOURCE,b", default="", help="start: elements already known, with their source"
-    )
-    parser.add_argument("--max-turns", type=int, metavar="N", help="start: maximum number of questions")
-    parser.add_argument(
-        "--more", type=int, metavar="N", default=5, help="resume: additional questions (default: 5)"
-    )
+    add = parser.add_argument
+    add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    add("words", nargs="*", metavar="WORD", help="topic, question or turn; right after the action")
+    session = "the interview (default: the open one; discard has no default)"
+    add("--session", metavar="ID", default="", help=session)
+    add("--pack", metavar="NAME|FILE", default="requirements", help="start: the pack of topics")
+    covered = "start: elements already known, with their source"
+    add("--covered", metavar="a=SOURCE,b", default="", help=covered)
+    add("--max-turns", type=int, metavar="N", help="start: maximum number of questions")
+    add("--more", type=int, metavar="N", default=5, help="resume: additional questions (default: 5)")
     add_flag(parser, "--all", "explain: every candidate, not only the best ones")
     add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
 
+class _Run(NamedTuple):
+    """One run of the command, with the stored interviews."""
+
+    arguments: argparse.Namespace
+    context: CommandContext
+    store: InterviewStore
+
+    def current(self) -> Interview:
+        """Return the interview that is named, or the open one. Raises InterviewError."""
+        return self.store.current(
+            self.arguments.session, self.context.paths.project_key, self.context.session
+        )
+
+    def show(self, record: object, *lines: str) -> None:
+        """Print a result as JSON or as lines."""
+        self.context.console.result(self.arguments.json, record, *lines)
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> int | None:
     """Run one action. Raises CommandError, which says what to do, if the stored interview is damaged."""
-    store = InterviewStore(context.paths.state())
+    this = _Run(arguments, context, InterviewStore(context.paths.state()))
     try:
-        return _run(arguments, context, store)
+        return _HANDLERS.get(arguments.action, _step)(this)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        if not store.last_read or isinstance(error, InvalidMemory):  # that is about what would be written
+        name = this.store.last_read
+        if not name or isinstance(error, InvalidMemory):  # that is about what would be written
             raise
         what = "%s: %s" % (bug_text(error), error)
-        raise CommandError(_DAMAGED % (store.last_read, store.path, what, store.last_read)) from error
+        raise CommandError(_DAMAGED % (name, this.store.path, what, name)) from error
 
 
-def _run(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int | None:
-    if arguments.action in _HANDLERS:
-        return _HANDLERS[arguments.action](arguments, context, store)
-    interview = _current(arguments, context, store)
-    _report(arguments, context, interview, _next_decision(arguments, context, store, interview))
-    return None
-
-
-def _start(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
+def _start(this: _Run) -> None:
     from ...interview.setup import MAX_TOPIC, covered_elements, find_pack, new_setup, read_pack
 
+    arguments, context, settings = this.arguments, this.context, this.context.settings
     topic = clean_text(" ".join(arguments.words), MAX_TOPIC)
     if not topic:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
     require_existing(*(name for name in [arguments.pack] if name.endswith(".json")))
     pack = read_pack(find_pack(arguments.pack, context.paths.state("interview", "packs")))
-    settings, most = context.settings, arguments.max_turns
+    most = arguments.max_turns
     max_turns = settings.integer("interview.max_turns") if most is None else most
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
     setup = new_setup(topic, pack, max_turns, settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
-    started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
-    _report(arguments, context, *started)
+    started = pipeline.start(this.store, setup, context.paths.project_key, context.session, covered)
+    _report(this, *started)
 
 
-def _next_decision(
-    arguments: argparse.Namespace, context: CommandContext, store: InterviewStore, interview: Interview
-) -> Decision:
-    """Do the step and return the next decision."""
-    if arguments.action == "answer":
+def _step(this: _Run) -> None:
+    """Do a step of the interview, and report the next decision."""
+    interview = this.current()
+    _report(this, interview, _next_decision(this, interview))
+
+
+def _next_decision(this: _Run, interview: Interview) -> Decision:
+    action, context, store = this.arguments.action, this.context, this.store
+    if action == "answer":
         timed = context.within(_SECONDS)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
         return pipeline.answer(store, interview, decode_answer(read_input()), timed if uses_judge else None)
-    if arguments.action == "skip":
+    if action == "skip":
         return pipeline.answer(store, interview, {"wish": "skip"})
-    if arguments.action == "resume":
-        return pipeline.resume(store, interview, context.session, max(1, arguments.more))
-    return pipeline.advance(store, interview, {"kind": arguments.action.replace("-", "_")})
+    if action == "resume":
+        return pipeline.resume(store, interview, context.session, max(1, this.arguments.more))
+    return pipeline.advance(store, interview, {"kind": action.replace("-", "_")})
 
 
-def _check_question(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
+def _check_question(this: _Run) -> int:
     """Check the question on the command line or standard input. The exit code is 1 if it repeats an earlier one."""
-    interview = _current(arguments, context, store)
-    question = clean_text(" ".join(arguments.words) or read_input())
+    interview = this.current()
+    question = clean_text(" ".join(this.arguments.words) or read_input())
     if not question:
         raise InvalidAnswer(
             "check-question: expected the question, such as: check-question 'Who will use it?'"
         )
-    repeats, score = pipeline.check_question(store, interview, question)
+    repeats, score = pipeline.check_question(this.store, interview, question)
     record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
-    context.console.result(arguments.json, record, "already asked: %s" % repeats if repeats else "fine")
-    return 1 if repeats else 0
+    this.show(record, "already asked: %s" % repeats if repeats else "fine")
+    return FAILED if repeats else DONE
 
 
-def _report(
-    arguments: argparse.Namespace, context: CommandContext, interview: Interview, decision: Decision
-) -> None:
+def _report(this: _Run, interview: Interview, decision: Decision) -> None:
     """Record the decision, and print it."""
-    for problem in record_decision(
-        interview, decision, context.paths, begins=arguments.action in ("start", "resume")
-    ):
+    context, begins = this.context, this.arguments.action in ("start", "resume")
+    for problem in record_decision(interview, decision, context.paths, begins=begins):
         context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
     asks = brief.get("intent") if context.inside_client else decision.get("probe")
-    context.console.result(arguments.json, brief, *_lines(brief, asks))
-    if not (context.inside_client or arguments.json or brief["stop"]):
+    this.show(brief, *_lines(brief, asks))
+    if not (context.inside_client or this.arguments.json or brief["stop"]):
         context.console.line("To be interviewed, type in Claude Code: /memory:interview")
 
 
 def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
     """Return a decision as text. `asks` is the next question, or for Claude what to ask."""
-    lines = ["%s, turn %d, %s" % (brief["interview"], brief["turn"], brief["phase"])]
+    name, progress = brief["interview"], "  %s" % brief["progress"]["line"]
+    lines = ["%s, turn %d, %s" % (name, brief["turn"], brief["phase"])]
     if brief["stop"]:
         lines.append("stop: %s" % brief["why"])
-        if brief["deferred"]:
-            lines.append("still open: %s" % ", ".join(brief["deferred"]))
-        lines.append("next: memory interview finish --session %s" % brief["interview"])
+        lines += ["still open: %s" % ", ".join(brief["deferred"])] if brief["deferred"] else []
+        lines.append("next: memory interview finish --session %s" % name)
     else:
-        lines += ["%s: %s" % (brief["strategy"], asks), "  why: %s" % brief["why"]]
-        lines.append(
-            "next, with the question and the answer on standard input: memory interview answer --session %s"
-            % brief["interview"]
-        )
-    lines.append("  %s" % brief["progress"]["line"])
-    return lines + ["  not used: %s" % note for note in brief.get("dropped", ())]
+        lines += ["%s: %s" % (brief["strategy"], asks), "  why: %s" % brief["why"], _NEXT % name]
+    return [*lines, progress, *("  not used: %s" % note for note in brief.get("dropped", ()))]
 
 
-def _current(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> Interview:
-    return store.current(arguments.session, context.paths.project_key, context.session)
-
-
-def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
+def _finish(this: _Run) -> None:
     from ...interview.results import choose_memories, propose_memories
     from ...work.interviews import finish, unfinished
 
-    interview = unfinished(_current(arguments, context, store))
-    if not arguments.confirm:
-        _show_result(arguments, context, interview)
+    interview, context = unfinished(this.current()), this.context
+    if not this.arguments.confirm:
+        _show_result(this, interview)
         return
-    finished = finish(interview, choose_memories(read_input(), propose_memories(interview)), store, context)
+    chosen = choose_memories(read_input(), propose_memories(interview))
+    finished = finish(interview, chosen, this.store, context)
     if finished.notice:
         context.console.error(finished.notice)
     context.report_saves(finished.trusted)
-    record = {"interview": interview.id, "memories": finished.memories}
-    context.console.result(arguments.json, record, *finished.lines)
+    this.show({"interview": interview.id, "memories": finished.memories}, *finished.lines)
 
 
-def _show_result(arguments: argparse.Namespace, context: CommandContext, interview: Interview) -> None:
+def _show_result(this: _Run, interview: Interview) -> None:
     """Show what was learned, what is open, and the memories that may be written."""
     from ...interview.results import propose_memories, summary
 
     found, memories = summary(interview), propose_memories(interview)
     lines = ["%s: %s" % (interview.topic, counted(found.asked, "question"))]
     lines += ["  %s: %s (turn %d)" % (memory.category, memory.title, memory.turn) for memory in memories]
-    if found.open:
-        lines.append("still open: %s" % ", ".join(found.open))
+    lines += ["still open: %s" % ", ".join(found.open)] if found.open else []
     if interview.status == FINISHED:
         lines.append("The memories are written.")
     elif memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
     else:
         lines.append("No memories to write yet.")
-    record = {
-        **found._asdict(),
-        "status": interview.status,
-        "memories": [memory.record() for memory in memories],
-    }
-    context.console.result(arguments.json, record, *lines)
+    proposed = [memory.record() for memory in memories]
+    this.show({**found._asdict(), "status": interview.status, "memories": proposed}, *lines)
 
 
-def _discard(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
-    if not arguments.session:
+def _discard(this: _Run) -> None:
+    name = this.arguments.session
+    if not name:
         raise UsageError(
             "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
         )
-    Reminder(context.paths, store.delete(arguments.session)).delete()
-    context.console.result(arguments.json, {"discarded": arguments.session}, "deleted %s" % arguments.session)
+    Reminder(this.context.paths, this.store.delete(name)).delete()
+    this.show({"discarded": name}, "deleted %s" % name)
 
 
-def _status(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
-    if arguments.session:
-        _show_result(arguments, context, store.find(arguments.session))
+def _status(this: _Run) -> None:
+    if this.arguments.session:
+        _show_result(this, this.store.find(this.arguments.session))
         return
-    rows = store.overview(context.paths.project_key)
-    if arguments.json:
-        context.console.json({"interviews": rows})
-    elif rows:
-        columns = ["id", "status", "updated", "topic"]
-        context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
-    else:
-        context.console.line("No interviews in this project.")
+    rows = this.store.overview(this.context.paths.project_key)
+    if this.arguments.json or not rows:
+        this.show({"interviews": rows}, "No interviews in this project.")
+        return
+    columns = ["id", "status", "updated", "topic"]
+    this.context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
 
 
-def _explain(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
+def _explain(this: _Run) -> None:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
-    interview = _current(arguments, context, store)
-    decisions = [decision for _, decision in store.events(interview.id)]
-    if arguments.all:
-        decisions = pipeline.all_decisions(store, interview)
-    if arguments.words:
-        turn, last = arguments.words[0], decisions[-1]["turn"]
-        decisions = [decision for decision in decisions if str(decision["turn"]) == turn]
-        if not decisions:
-            raise InterviewError("explain: expected a turn from 1 to %d, got %s" % (last, turn))
-    if arguments.json:
-        context.console.json({**decisions[-1], "interview": interview.id})
+    interview, words = this.current(), this.arguments.words
+    if this.arguments.all:
+        decisions = pipeline.all_decisions(this.store, interview)
     else:
-        _show_decision(context, decisions[-1])
+        decisions = [decision for _, decision in this.store.events(interview.id)]
+    chosen = [one for one in decisions if not words or str(one["turn"]) == words[0]]
+    if not chosen:
+        last = decisions[-1]["turn"]
+        raise InterviewError("explain: expected a turn from 1 to %d, got %s" % (last, words[0]))
+    if this.arguments.json:
+        this.context.console.json({**chosen[-1], "interview": interview.id})
+    else:
+        _show_decision(this.context.console, chosen[-1])
 
 
-def _show_decision(context: CommandContext, decision: Decision) -> None:
-    line = context.console.line
-    line("turn %d, %s phase: %s" % (decision["turn"], decision["phase"], decision["why"]))
+def _show_decision(console: Console, decision: Decision) -> None:
+    console.line("turn %d, %s phase: %s" % (decision["turn"], decision["phase"], decision["why"]))
     if decision["stop"]:
         return
-    line(_figures(decision["chosen"]))
+    console.line(_figures(decision["chosen"]))
     rows = [
         [scorer["id"], "%.2f" % scorer["raw"], "%.2f" % scorer["weight"], scorer["why"]]
         for scorer in decision["chosen"]["scorers"]
     ]
-    context.console.table(["scorer", "raw", "weight", "why"], rows)
-    for other in decision["runners_up"]:
-        line("next: " + _figures(other))
+    console.table(["scorer", "raw", "weight", "why"], rows)
+    console.lines(*("next: " + _figures(other) for other in decision["runners_up"]))
     for other in decision["vetoed"]:
-        line("vetoed: %s on %s: %s" % (other["strategy"], other["focus"]["label"], other["veto"]))
+        console.line("vetoed: %s on %s: %s" % (other["strategy"], other["focus"]["label"], other["veto"]))
 
 
 def _figures(question: dict[str, Any]) -> str:
@@ -285,38 +272,35 @@ def _figures(question: dict[str, Any]) -> str:
     return "%s on %s: %.3f = %.3f x %g" % (question["strategy"], question["focus"]["label"], *factors)
 
 
-def _replay(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
-    replayed = pipeline.replay(store, _current(arguments, context, store))
+def _replay(this: _Run) -> int:
+    replayed = pipeline.replay(this.store, this.current())
     is_same = not replayed.differ and replayed.same_state
     verdict = "identical" if is_same else "DIFFERENT: events %s" % replayed.differ
-    text = "%s, %s" % (counted(replayed.decisions, "decision"), verdict)
-    context.console.result(arguments.json, replayed._asdict(), text)
-    return 0 if is_same else 1
+    this.show(replayed, "%s, %s" % (counted(replayed.decisions, "decision"), verdict))
+    return DONE if is_same else FAILED
 
 
-def _export(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> None:
+def _export(this: _Run) -> None:
     from ...interview.results import as_markdown, as_record
 
-    interview = _current(arguments, context, store)
-    if arguments.json:
-        context.console.json(as_record(interview))
+    interview = this.current()
+    if this.arguments.json:
+        this.context.console.json(as_record(interview))
     else:
-        context.console.verbatim(as_markdown(interview))
+        this.context.console.verbatim(as_markdown(interview))
 
 
-def _pack(arguments: argparse.Namespace, context: CommandContext, _: InterviewStore) -> None:
+def _pack(this: _Run) -> None:
     """List all packs."""
-    from ...interview.setup import SHIPPED
+    from ...interview.setup import SHIPPED, own_packs
 
-    folder = context.paths.state("interview", "packs")
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    own = sorted(name[:-5] for name in names if name.endswith(".json"))
-    record = {"shipped": list(SHIPPED), "own": own, "folder": folder}
+    folder = this.context.paths.state("interview", "packs")
+    own = own_packs(folder)
     text = "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
-    context.console.result(arguments.json, record, text)
+    this.show({"shipped": SHIPPED, "own": own, "folder": folder}, text)
 
 
-_HANDLERS: dict[str, Callable[[argparse.Namespace, CommandContext, InterviewStore], int | None]] = {
+_HANDLERS: dict[str, Callable[[_Run], int | None]] = {
     "start": _start,
     "check-question": _check_question,
     "status": _status,

@@ -10,18 +10,14 @@ from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.context import Deadline
-from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
-from ...kernel.judge.vendors import HOST
 from ...kernel.settings import judge_switches
-from ...kernel.settings.load import load
-from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError
-from ..options import add_actions, add_flag
+from ..options import add_actions, add_days_option, add_flag
 
 HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
@@ -60,89 +56,65 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name in ("on", "off", "check"):
         choices = [*facts.FEATURES, _ALL] if name == "off" else list(facts.FEATURES)
         text = "the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices)
-        named = actions[name].add_argument(
-            "feature", nargs="?", choices=choices, default="retrieval", help=text
+        actions[name].add_argument(
+            "feature", nargs="?", choices=choices, default="retrieval", metavar="FEATURE", help=text
         )
-        named.metavar = "FEATURE"
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
-    text = "the last N days (default: 30)"
-    actions["stats"].add_argument("--days", type=int, default=30, metavar="N", help=text)
+    add_days_option(actions["stats"], 30)
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return the judge to switch on, with its price; None for other actions."""
     if arguments.action != "on":
         return None
-    if arguments.host:
-        context.settings = context.settings.with_values(
-            facts.host_values(arguments.feature, context.settings)
-        )
-    judges = facts.judges_of(context, arguments.feature)
-    price = facts.costs(judges, arguments.feature, context.settings)
-    through = " " + facts.host_sentence(context.settings) if judges[0].backend == HOST else ""
-    sent = facts.judged_feature(arguments.feature)["sent"].partition(". ")[0]
-    name = "recall" if arguments.feature == "retrieval" else arguments.feature
-    return Approval("turn on the judge for %s? %s %s." % (name, price + through, sent))
+    offer = facts.offer_judge(arguments.feature, context, through_host=arguments.host)
+    return Approval("turn on the judge for %s? %s" % (_name(arguments.feature), offer.brief))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    action = {"on": _on, "off": _off, "check": _check, "stats": _stats, "reset": _reset}[arguments.action]
     try:
-        return action(arguments, context)
-    except EditError as error:
-        raise CommandError(str(error)) from None
+        if arguments.action == "check":
+            return _check(arguments, context)
+        {"on": _on, "off": _off, "stats": _stats, "reset": _reset}[arguments.action](arguments, context)
     except JudgeError as failed:
         raise CommandError("%s %s" % (failed.detail, explain_failure(failed.name, "retrieval").do)) from None
     except EvaluationError as error:
         raise CommandError("evaluation.judge.judges: %s" % error) from None
+    return DONE
 
 
-def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
     feature, console = str(arguments.feature), context.console
-    shape, judges = facts.judged_feature(feature), facts.judges_of(context, feature)
-    missing = judges[0].unready(anyway=True)
     asks = console.can_prompt() and not arguments.json
-    is_offered = asks and missing is not None and missing.failure == "no_key"
-    values = facts.host_values(feature, context.settings) if arguments.host or is_offered else {}
-    if values:
-        context.settings = context.settings.with_values(values)
-        judges = facts.judges_of(context, feature)
-    price = facts.costs(judges, feature, context.settings)
-    said = [
-        shape["sent"],
-        price,
-        *facts.where(context, judges),
-        *facts.key_sentences(judges, feature, context),
-    ]
+    offer = facts.offer_judge(feature, context, through_host=arguments.host)
+    is_host_offered = asks and offer.failure == "no_key"
+    if is_host_offered:
+        offer = facts.offer_judge(feature, context, through_host=True)
+    said = offer.said
     if asks:
         _print(said, context)
         said = []
-        if not console.confirm(_OFFER if is_offered else _TURN_ON):
+        if not console.confirm(_OFFER if is_host_offered else _TURN_ON):
             console.line(_NOT_ASKED)
-            return DONE
-    if values:
-        make_folder(context.paths.state(FOLDER, HOST))  # the client listens only where it is
-    key, allowed, _ = judge_switches()[feature]
-    current = context.settings.get(key)
-    values[key] = current if current in allowed else allowed[0]
-    change = change_values(context.paths.config_dir, values)
-    said += facts.address_notice(context, judges[0].address_source() if len(judges) == 1 else None)
-    now = load(context.paths.config_dir, context.paths.project_root)
-    on = now.is_judge_enabled(feature) and not context.taint.judges_off
+            return
+    change, is_on = facts.turn_on(feature, offer, context)
+    said += facts.address_notice(context, offer.judges)
     if arguments.json:
-        console.json(
-            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": said}
-        )
-        return DONE
-    is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
-    until = "" if is_ready else ", but nothing is asked until one of these is set up"
+        record = {"feature": feature, "on": is_on, "changed": change.changed, "file": change.path}
+        console.json({**record, "said": said})
+        return
+    until = ", but nothing is asked until one of these is set up" if offer.failure else ""
     switched = "Turned on in %s%s. To try it: memory judge check%s"
-    said += [switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
-    said += [] if on else ["It stays off in this project. To see why: memory doctor"]
-    _print(said, context)
-    return DONE
+    also = facts.judged_feature(feature)["also"]
+    hint = "" if is_on else "It stays off in this project. To see why: memory doctor"
+    _print([*said, switched % (terminal_safe(change.path), until, _argument(feature)), also, hint], context)
+
+
+def _name(feature: str) -> str:
+    """Return the name of a feature in texts; the setting's name of recall is another."""
+    return "recall" if feature == "retrieval" else feature
 
 
 def _print(texts: list[str], context: CommandContext) -> None:
@@ -151,32 +123,22 @@ def _print(texts: list[str], context: CommandContext) -> None:
         context.console.paragraph(text.removeprefix(lead), lead, len(lead))
 
 
-def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
-    features = facts.FEATURES if arguments.feature == _ALL else (arguments.feature,)
-    values = {}
-    for key, on, off in map(judge_switches().__getitem__, features):
-        current = context.settings.get(key)
-        values[key] = off if current in on else current
-    change = change_values(context.paths.config_dir, values)
-    name = "recall" if arguments.feature == "retrieval" else arguments.feature
-    text = (
-        "All judges are off (in %s)"
-        if name == _ALL
-        else "The judge for " + name + " is off (in %s). All others: memory judge off all"
-    )
+def _off(arguments: argparse.Namespace, context: CommandContext) -> None:
+    is_all = arguments.feature == _ALL
+    change = facts.turn_off(facts.FEATURES if is_all else [arguments.feature], context)
     record = {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path}
-    context.console.result(arguments.json, record, text % terminal_safe(change.path))
-    return DONE
+    which = "All judges are" if is_all else "The judge for %s is" % _name(arguments.feature)
+    text = "%s off (in %s)" % (which, terminal_safe(change.path))
+    context.console.result(arguments.json, record, text)
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     judges = facts.judges_of(context, feature)
-    deadlines = (Deadline(_CHECK_SECONDS) for _ in judges)
-    verdicts = [
-        judge.ask(facts.check_question(), next(deadlines), retry=True, fresh=True) for judge in judges
+    question = facts.check_question()
+    results = [
+        (judge, judge.ask(question, Deadline(_CHECK_SECONDS), retry=True, fresh=True)) for judge in judges
     ]
-    results = list(zip(judges, verdicts))
     if arguments.json:
         records = [facts.check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
@@ -189,7 +151,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         texts = [text for judge, verdict in results for text in _check_sentences(judge, verdict, feature)]
         _print([*texts, *facts.where(context, judges)], context)
-    return FAILED if any(verdict.failure for verdict in verdicts) else DONE
+    return FAILED if any(verdict.failure for _, verdict in results) else DONE
 
 
 def _argument(feature: str) -> str:
@@ -207,7 +169,7 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     return [text % (judge.model, judge.backend, verdict.ms, cost)]
 
 
-def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _stats(arguments: argparse.Namespace, context: CommandContext) -> None:
     paths, console = context.paths, context.console
     totals, votes = facts.calls(paths, arguments.days), facts.opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
@@ -215,7 +177,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         names = ("day_usd", "session_usd", "session_off", "requested_usd")
         account = dict(zip(names, (figures.day, figures.session, figures.off, figures.requested)))
         console.json({"calls": totals, "opinions": votes, "account": account})
-        return DONE
+        return
     _print_calls(totals, arguments.days, context)
     lines = []
     if votes["agreement"] is not None:
@@ -230,7 +192,6 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         lines.append(_REQUESTED % facts.dollars(figures.requested))
     lines += ["session: " + figures.off] if figures.off else []
     console.lines(*lines, *("%s: not asked for a while after failures" % server for server in figures.paused))
-    return DONE
 
 
 def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> None:
@@ -251,11 +212,10 @@ def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> 
     )
 
 
-def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
     accounts = SpendingBudget(context.paths.state(FOLDER))
     accounts.reset()
     forgotten = VerdictCache(context.paths.state(FOLDER)).clear()
     day = accounts.figures(context.session).day
     lines = _RESET % counted(forgotten, "cached verdict"), _STILL_COUNTS % facts.dollars(day)
     context.console.result(arguments.json, {"forgotten_verdicts": forgotten, "day_usd": day}, *lines)
-    return DONE

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from collections.abc import Mapping
+from functools import partial
 
 from ...host.events import path_field
 from ...kernel.context import days_ago
+from ...kernel.fastjson import as_text
 from ...kernel.files import read_regular
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
@@ -26,15 +28,10 @@ from ...replies.rows import (
 )
 from ...replies.score import ReplyScorer, read_last_reply
 from ...replies.tune import is_outside
-from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..options import add_days_option, add_flag, require_days, require_existing
+from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
+from ..options import add_days_option, add_flag, answer_lines, require_existing
 
-_TEXT = """\
-score replies, show their scores over time, and tune the filler rules
-  memory replies score --last
-  memory replies history
-  memory replies tune
-"""
+_TEXT = "score replies, show their scores over time, and tune the filler rules"
 _SCORE_TEXT = """\
 score a reply: filler phrases, words before the answer, density, and whether a judge is needed
   memory replies score reply.md
@@ -50,7 +47,6 @@ show reply scores over time, by model, project and pattern, and the effect of co
   memory replies history --effect
   memory replies history --json
 """
-_DONE, _FAILED = 0, 1
 _MAX_BYTES = 32 << 20
 _MAX_SHOWN = 20_000
 _FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
@@ -63,9 +59,8 @@ _LEGEND = (
     " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
     " information, from 0 to 1; - if no reply was long enough to measure."
 )
-_TOO_FEW = (
-    "Too few wordy replies for a conclusion: each group needs at least 10."
-    " The setting scoring.holdout decides the size of the control group."
+_OUTSIDE = (
+    "The share for a judge is outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
 )
 
 
@@ -88,7 +83,7 @@ def _score(arguments: argparse.Namespace, context: CommandContext) -> int:
     if scorer.error:
         context.console.error(str(scorer.error))
     if arguments.jsonl:
-        return _score_lines(scorer, context)
+        return answer_lines("response", partial(_scored_line, scorer), context.console)
     text, prompt, calls = (
         _last_reply(context) if arguments.last else (_read(arguments.file), arguments.user, [])
     )
@@ -99,7 +94,7 @@ def _score(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(_as_record(None, text, score))
     else:
         _show_score(text, score, context)
-    return _DONE
+    return DONE
 
 
 def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
@@ -123,24 +118,8 @@ def _read(file: str) -> str:
     return read_regular(file, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
 
 
-def _score_lines(scorer: ReplyScorer, context: CommandContext) -> int:
-    """Score line by line; print an error with its number for an unusable line."""
-    code = _DONE
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict) or not isinstance(row.get("response"), str):
-            context.console.error('line %d: expected an object with a text under "response"' % number)
-            code = _FAILED
-            continue
-        text, user = row["response"], row.get("user")
-        score = scorer.score(text, user if isinstance(user, str) else "")
-        context.console.verbatim(json.dumps(_as_record(row.get("id"), text, score)))
-    return code
+def _scored_line(scorer: ReplyScorer, row: Mapping[str, object], text: str) -> dict[str, object]:
+    return _as_record(row.get("id"), text, scorer.score(text, as_text(row.get("user"))))
 
 
 def _as_record(request_id: object, text: str, score: Score) -> dict[str, object]:
@@ -181,27 +160,20 @@ def _grade(
     judge = Judge("scoring", timed, off=context.taint.why_off)
     verdict = judge.ask(deep_question(material), timed.deadline, retry=True)
     levels = verdict.values["levels"] if verdict.values else {}
-    code = _FAILED if verdict.failure else _DONE
     if arguments.json:
         record = {"levels": levels, "failure": verdict.failure, "detail": verdict.detail}
         context.console.json({**record, "score": _as_record(None, material.reply, score)})
-        return code
+        return FAILED if verdict.failure else DONE
     if verdict.failure:
         _show_score(material.reply, score, context)
         words = explain_failure(verdict.failure, "scoring")
         raise CommandError("scored by rules alone: %s %s" % (words.says, words.do))
-    scales = load_data("replies", "dimensions")["dimensions"]
-    rows = [
-        [
-            name,
-            scales[name]["name"],
-            "%d of %d" % (level, scales[name]["most"]),
-            scales[name]["levels"][level],
-        ]
-        for name, level in levels.items()
-    ]
+    rows = []
+    for name, level in levels.items():
+        scale = load_data("replies", "dimensions")["dimensions"][name]
+        rows.append([name, scale["name"], "%d of %d" % (level, scale["most"]), scale["levels"][level]])
     context.console.table(["", "dimension", "level", "meaning"], rows)
-    return code
+    return DONE
 
 
 def _configure_history(parser: argparse.ArgumentParser) -> None:
@@ -213,7 +185,6 @@ def _configure_history(parser: argparse.ArgumentParser) -> None:
 
 def _history(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the scores, or the effect of corrections."""
-    require_days(arguments.days)
     since = days_ago(arguments.days)
     if arguments.effect:
         _show_effect(since, arguments, context)
@@ -236,49 +207,36 @@ def _grouped(scores: list[Score], name: str) -> list[ScoreGroup]:
 
 
 def _history_record(scores: list[Score], unreadable: int) -> dict[str, object]:
-    groups = {"days": group_by_day(scores)}
-    groups.update((name + "s", _grouped(scores, name)) for name in ("model", "project", "gate"))
-    shares = ("padded", "drifted", "escalated")
     return {
         "replies": len(scores),
         "lines_left_out": unreadable,
-        **{
-            name: [
-                {**group._asdict(), **{share: getattr(group, share)._asdict() for share in shares}}
-                for group in members
-            ]
-            for name, members in groups.items()
-        },
+        "days": group_by_day(scores),
+        **{name + "s": _grouped(scores, name) for name in ("model", "project", "gate")},
         "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
-        "audit": missed_by_rules(scores)._asdict(),
+        "audit": missed_by_rules(scores),
     }
 
 
 def _show_history(scores: list[Score], unreadable: int, context: CommandContext) -> None:
     console = context.console
     (total,) = group_scores(scores, lambda _: "all")
-    console.line(console.style("Replies scored: %d" % total.replies, "bold"))
-    console.line("with filler:  %s" % (total.padded,))
-    console.line("wordy:        %s" % (total.drifted,))
-    console.line("for a judge:  %s" % (total.escalated,))
-    if is_outside(total.escalated):
-        advice = "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
-        console.line(" " * 14 + advice)
     missed = missed_by_rules(scores)
-    if missed.n:
-        console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
+    console.line(console.style("Replies scored: %d" % total.replies, "bold"))
+    shares = {"with filler": total.padded, "wordy": total.drifted, "for a judge": total.escalated}
+    shares.update({"missed by rules (audit)": missed} if missed.n else {})
+    console.table(["share", "replies"], [[name, str(part)] for name, part in shares.items()])
+    if is_outside(total.escalated):
+        console.paragraph(_OUTSIDE)
     if unreadable:
         console.line("Unreadable lines in the ledger: %d" % unreadable)
-    console.line()
     days = group_by_day(scores)[-_MAX_BARS:]
     bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
-    console.line("with filler, by day  %s" % bars)
-    spans = (days[0].name, days[-1].name, _BARS[0], _BARS[-1])
-    console.line(" " * 21 + "%s to %s, %s = none, %s = all" % spans)
+    spans = (bars, days[0].name, days[-1].name, _BARS[0], _BARS[-1])
+    console.lines("", "with filler, by day  %s  %s to %s, %s = none, %s = all" % spans)
     for name in ("model", "project"):
         console.line()
         table = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
-        console.table([name, "replies", "with filler", "drifted", "density"], table)
+        console.table([name, "replies", "with filler", "wordy", "density"], table)
     patterns = [[name, str(count)] for name, count in count_patterns(scores)[:_MAX_ROWS]]
     if patterns:
         console.line()
@@ -297,19 +255,15 @@ def _row(group: ScoreGroup) -> list[str]:
 def _show_effect(since: str, arguments: argparse.Namespace, context: CommandContext) -> None:
     effect = measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
-    groups = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
-    record = {**groups, "effect": gap, "enough": effect.is_conclusive}
-    lines = [
+    record = {"corrected": effect.corrected, "control": effect.control, "effect": gap}
+    context.console.result(
+        arguments.json,
+        {**record, "enough": effect.is_conclusive},
         "Wordy replies whose next reply was not wordy",
         "  corrected:      %s" % (effect.corrected,),
         "  control group:  %s" % (effect.control,),
-    ]
-    if effect.gap is not None:
-        points = tuple(100 * part for part in effect.gap)
-        lines.append("  difference:     %+.0f percentage points (%+.0f to %+.0f)" % points)
-    if not effect.is_conclusive:
-        lines.append(_TOO_FEW)
-    context.console.result(arguments.json, record, *lines)
+        effect.verdict,
+    )
 
 
 HANDLERS = {

@@ -21,7 +21,7 @@ from ...replies.tune import (
     study_scores,
 )
 from ..command_context import Approval, CommandContext, CommandError
-from ..options import add_days_option, add_flag, require_days
+from ..options import add_days_option, add_flag
 
 HELP = "adjust the filler rules by a judge's verdicts"
 EXAMPLES = """\
@@ -33,6 +33,10 @@ EXAMPLES = """\
 """
 _DAYS = 60
 _SHOWN = 12
+_RESCORED = (
+    "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
+    " after: %(padded_after)d (phrases: %(phrases_after)d)."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +60,6 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
-    require_days(arguments.days)
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
         _tune_thresholds(measured_replies(scores), arguments, context)
@@ -74,10 +77,8 @@ def _tune_rules(scores: list[Score], arguments: argparse.Namespace, context: Com
     effect = change.rescored(scores) if diff else {}
     applies = arguments.apply and bool(diff)
     if arguments.json:
-        record = {**study._asdict(), "agreement": study.agreement._asdict(), "missed": study.missed._asdict()}
-        record["cleared"] = [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared]
-        record["candidates"] = [candidate._asdict() for candidate in study.candidates]
-        console.json({**record, "advice": advice, "diff": diff, "rescored": effect, "applied": applies})
+        record = {**study._asdict(), "advice": advice, "diff": diff, "rescored": effect}
+        console.json({**record, "applied": applies})
     else:
         _show_study(study, advice, context)
         _show_change(diff, effect, context)
@@ -112,12 +113,7 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
     if not diff:
         console.line("No change to the filler rules is proposed.")
         return
-    for line in [*diff.splitlines(), ""]:
-        console.line(line)
-    console.line(
-        "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
-        " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
-    )
+    console.lines(*diff.splitlines(), "", _RESCORED % effect)
 
 
 def _tune_thresholds(
@@ -135,17 +131,14 @@ def _tune_thresholds(
     applies = arguments.apply and bool(changes)
     backup = change_values(context.paths.config_dir, changes).backup if applies else None
     if arguments.json:
-        shares = {"before": fit.before._asdict(), "after": fit.after._asdict()}
-        thresholds = {kind: value / 1000 for kind, value in fit.bounds.thresholds.items()}
-        fitted = {"thresholds": thresholds, "preamble_min": fit.bounds.preamble_min, "changes": changes}
-        console.json({"replies": len(replies), **shares, **fitted, "applied": applies})
+        record = {"replies": len(replies), "before": fit.before, "after": fit.after, "changes": changes}
+        console.json({**record, "settings": fit.settings(), "applied": applies})
         return
     console.line("now:      %s to a judge" % (fit.before,))
     if not changes:
         console.line("No change is proposed.")
         return
-    console.line("proposed: %s to a judge" % (fit.after,))
-    console.line()
+    console.lines("proposed: %s to a judge" % (fit.after,), "")
     rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
     console.table(["setting", "now", "proposed"], rows)
     if applies:

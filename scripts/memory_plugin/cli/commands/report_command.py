@@ -14,16 +14,15 @@ from ...kernel.settings.load import load
 from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names
-from ...recall.explain import RESULTS, shown_prompt
+from ...recall.explain import shown_prompt, told
 from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
-from ...work.report_elements import Page, as_json
 from ...work.report_figures import LedgerFigures
-from ...work.report_sections import Report, lead, memory_rows, sections
+from ...work.report_sections import Report, lead, section_figures
 from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..options import add_days_option, add_flag, reports_folder, require_days, require_existing, write_output
-from ..report_forms import MARK, html, print_page
+from ..options import add_days_option, add_flag, reports_folder, require_existing, write_output
+from ..report_forms import MARK, html, print_report
 
 _REPORT_TEXT = """\
 write a report: what Claude was shown, which memories help, replies, sessions, costs
@@ -52,30 +51,26 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
 
 def _report(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the ledgers and show the report in one of its three forms."""
-    require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
     with context.console.working("report"):
-        page = _page(arguments, context)
+        report = _read(arguments, context)
     if arguments.json:
-        head = {"scope": page.scope, "days": arguments.days, "since": page.since, "until": page.until}
-        context.console.json({**head, **as_json(page.sections)})
+        head = {"scope": report.scope, "days": arguments.days, "since": report.since, "until": report.until}
+        context.console.json({**head, **report.sections})
     elif arguments.text:
-        print_page(page, context.console)
+        print_report(report, context.console)
     else:
-        _write(page, arguments, context)
+        _write(report, arguments, context)
 
 
-def _page(arguments: argparse.Namespace, context: CommandContext) -> Page:
-    paths, until = context.paths, now()
-    since = days_ago(arguments.days)
-    project = paths.project_key if arguments.project else ""
+def _read(arguments: argparse.Namespace, context: CommandContext) -> Report:
+    since, until = days_ago(arguments.days), now()
+    project = context.paths.project_key if arguments.project else ""
     ledgers = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
+    sections = section_figures(ledgers, context.survey(), examine(context), context.paths)
     scope = "this project" if arguments.project else "all projects"
-    survey = context.survey()
-    rows, pending = memory_rows(survey, ledgers.recalls, paths), sum(item.waits for item in survey.items)
-    report = Report(scope, since, iso(until), ledgers, rows, pending, examine(context), paths)
-    return Page(scope, since, report.until, lead(report), sections(report))
+    return Report(scope, since, iso(until), lead(sections), sections)
 
 
 def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
@@ -88,12 +83,12 @@ def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
     raise CommandError(_NOTHING)
 
 
-def _write(page: Page, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
-    write_output(path, html(page).encode("utf-8", "replace"), MARK, context)
-    context.console.paragraph(page.lead)
+    write_output(path, html(report).encode("utf-8", "replace"), MARK, context)
+    context.console.paragraph(report.lead)
     context.console.line("written: %s" % path)
     if not arguments.open:
         return
@@ -124,7 +119,6 @@ def _configure_replay(parser: argparse.ArgumentParser) -> None:
 
 def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
-    require_days(arguments.days)
     contexts: dict[str, Context] = {"now": context}
     if arguments.config is not None:
         contexts["trial"] = context.with_settings(_trial_settings(arguments.config, context))
@@ -142,8 +136,7 @@ def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None
     context.console.progress("")
     totals = {name: totals_of([one.decisions[name] for one in replayed]) for name in contexts}
     if arguments.json:
-        differing = [_as_json(one) for one in replayed if "trial" in contexts and one.differs]
-        context.console.json({**totals, **({"differences": differing} if "trial" in contexts else {})})
+        context.console.json({**totals, "differences": [_as_json(one) for one in replayed if one.differs]})
     elif not replayed:
         context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
     else:
@@ -184,13 +177,8 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
     for one in differing[:_SHOWN]:
         console.paragraph('"%s"' % shown_prompt(one.prompt.text, _MAX_PROMPT), "  ", 2)
         for name, decision in one.decisions.items():
-            told = zip(RESULTS, (decision.injected, decision.pointed))
-            parts = [
-                "%s %s" % (word, ", ".join(names.get(key, key) for key in keys))
-                for word, keys in told
-                if keys
-            ]
-            console.paragraph("%-6s %s" % (name + ":", "; ".join(parts) or "silent"), "    ", 11)
+            shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision._asdict())]
+            console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "silent"), "    ", 11)
     if len(differing) > _SHOWN:
         console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
 

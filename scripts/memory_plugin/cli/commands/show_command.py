@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 
 from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown, shown_line
@@ -47,15 +48,20 @@ def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
     file = item.stored
     if item.trust == TRUSTED and trust is not None:
         item = item._replace(stored=trust.with_accepted_phrases(file))
-    fields = shown_fields(item.stored.memory)
-    new = [shown_line(text) for text in file.memory.asked_as if text not in item.stored.memory.asked_as]
+    memory = item.stored.memory
+    fields = shown_fields(memory)
+    new = [shown_line(text) for text in file.memory.asked_as if text not in memory.asked_as]
     new = [] if context.inside_client else new  # nobody accepted them, so Claude does not read them
-    history = _history(item.stored.memory) if arguments.history else []
+    history = _history(memory) if arguments.history else []
     if arguments.json:
-        record = {**as_json(item), "guard": guard_as_json(item.stored.memory)}
-        record.update(body="\n".join(fields.get(TEXT, [])), asked_as=fields.get("asked as", []))
-        record["content"] = _shown_content(item.stored.memory)
-        record["new_phrases"] = new
+        record = {
+            **as_json(item),
+            "guard": guard_as_json(memory),
+            "body": "\n".join(fields.get(TEXT, [])),
+            "asked_as": fields.get("asked as", []),
+            "content": _shown_value(memory.data["content"], categories()[memory.category].fields),
+            "new_phrases": new,
+        }
         context.console.json({**record, **({"history": history} if arguments.history else {})})
         return
     _print_memory(item, fields, context)
@@ -81,25 +87,15 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
     console.lines("", *fields.get(TEXT, []))
 
 
-def _shown_content(memory: Memory) -> dict[str, object]:
-    """Return the content with the names that Claude sees; no name hides another one."""
-    shown_content: dict[str, object] = {}
-    for name, value in memory.data["content"].items():
-        is_known = name in categories()[memory.category].fields
-        key = name if is_known else shown_line(quoted_name(name))
-        while key in shown_content:
-            key += "*"
-        shown_content[key] = _shown_value(value)
-    return shown_content
-
-
-def _shown_value(value: object) -> object:
+def _shown_value(value: object, known: Collection[str] = ()) -> object:
+    """Return a value as it may be shown; names of fields other than the known ones are quoted, as in the text that Claude sees."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, list):
         return [_shown_value(item) for item in value]
     if isinstance(value, dict):
-        return {shown_line(quoted_name(str(name))): _shown_value(item) for name, item in value.items()}
+        names = {name: name if name in known else shown_line(quoted_name(str(name))) for name in value}
+        return {names[name]: _shown_value(item) for name, item in value.items()}
     return value
 
 

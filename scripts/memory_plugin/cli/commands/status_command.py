@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -11,13 +12,14 @@ from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
 from ...memories.nearby import unread_nearby
-from ...memories.survey import NEW, Survey
+from ...memories.record import ACTIVE
+from ...memories.survey import NEW, Item, life_cycle_state
 from ...recall import explain
 from ...work.doctor import examine
 from ...work.installation import FAIL, NOTE, OK, WARN
-from ...work.memory_facts import as_json, named_notes
-from ...work.state import catalog, stored_counts, titles_and_names
+from ...work.memory_facts import as_json, named_notes, titles_and_names
 from ..command_context import DONE, FAILED, CommandContext, Handler
+from ..console import Console
 
 _STATUS_TEXT = """\
 show what is stored, what is pending, and recent activity
@@ -46,37 +48,48 @@ def _configure_status(parser: argparse.ArgumentParser) -> None:
 def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     console, survey = context.console, context.overview()
-    has_state, has_guards = context.paths.state_dir is not None, context.settings.flag("guards.enabled")
-    last = max(0, arguments.last) if has_state else 0
-    rows = explain.decisions(context.paths, last=last) if last else []
+    has_state, last = context.paths.state_dir is not None, max(0, arguments.last)
+    rows = explain.decisions(context.paths, last=last) if has_state and last else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
-    stored = stored_counts(survey)
-    notes, start = len(named_notes(context)), catalog(context) if has_state else None
-    guards = len(GuardFile(context.paths).guards) if has_state and has_guards else 0
+    stored, pending = _stored_counts(survey.items), [item for item in survey.items if item.waits]
+    has_catalog = has_state and context.settings.integer("retrieval.catalog.max_tokens")
+    notes, start = len(named_notes(context)), explain.last_catalog(context.paths) if has_catalog else None
+    has_guards = has_state and context.settings.flag("guards.enabled")
+    guards = len(GuardFile(context.paths).guards) if has_guards else 0
     if arguments.json:
-        kinds = ("scope", "category", "trust", "memories")
-        record: dict[str, object] = {"recall": context.settings.flag("retrieval.enabled"), "notes": notes}
-        record.update(guards=guards, catalog=start)
-        record["silent_calls"] = count_silent_calls(context.paths) if has_state else 0
-        record["stored"] = [dict(zip(kinds, row)) for row in stored]
-        record["waiting"] = [as_json(item) for item in survey.items if item.waits]
-        record["decisions"] = [{**row, "says": explain.sentence(row)} for row in rows]
-        console.json({**record, "doctor": [check._asdict() for check in problems]})
+        record = {
+            "recall": context.settings.flag("retrieval.enabled"),
+            "notes": notes,
+            "guards": guards,
+            "catalog": start,
+            "silent_calls": count_silent_calls(context.paths) if has_state else 0,
+            "stored": [dict(zip(("scope", "category", "trust", "memories"), row)) for row in stored],
+            "waiting": [as_json(item) for item in pending],
+            "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
+            "doctor": [check._asdict() for check in problems],
+        }
+        console.json(record)
         return
     print_off(context)
     if stored:
-        table = [[*kind, str(number)] for *kind, number in stored]
-        console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), table)
+        console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), [list(map(str, row)) for row in stored])
     else:
         console.line(_HINT)
         for text in (*survey.left_alone, *unread_nearby(context.paths)):
             console.paragraph(text)
-    labels = titles_and_names(survey)
-    console.lines(*_waiting_lines(survey, labels))
-    _print_numbers(notes, guards, start, context)
+    labels = titles_and_names(survey.items)
+    _print_pending(pending, labels, console)
+    _print_numbers(notes, guards, start, console)
     _print_decisions(rows, labels, context)
     names = ", ".join(check.name for check in problems) or "no problems in the quick check"
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
+
+
+def _stored_counts(items: list[Item]) -> list[tuple[str, str, str, int]]:
+    """Return how many active memories there are of each scope, category and trust."""
+    active = [item for item in items if life_cycle_state(item) == ACTIVE]
+    kinds = Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in active)
+    return [(*kind, number) for kind, number in sorted(kinds.items())]
 
 
 def print_off(context: CommandContext) -> None:
@@ -86,36 +99,29 @@ def print_off(context: CommandContext) -> None:
         context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
 
 
-def _waiting_lines(survey: Survey, labels: dict[str, str]) -> list[str]:
-    items = [item for item in survey.items if item.waits]
-    lines = []
+def _print_pending(items: list[Item], labels: dict[str, str], console: Console) -> None:
+    if items:
+        console.lines("", "%s pending; to decide: memory review" % counted(len(items), "memory"))
     for item in items[:_MAX_PENDING]:
-        reason = "" if item.reason == NEW else ", " + item.reason
-        lines.append("  %s%s" % (labels[item.stored.key], reason))
+        console.line("  " + labels[item.stored.key] + ("" if item.reason == NEW else ", " + item.reason))
     if len(items) > _MAX_PENDING:
-        lines.append("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
-    number = counted(len(items), "memory")
-    return ["", "%s pending; to decide: memory review" % number, *lines] if items else []
+        console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
 
 
-def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, context: CommandContext) -> None:
+def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, console: Console) -> None:
     """Print the numbers of notes, guards and the entries of the last session's start; zeros are left out."""
-    console = context.console
     if notes:
         text = "%s in Claude Code's own memory; to list them: memory list --notes"
         console.line(text % counted(notes, "note"))
     if guards:
         console.line("%s in force; to list them: memory guards" % counted(guards, "guard"))
     if start is not None:
-        of = "%d of " % start["rules"] if start["rules"] < start["all_rules"] else ""
-        text = "Last session start: %s%s, %s, %d tokens (details: memory why --place catalog)"
-        sizes = (
-            counted(start["all_rules"], "standing rule"),
-            counted(start["listed"], "title"),
-            start["tokens"],
-        )
-        console.paragraph(text % (of, *sizes))
-        console.lines(*(["All rules: memory list --rules"] if of else []))
+        rules, titles = counted(start["rules"], "standing rule"), counted(start["listed"], "title")
+        text = "Last session start: %s, %s, %d tokens (details: memory why --place catalog)"
+        console.paragraph(text % (rules, titles, start["tokens"]))
+        left = start["all_rules"] - start["rules"]
+        if left > 0:
+            console.line("%s did not fit; to list all: memory list --rules" % counted(left, "rule"))
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
@@ -126,7 +132,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
     for row in rows:
         prompt, says = shown_prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), MAX_LINE)
         console.paragraph("%s  %s" % (local_time(row), prompt or says), "", 2)
-        told = [] if row.get("place") in explain.STARTS else told_memories(row)
+        told = [] if row.get("place") in explain.STARTS else explain.told(row)
         if prompt and not told:
             console.line("  " + says)
         for word, key in told:
@@ -137,12 +143,6 @@ def print_memory(word: str, text: str, context: CommandContext) -> None:
     """Print what became of a memory, and the memory."""
     lead = "  " + word.ljust(_MARK)
     context.console.paragraph(plain(text, MAX_LINE), lead, len(lead))
-
-
-def told_memories(row: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
-    names = zip(("injected", "pointed"), explain.RESULTS)
-    return [(word, key) for name, word in names for key in row.get(name, ())]
 
 
 def local_time(row: dict[str, Any]) -> str:

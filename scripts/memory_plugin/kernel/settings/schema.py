@@ -32,38 +32,43 @@ _MAX_CHOICES = 12
 class Rule:
     """The rule of a block of keys, of a key, of a name below a key whose value is an object, or of the items of a list.
 
-    `setting` is the key to which a name belongs, "" for a block; `project`, `description` and `default` are those of the key. `sizes` are
-    the allowed numbers of characters, items or names.
+    `setting` is the rule of the key to which a name belongs, and of a key itself. `project`, `description` and `default` of a name below it
+    are those of the key. `sizes` are the allowed numbers of characters or items. `others` is the entry for names of the user's own; None if
+    there can be none.
     """
 
-    def __init__(self, entry: Mapping[str, Any], name: str = "", above: Rule | None = None) -> None:
+    def __init__(self, entry: Mapping[str, Any], name: str = "", setting: Rule | None = None) -> None:
         get = entry.get
         self.name = name
+        self.is_key = setting is not None or "default" in entry
+        self.setting = setting or self
         self.type: str = entry["type"]
         self.choices: list[Any] = get("enum", [])
         self.bounds: tuple[float, float] | None = (
             (entry["minimum"], entry["maximum"]) if "minimum" in entry else None
         )
-        most = get("maxLength", get("maxItems", get("maxProperties", sys.maxsize - 1)))
+        most = get("maxLength", get("maxItems", sys.maxsize - 1))
         self.sizes = range(get("minLength", get("minItems", 0)), most + 1)
         self.format: str = get("format", "")
         self.items = Rule(entry["items"]) if "items" in entry else None
+        self.others: Mapping[str, Any] | None = get("additionalProperties") or None
         self.sum: float | None = get("x-sum")
         self.table: list[str] = get("x-table", [])
-        self._names = Rule(entry["propertyNames"]) if "propertyNames" in entry else None
-        self._entry = entry
-        is_below = above is not None and above.setting != ""
-        self.setting: str = above.setting if above and is_below else name if "default" in entry else ""
-        self.project: str = above.project if above and is_below else get("x-project", "")
-        self.description: str = above.description if above and is_below else get("description", "")
+        self.project: str = get("x-project", "")
+        self.description: str = get("description", "")
         self.default: object = get("default")
-        if above and is_below and isinstance(above.default, dict):
-            self.default = above.default.get(name.rpartition(".")[2])
+        self._entry = entry
 
     def below(self, name: str) -> Rule | None:
         """Return the rule of a name in an object; None for an unknown name."""
-        entry = self.entries().get(name, self.others if self._takes(name) else None)
-        return Rule(entry, self.name + "." + name if self.name else name, self) if entry else None
+        entry = self.entries().get(name, self.others)
+        if entry is None:
+            return None
+        if not self.is_key:
+            return Rule(entry, self.name + "." + name if self.name else name)
+        default = self.default.get(name) if isinstance(self.default, dict) else None
+        of_the_key = {"x-project": self.project, "description": self.description, "default": default}
+        return Rule({**entry, **of_the_key}, self.name + "." + name, self.setting)
 
     def entries(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the known names; those of a large table are in a file of their own, which few users need."""
@@ -73,14 +78,6 @@ class Rule:
         table = load_data(*self._entry["x-rules"])
         return {name: entry for name, entry in table.items() if isinstance(entry, dict)}
 
-    @property
-    def others(self) -> Mapping[str, Any] | None:
-        """Return the rule of names of the user's own; None if there can be none."""
-        return self._entry["additionalProperties"] if self._names else None
-
-    def _takes(self, name: str) -> bool:
-        return self._names is not None and mismatch(self._names, name) is None
-
 
 def keys() -> dict[str, Rule]:
     """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
@@ -88,7 +85,7 @@ def keys() -> dict[str, Rule]:
 
 
 def _keys(rule: Rule) -> Iterator[Rule]:
-    if rule.setting:
+    if rule.is_key:
         yield rule
     else:
         for below in filter(None, map(rule.below, rule.entries())):
@@ -100,7 +97,7 @@ def find_key(name: str) -> Rule | None:
     rule: Rule | None = Rule(schema())
     for part in name.split("."):
         rule = rule.below(part) if rule else None
-    return rule if rule and rule.setting else None
+    return rule if rule and rule.is_key else None
 
 
 def schema() -> dict[str, Any]:
@@ -126,10 +123,10 @@ def _fits(rule: Rule, value: object) -> bool:
         return value in rule.choices
     if isinstance(value, (int, float)):
         return rule.bounds is None or rule.bounds[0] <= value <= rule.bounds[1]
-    if isinstance(value, str) and not value.isprintable():
+    if isinstance(value, str) and value and rule.format and not _FORMS[rule.format][0](value):
         return False
-    is_form = not (isinstance(value, str) and value and rule.format) or _FORMS[rule.format](value)
-    return isinstance(value, (str, list, dict)) and len(value) in rule.sizes and is_form
+    is_clean = not isinstance(value, str) or value.isprintable()
+    return isinstance(value, (str, list, dict)) and len(value) in rule.sizes and is_clean
 
 
 def _mismatch_below(rule: Rule, value: dict[str, Any]) -> Mismatch:
@@ -159,10 +156,12 @@ def _is_variable(value: str) -> bool:
     return value.isascii() and value.isidentifier() and value == value.upper()
 
 
-_FORMS = {"uri": _is_url, "environment-variable": _is_variable}
-_FORM_NAMES = {
-    "uri": "an https:// URL without user, password and query, or an http:// one to this machine",
-    "environment-variable": "the name of an environment variable in capitals",
+_FORMS = {
+    "uri": (
+        _is_url,
+        "an https:// URL without user, password and query, or an http:// one to this machine",
+    ),
+    "environment-variable": (_is_variable, "the name of an environment variable in capitals"),
 }
 
 
@@ -171,7 +170,7 @@ def expected(rule: Rule) -> str:
     if rule.choices:
         return "one of " + ", ".join(map(dumps, rule.choices))
     if rule.format:
-        return _FORM_NAMES[rule.format]
+        return _FORMS[rule.format][1]
     words = _TYPES[rule.type][1]
     if rule.items and rule.items.choices:
         is_short = len(rule.items.choices) <= _MAX_CHOICES
@@ -203,19 +202,7 @@ def shown(value: object) -> str:
 
 def project_limit(rule: Rule, own: object) -> str:
     """Return a description of what a project's file may set under a key with a direction, given the user's own value."""
-    raised = rule.project == "raise"
-    if rule.type == "boolean":
-        return "nothing but %s in a project's file" % ("true" if raised else "false")
-    if rule.type == "object":
-        return "in a project's file no value above your own settings"
-    if rule.type == "array":
-        change = "keeps each item of" if raised else "adds nothing to"
-        return "a list that %s your own settings in a project's file" % change
-    if rule.choices:
-        at = rule.choices.index(own)
-        choices = rule.choices[at:] if raised else rule.choices[: at + 1]
-        return "in a project's file " + " or ".join(map(dumps, choices))
-    bound = "at least" if raised else "at most"
+    bound = "at least" if rule.project == "raise" else "at most"
     return "%s %s in a project's file, the value of your own settings" % (bound, dumps(own))
 
 
@@ -239,13 +226,12 @@ def allowed(rule: Rule, value: Any, own: Any) -> bool:  # noqa: ANN401 - both fi
 
 
 class _Reading:
-    """What one file sets: its valid keys with their value and path, its blocks, the keys with invalid values, and its problems."""
+    """What one file sets: its valid keys with their value and path, the names of its keys and blocks, and its problems."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.valid: dict[str, tuple[object, Rule, tuple[str, ...]]] = {}
-        self.blocks: set[str] = set()
-        self.invalid: set[str] = set()
+        self.names: set[str] = set()
         self.problems: list[Problem] = []
 
     def report(self, kind: str, path: tuple[str, ...], expected: str, got: str, item: object = None) -> None:
@@ -254,16 +240,16 @@ class _Reading:
 
     def check(self, rule: Rule, value: object, path: tuple[str, ...]) -> None:
         """Check a key and all keys below it. A key whose value is an object is used as a whole or not at all."""
-        key = rule.name
-        problem = mismatch(rule, value) if rule.setting or not isinstance(value, dict) else None
+        is_block = isinstance(value, dict) and not rule.is_key
+        if is_block or rule.is_key:
+            self.names.add(rule.name)
+        problem = None if is_block else mismatch(rule, value)
         if problem is not None:
-            self.invalid.add(key)
             self.report("value", (*path, *problem[0]), *problem[1:])
-        elif rule.setting:
-            at_top = self.valid.get(key, ({},))[0] if isinstance(value, dict) else None
-            self.valid[key] = (merged(at_top, value), rule, path)
+        elif rule.is_key:
+            at_top = self.valid.get(rule.name, ({},))[0] if isinstance(value, dict) else None
+            self.valid[rule.name] = (merged(at_top, value), rule, path)
         elif isinstance(value, dict):
-            self.blocks.add(key)
             for name, child in value.items():
                 below = rule.below(name)
                 if below is not None:
@@ -302,13 +288,13 @@ def _add_options(reading: _Reading, keys: Mapping[str, str], content: dict[str, 
 
 
 def _apply_user(settings: Settings, reading: _Reading) -> None:
+    """Apply the valid keys. A judge's block without the key `enabled` switches that judge on."""
     for key, (value, _, _) in reading.valid.items():
         settings.set_value(key, value, USER)
-    for block in reading.blocks:
-        switch = block + ".enabled"
-        is_set = switch in reading.valid or switch in reading.invalid
-        if switch.endswith(JUDGE_ENABLED) and settings.get(switch) is not None and not is_set:
-            settings.set_value(switch, True, USER)
+    for key in settings.all_keys():
+        block = key.removesuffix(JUDGE_ENABLED) + ".judge"
+        if key.endswith(JUDGE_ENABLED) and block in reading.names and key not in reading.names:
+            settings.set_value(key, True, USER)
 
 
 def _apply_project(settings: Settings, reading: _Reading, layer: str) -> None:

@@ -13,7 +13,7 @@ import re
 import stat
 from collections.abc import Mapping
 from difflib import get_close_matches
-from json.decoder import scanstring  # type: ignore[attr-defined]
+from json.decoder import JSONObject  # type: ignore[attr-defined]
 from typing import Any, Callable, NamedTuple
 
 from ..fastjson import loads
@@ -42,10 +42,7 @@ class EditError(RuntimeError):
 
 
 class WrongValueError(Exception):
-    """Raised for a value that does not fit its key."""
-
-    def __init__(self, key: str, expected: str, got: str) -> None:
-        super().__init__("%s: expected %s, got %s" % (key, expected, got))
+    """Raised for a value that does not fit its key; the text names the key, what was expected and what was found."""
 
 
 class FileChange(NamedTuple):
@@ -56,20 +53,21 @@ class FileChange(NamedTuple):
     changed: bool
 
 
-def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
-    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
-
-    Raises LookupError for a key without a table.
-    """
-    key = find_key(name)
-    setting = keys()[key.setting if key else ""]
+def value_of(key: Rule, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
+    """Return the value of a key, or of a name below one; of a shipped table, what can be changed in it. None: as shipped."""
+    setting = key.setting
     if not setting.table:
-        raise LookupError(name)
+        return settings.get(key.name) if settings else key.default
     changes = settings.block(setting.name) if settings else {}
     value = _changeable(setting, merged(load_data(*setting.table), changes))
-    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
+    for part in _below(key):
         value = value[part]
     return value
+
+
+def _below(key: Rule) -> Path:
+    """Return the names that lead from a setting to a name below it; empty for the setting itself."""
+    return tuple(key.name[len(key.setting.name) :].split(".")[1:])
 
 
 def _changeable(rule: Rule, table: Any) -> Any:  # noqa: ANN401 (any JSON)
@@ -80,46 +78,42 @@ def _changeable(rule: Rule, table: Any) -> Any:  # noqa: ANN401 (any JSON)
     return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
 
 
-def is_block(name: str) -> bool:
-    """Return whether a name is that of a block of keys."""
-    return any(key.startswith(name + ".") for key in keys())
-
-
 def parsed(key: Rule, text: str) -> object:
-    """Parse a value from the command line: JSON, or for a string key the string itself.
-
-    Raises WrongValueError if it does not fit.
-    """
-    value: object = text
-    if key.type != "string" or text.startswith('"'):
-        try:
-            value = loads(text)
-        except ValueError:
-            raise WrongValueError(key.name, expected(key), shown(text)) from None
-    _require_fit(key, value)
-    return value
+    """Return a value from the command line: JSON, or for a string key the string itself. Raises WrongValueError for other text."""
+    if key.type == "string" and not text.startswith('"'):
+        return text
+    try:
+        return loads(text)
+    except ValueError:
+        raise WrongValueError("%s: expected %s, got %s" % (key.name, expected(key), shown(text))) from None
 
 
-def _require_fit(key: Rule, value: object) -> None:
-    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
-    problem = mismatch(key, value)
-    if problem is None:
-        return
-    path, expected_value, got, item = problem
-    rule = key
-    for name in path:
-        rule = rule.below(name) or rule
-    nearest = _nearest_choice(rule, item)
-    name = ".".join((key.name, *path))
-    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))
+def _require_fit(config_dir: str | None, name: str, value: object) -> None:
+    """Raise WrongValueError, with the nearest choice, if a value does not fit its key, or the object does not that it becomes part of."""
+    key = find_key(name)
+    assert key is not None
+    setting, below = key.setting, _below(key)
+    for part in reversed(below):
+        value = {part: value}
+    if below:
+        value = merged(load(config_dir, None).block(setting.name), value)
+    problem = mismatch(setting, value)
+    if problem is not None:
+        path, expected_value, got, item = problem
+        found = ".".join((setting.name, *path))
+        nearest = _nearest_choice(found, item)
+        hint = "; nearest: " + nearest if nearest else ""
+        raise WrongValueError("%s: expected %s, got %s%s" % (found, expected_value, got, hint))
 
 
-def _nearest_choice(rule: Rule, item: object) -> str | None:
-    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
+def _nearest_choice(name: str, item: object) -> str:
+    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; empty if none is."""
+    rule = find_key(name) or find_key(name.rpartition(".")[0])
+    if rule is None or not isinstance(item, str):
+        return ""
     choices = (rule.items.choices if rule.items else None) or list(rule.entries())
-    word = item.lower() if isinstance(item, str) else ""
-    same_start = [choice for choice in choices if choice.startswith(word + "-")]
-    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
+    same_start = [choice for choice in choices if choice.startswith(item.lower() + "-")]
+    return next(iter(get_close_matches(item.lower(), choices, 1, 0.6) or same_start), "")
 
 
 def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileChange:
@@ -130,53 +124,40 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileC
     """
     for name, value in values.items():
         if value is not None:
-            _require_valid(config_dir, name, value)
+            _require_fit(config_dir, name, value)
 
     def edit(content: Content) -> None:
         for name, value in values.items():
             if value is None:
-                _remove(content, name)
+                for path in _places(name):
+                    _remove(content, path)
             else:
                 _switch_off_new_judge(content, name)
-                _set(content, tuple(name.split(".")), value)
+                _set(content, name, value)
 
     return change_content(config_dir, edit)
 
 
-def _require_valid(config_dir: str | None, name: str, value: object) -> None:
-    """Raise WrongValueError if a value does not fit its key, or the object does not that it becomes part of."""
-    key = find_key(name)
-    if key is None:
-        raise EditError(name + ": no such key")
-    _require_fit(key, value)
-    if key.setting != name:
-        for part in reversed(name[len(key.setting) + 1 :].split(".")):
-            value = {part: value}
-        _require_fit(keys()[key.setting], merged(load(config_dir, None).block(key.setting), value))
+def _places(name: str) -> list[Path]:
+    """Return the paths at which a file may have a key, that in the block `memory`, which wins, first."""
+    path = tuple(name.split("."))
+    return [(_BLOCK, *path), path] if path[0] in schema()["x-top-level"] else [(_BLOCK, *path)]
 
 
-def _places(parts: Path) -> list[Path]:
-    """Return the paths at which a file may have a key, that in the block `memory` first."""
-    own = (_BLOCK, *parts)
-    return [own, parts] if parts[0] in schema()["x-top-level"] else [own]
-
-
-def _values_on(content: Content, path: Path) -> list[Any]:
-    """Return the content and the values at the parts of a path, as far as they exist."""
-    found: list[Any] = [content]
+def _has(content: Any, path: Path) -> bool:  # noqa: ANN401 (any JSON)
     for name in path:
-        if not isinstance(found[-1], dict) or name not in found[-1]:
-            break
-        found.append(found[-1][name])
-    return found
+        if not isinstance(content, dict) or name not in content:
+            return False
+        content = content[name]
+    return True
 
 
-def _set(content: Content, parts: Path, value: object) -> None:
-    """Set a key where most of its blocks exist, else in the block `memory`. Raises ValueError if one of them is no object."""
-    own, *others = _places(parts)  # `own` has one part more than the others
-    path = max([own, *others], key=lambda place: max(1, len(_values_on(content, place)) - (place == own)))
-    for at, name in enumerate(path[:-1], 1):
-        block = content.setdefault(name, {})
+def _set(content: Content, name: str, value: object) -> None:
+    """Set a key in the first of its places whose block exists. Raises ValueError if one of its blocks is no object."""
+    places = _places(name)
+    path = next((place for place in places if _has(content, place[:-1])), places[0])
+    for at, part in enumerate(path[:-1], 1):
+        block = content.setdefault(part, {})
         if not isinstance(block, dict):
             raise ValueError("not a block of keys: " + ".".join(path[:at]))  # noqa: TRY004 (of the file, not an argument)
         content = block
@@ -189,20 +170,21 @@ def _switch_off_new_judge(content: Content, name: str) -> None:
     switch = feature + JUDGE_ENABLED
     if not belongs or name == switch or judge_switches()[feature][0] != switch:
         return
-    if not any(len(_values_on(content, path)) > len(path) for path in _places((feature, _JUDGE))):
-        _set(content, tuple(switch.split(".")), value=False)
+    if not any(_has(content, place) for place in _places(feature + "." + _JUDGE)):
+        _set(content, switch, value=False)
 
 
-def _remove(content: Content, name: str) -> None:
-    """Remove a key and the blocks that become empty; an empty judge's block remains, because without it the judge would be off."""
-    for path in _places(tuple(name.split("."))):
-        values = _values_on(content, path)
-        if len(values) > len(path):
-            del values[-2][path[-1]]
-            for at in range(len(path) - 2, -1, -1):
-                if values[at + 1] or path[at] == _JUDGE:
-                    break
-                del values[at][path[at]]
+def _remove(block: object, path: Path) -> bool:
+    """Remove a key, and the blocks that become empty; an empty judge's block remains, because without it the judge would be off.
+
+    Return whether the key was there.
+    """
+    name, *below = path
+    if not isinstance(block, dict) or name not in block or (below and not _remove(block[name], tuple(below))):
+        return False
+    if not below or not (block[name] or name == _JUDGE):
+        del block[name]
+    return True
 
 
 def change_content(config_dir: str | None, edit: Callable[[Content], object]) -> FileChange:
@@ -235,7 +217,9 @@ def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
     edit(content)
     if json.dumps(content) == old:
         return FileChange(path, None, changed=False)
-    data = _in_style_of((before[0] if before else b"").decode("utf-8"), content).encode("utf-8")
+    text = _in_style_of(before[0].decode("utf-8") if before else "", content)
+    # A lone surrogate, which UTF-8 cannot hold, stays escaped.
+    data = text.encode("utf-8", "backslashreplace")
     if len(data) > MAX_BYTES:
         raise EditError("%s: it would exceed %d bytes" % (path, MAX_BYTES))
     backup = _back_up(path, before[0]) if before else None
@@ -252,9 +236,7 @@ def _in_style_of(text: str, content: Content) -> str:
     body = text.strip("\ufeff" + _JSON_SPACE)
     indented = _INDENTED.search(body)
     indent = indented[1] if indented else None if len(body) > len("{}") and "\n" not in body else 2
-    # A lone surrogate, which UTF-8 cannot hold, stays escaped.
-    has_surrogate = any("\ud800" <= letter <= "\udfff" for letter in json.dumps(content, ensure_ascii=False))
-    result = json.dumps(content, indent=indent, ensure_ascii=has_surrogate, allow_nan=False)
+    result = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
     start = "\ufeff" if text.startswith("\ufeff") else ""
     end = "\n" if not body or text.endswith("\n") else ""
     return start + (result + end).replace("\n", "\r\n" if "\r\n" in text else "\n")
@@ -275,33 +257,26 @@ def _back_up(path: str, data: bytes) -> str:
 
 
 def line_of(text: str, path: Path) -> int | None:
-    """Return the line of a key in a JSON object, from 1; None if it is missing. Raises ValueError for a text that is not JSON."""
-    at = value = _skip_space(text, 1 if text.startswith("\ufeff") else 0)
+    """Return the line where a key's value begins in a JSON object, from 1; None if the key is missing.
+
+    Of several equal names the last counts, as for JSON parsers. Raises ValueError for a text that is not a JSON object.
+    """
+    at, members = _located(text, text.index("{"))[0]
     for name in path:
-        at, value = _members(text, value).get(name, (-1, -1))
-        if at < 0:
+        if name not in members:
             return None
+        at, members = members[name]
     return text.count("\n", 0, at) + 1
 
 
-def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """Return the names in the object whose brace is at `start` with the offsets of the name and of its value; empty for another value."""
-    found: dict[str, tuple[int, int]] = {}
-    at = _skip_space(text, start + 1)
-    while text[start] == "{" and text[at] != "}":
-        name, after = scanstring(text, at + 1, True)
-        value = _skip_space(text, _skip_space(text, after) + 1)
-        found[name] = at, value  # as for JSON parsers, the last of several equal names counts
-        at = _skip_space(text, _DECODER.raw_decode(text, value)[1])
-        if text[at] == ",":
-            at = _skip_space(text, at + 1)
-    return found
-
-
-def _skip_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _JSON_SPACE:
-        at += 1
-    return at
+def _located(text: str, at: int) -> tuple[tuple[int, dict[str, Any]], int]:
+    """Return the offset of a JSON value with its members, each in the same form, and the offset of its end; only an object has members."""
+    members: dict[str, Any] = {}
+    if text[at : at + 1] == "{":
+        members, end = JSONObject((text, at + 1), True, _located, None, None)
+    else:
+        end = _DECODER.raw_decode(text, at)[1]
+    return (at, members), end
 
 
 def problem_sentence(problem: Problem) -> str:
@@ -328,11 +303,8 @@ def problem_record(problem: Problem) -> dict[str, object]:
 
 def unknown_key_hint(key: str) -> str:
     """Return which existing key is most similar to an unknown one."""
-    try:
-        names = list(keys())
-    except SettingsFileError:
-        names = []
-    names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
+    blocks = dict.fromkeys(name.rpartition(".")[0] for name in keys())
+    names = [*keys(), *blocks]
     same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
     nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]
     return "".join("nearest key: %s; " % name for name in nearest) + "`memory config show` lists all keys"
@@ -347,14 +319,15 @@ def readable(name: str) -> str:
 def _line(problem: Problem) -> int | None:
     """Return the line of a problem's key, or of the first JSON error; None if it cannot be determined."""
     try:
-        data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
-        text = data.decode("utf-8", "replace").lstrip("\ufeff")
-        json.loads(text)
+        text = read_regular(problem.file, MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
+        if problem.path:
+            return line_of(text, problem.path)
+        json.loads(text.lstrip("\ufeff"))
     except json.JSONDecodeError as error:
-        return error.lineno if problem.expected == "JSON" else None
+        return None if problem.path else error.lineno
     except (OSError, ValueError, RecursionError):
-        return None
-    return line_of(text, problem.path) if problem.path else None
+        pass
+    return None
 
 
 def _hint(problem: Problem) -> str:
@@ -366,6 +339,5 @@ def _hint(problem: Problem) -> str:
         return how % readable(problem.key)
     if problem.kind == "unknown":
         return unknown_key_hint(problem.key)
-    key = find_key(problem.key) or find_key(problem.key.rpartition(".")[0])
-    nearest = _nearest_choice(key, problem.item) if key else None
+    nearest = _nearest_choice(problem.key, problem.item)
     return "nearest: %s; %s" % (nearest, _UNTIL_FIXED) if nearest else _UNTIL_FIXED
