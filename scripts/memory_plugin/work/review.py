@@ -102,7 +102,7 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         origin += ", by %s as git says (unverified)" % commit.author
     else:
         origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
-    at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
+    at = "; commit %s of %s" % (commit.commit, commit.date) if commit else ""
     why = "" if item.reason == NEW else ": " + item.reason
     lines = ["%s, %s%s%s" % (memory.category, origin, at, why), ""]
     return ReviewEntry(
