@@ -230,7 +230,7 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     opinion = _opinion(key, row)
     sure, needed = candidate.get("confidence"), row.get("inject_threshold")
     result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
-    text = way or ("?" if sure is None else _percent(sure)) + " sure"
+    text = way or ("?" if sure is None else _percent(sure)) + " match"
     if result == NOT_TOLD and key in row.get(_POINTED, ()):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
     withheld = candidate.get("withheld", "")
@@ -241,7 +241,7 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, candidate.get("shift", 0.0))
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
-        text += ", %s needed" % _percent(needed) if sure < needed else ""
+        text += " (needs %s)" % _percent(needed) if sure < needed else ""
     return Outcome(key, result, text + opinion)
 
 

@@ -27,7 +27,7 @@ explain why a prompt did or did not bring up memories, or test one
 """
 
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
-_TRIED = "Tried now, as the first prompt of a session, which began with the standing rules and the titles of the others."
+_TRIED = "Tried now, as the first prompt of a session. Claude already has the standing rules, and titles of other memories."
 _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
