@@ -32,8 +32,8 @@ _SIBLING = (
     "the memories in %s are not read, because each worktree of a bare repository has its own; commit them"
 )
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
-_NOTES = "%s in %s is a Markdown note and no memory; to make memories of it: memory import %s"
-_MANY_NOTES = "%d Markdown notes in %s are no memories; to make memories of them: memory import %s"
+_NOTES = "%s in %s is a Markdown note, not a memory; to make memories of it: memory import %s"
+_MANY_NOTES = "%d Markdown notes in %s are not memories; to make memories of them: memory import %s"
 _MAX_WORKTREES = 20
 
 
