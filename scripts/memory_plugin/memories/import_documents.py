@@ -99,8 +99,8 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     if document.runbook and ANSWERS.isdisjoint(_roles(parts)):  # what to check is all that there is to do
         parts = [p._replace(heading=_STEPS) if p.heading.lower() == "diagnosis" else p for p in parts]
     records, others = records_in(parts, title)
-    is_in_steps = document.runbook and any(form("step").match(part.heading) for part in parts)
-    if is_one := is_one_record(document.stem, title, records) or bool(is_in_steps):
+    has_steps = any(form("step").match(part.heading) for part in parts if not part.above)
+    if is_one := is_one_record(document.stem, title, records) or (has_steps and document.runbook != ""):
         records, others = records[:1], []  # what else it says are details
     # A text above records is about the document.
     others = [part for part in others if not records or part.heading not in ("", title)]
