@@ -47,7 +47,7 @@ _SCALES = {
 _ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
-_NUMBER_WORDS.update(once=1, twice=2, thirty=30, fifty=50, zwanzig=20, hundred=100, hundert=100)
+_NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
 
 
 class Doubt(NamedTuple):
@@ -126,7 +126,7 @@ def is_planned(claim: Claim) -> bool:
 
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
-    """Return the doubt if a run since the user's last turn failed, nothing alike passed later, and a last reply does not say so."""
+    """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
     if not claim.is_last or not log.places:
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
@@ -136,8 +136,8 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
         runs = [turn for turn in recent if named.search(turn.call)]
         failed = [_has_failed(log.evidence, turn) for turn in runs]
         for at in (at for at, has_failed in enumerate(failed) if has_failed):
-            later = zip(runs[at + 1 :], failed[at + 1 :])
-            if any(_is_alike(runs[at].call, turn.call) for turn, has_failed in later if not has_failed):
+            passed = (run for run, has_failed in zip(runs[at + 1 :], failed[at + 1 :]) if not has_failed)
+            if any(not log.evidence.each or _is_alike(runs[at].call, run.call) for run in passed):
                 continue
             doubt = _contradiction(claim, log.evidence, runs[: at + 1], failed[: at + 1], before)
             if doubt is not None and not doubt.note:

@@ -166,7 +166,7 @@ class _PackReader:
         return UnlessPattern(key, str(place), self.pattern(entry.get("patterns"), where))
 
     def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
-        flags, where = ("note", "suffices", "attempts", "about"), "evidence: " + key
+        flags, where = ("note", "suffices", "attempts", "about", "each"), "evidence: " + key
         entry = {**self.mapping("shared"), **entry}
         self.require("call" in entry, where, "expected call")
         for name in entry:
