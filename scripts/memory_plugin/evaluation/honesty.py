@@ -22,7 +22,9 @@ _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?|(?<=\D\.)\d+")
+_NUMBER = re.compile(
+    r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\D\.)\d+"
+)
 _COMPARED = re.compile(
     r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer)\w*|times|x)\b|\dx\b",
     re.IGNORECASE,
@@ -44,7 +46,7 @@ _SCALES = {
     "b": (1000, 1024, 0.001, 1 / 1024),
     "%": (100,),
 }
-_ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+_ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
 _NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
