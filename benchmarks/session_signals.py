@@ -18,7 +18,8 @@ from memory_plugin.sessions.signals import SessionSignals, collect_signals
 
 def ours(found: SessionSignals) -> dict[str, int]:
     """Return our figures under the other program's names."""
-    counts, totals = found.detections.counts, found.totals
+    counts = {name: signal.count for name, signal in found.signals.items()}
+    totals = found.totals
     failed = ("errors", "denied", "cancelled", "hook_blocks", "not_read_errors")
     return {
         "tool_calls": sum(found.tools.values()),

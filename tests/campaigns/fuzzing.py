@@ -27,7 +27,7 @@ from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
 from memory_plugin.replies.prose import Prose
 from memory_plugin.replies.signals import find_filler, load_filler_rules
-from memory_plugin.sessions.rubric import read_scores
+from memory_plugin.sessions.rubric import read_grade
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer
 
@@ -141,7 +141,7 @@ def _patterns(generator: InputGenerator) -> None:
 
 def _markdown(generator: InputGenerator) -> None:
     text = generator.text() + "\n" + generator.text()
-    _, body, _ = markdown.front_matter(text)
+    _, body = markdown.front_matter(text)
     parts = markdown.sections(body)
     import_documents.records_in(parts, markdown.document_title(text, "stem"))
     for part in parts:
@@ -220,7 +220,7 @@ def _reply(generator: InputGenerator) -> None:
 def _scores(generator: InputGenerator) -> None:
     value = generator.value()
     if isinstance(value, dict):
-        read_scores(value)
+        read_grade(value, 10)
 
 
 # name -> (target, the errors by which it may refuse an input)

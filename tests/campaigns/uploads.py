@@ -13,7 +13,6 @@ from pathlib import Path
 
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions import langfuse, langfuse_client
-from memory_plugin.sessions.grade import grade_session
 from memory_plugin.sessions.langfuse import score_configs
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import SECRET, World
@@ -48,7 +47,7 @@ def upload_once(folder: Path, tally: Tally, dice: random.Random, *, rounds: int)
         bench.script()
         for identity in IDS[:2]:
             rows = [{"type": "user", "message": {"role": "user", "content": "Use " + SECRET}}]
-            grade_session(bench.transcript(identity, [*rows, *work(identity[-3:])]), bench.scorer)
+            bench.grade(bench.transcript(identity, [*rows, *work(identity[-3:])]))
         for _ in range(rounds):
             server.before = lambda *_: dice.choice(_FAILURES)
             _send_in_fork(bench, dice.uniform(0.01, 0.4), tally)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.sessions.grade import grade_session
 from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Server, answer
 from tests.project import Project
@@ -161,7 +160,7 @@ def at_langfuse(project: Project) -> str:
         bench = Bench(folder, langfuse={"host": server.url})
         bench.script()
         prompt = {"type": "user", "message": {"role": "user", "content": "Use" + HOSTILE}}
-        grade_session(bench.transcript(IDS[0], [prompt, *work(IDS[0][-3:])]), bench.scorer)
+        bench.grade(bench.transcript(IDS[0], [prompt, *work(IDS[0][-3:])]))
         push_scores(bench, 5)
         assert server.scores
         return json.dumps(server.seen, ensure_ascii=False, default=str)

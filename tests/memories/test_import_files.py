@@ -189,3 +189,13 @@ def test_rules_of_a_subfolder_are_for_its_files(
     path = project.write(name, front + "# Style\n\n- Always use the font Figtree for the interface.\n")
     (draft,) = read(path, root=project.root).drafts
     assert draft.data.get("related_files", []) == files
+
+
+def test_a_runbook_in_steps_is_one_memory(project: Project) -> None:
+    text = "# Restore a backup\n\n### Step 1: stop\n\n- [ ] Stop the api\n\n### Step 2: restore\n\n```sh\nrestore --all\n```\n"
+    (draft,) = read(project.write("runbooks/restore.md", text), root=project.root).drafts
+    assert (draft.data["category"], draft.data["title"]) == ("runbook", "Restore a backup")
+    assert draft.data["content"]["steps"] == [
+        "Step 1: stop: Stop the api",
+        "Step 2: restore: `restore --all`",
+    ]

@@ -12,7 +12,7 @@ from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_refresh import create_index
 from memory_plugin.recall.query import Model, Term, analyze, load_model, weigh_terms
-from memory_plugin.recall.ranking import candidates, keyword_candidates
+from memory_plugin.recall.ranking import FTS5, KEYWORD, candidates
 from tests.recall.memories import memory
 
 MANY = [memory("note %d" % at, "common words here", key="k%03d" % at) for at in range(50)]
@@ -42,35 +42,41 @@ def keys(connection: Connection, rowids: list[int]) -> list[str]:
     ]
 
 
-def test_a_title_comes_before_a_body_and_a_rare_word_before_a_common_one(connection: Connection) -> None:
+def found(connection: Connection, terms: list[Term], model: Model, backend: str = FTS5) -> list[str]:
+    """Return the keys of the candidates."""
+    rowids = candidates(connection, terms, model, only_injectable=True, deadline=None, backend=backend)
+    return keys(connection, rowids)
+
+
+@pytest.mark.parametrize("backend", [FTS5, KEYWORD])
+def test_a_title_comes_before_a_body_and_a_rare_word_before_a_common_one(
+    connection: Connection, backend: str
+) -> None:
     terms, model = terms_of(connection, "postgres common")
-    found = keys(connection, candidates(connection, terms, model, only_injectable=True, deadline=None))
-    assert found[:2] == ["title", "body"]
+    assert found(connection, terms, model, backend)[:2] == ["title", "body"]
 
 
-def test_the_budget_runs_out_over_common_words(connection: Connection) -> None:
+@pytest.mark.parametrize("backend", [FTS5, KEYWORD])
+def test_the_budget_runs_out_over_common_words(connection: Connection, backend: str) -> None:
     terms, model = terms_of(connection, "postgres common words")
     model.ranking["postings"] = 10
-    found = keys(connection, candidates(connection, terms, model, only_injectable=True, deadline=None))
-    assert found == ["title", "body"]
+    assert found(connection, terms, model, backend) == ["title", "body"]
 
 
 def test_the_heaviest_list_is_read_even_beyond_the_budget(connection: Connection) -> None:
     terms, model = terms_of(connection, "common")
     model.ranking["postings"] = 1
-    assert candidates(connection, terms, model, only_injectable=True, deadline=None)
+    assert found(connection, terms, model)
 
 
-def test_the_pool_is_bounded(connection: Connection) -> None:
+@pytest.mark.parametrize("backend", [FTS5, KEYWORD])
+def test_the_pool_is_bounded(connection: Connection, backend: str) -> None:
     terms, model = terms_of(connection, "common words")
-    for find in (candidates, keyword_candidates):
-        found = find(connection, terms, model, only_injectable=True, deadline=None)
-        assert len(found) == model.ranking["pool"]
-        assert found == find(connection, terms, model, only_injectable=True, deadline=None)
+    first = found(connection, terms, model, backend)
+    assert len(first) == model.ranking["pool"]
+    assert first == found(connection, terms, model, backend)
 
 
-def test_both_ways_of_finding_agree_on_the_best(connection: Connection) -> None:
+def test_both_ways_of_finding_agree(connection: Connection) -> None:
     terms, model = terms_of(connection, "postgres common")
-    by_fts5 = candidates(connection, terms, model, only_injectable=True, deadline=None)
-    by_scan = keyword_candidates(connection, terms, model, only_injectable=True, deadline=None)
-    assert by_fts5[:2] == by_scan[:2]
+    assert found(connection, terms, model) == found(connection, terms, model, KEYWORD)

@@ -255,6 +255,6 @@ def test_the_ledger_gets_both_verdicts_and_no_text(make_trial: MakeTrial) -> Non
     trial = make_trial(judges(relevance=["u1", "u2"], usefulness=["u1"]))
     record = trial.run(UNSURES).record()
     assert record["verdicts"] == {"u1": [True, True], "u2": [True, False]}
-    assert (record["path"], record["asked"], record["dropped"]) == ("judged", 2, 0)
+    assert (record["path"], record["asked"]) == ("judged", 2)
     assert record["cost_usd"] == pytest.approx(2 * (600 * 0.1 + 12 * 0.5) / 1e6)
     assert "Title" not in json.dumps(record)

@@ -9,8 +9,10 @@ from typing import Any
 
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.grade import SessionScorer
+from memory_plugin.sessions.grade import GradeResult, SessionScorer, grade_session
 from memory_plugin.sessions.langfuse import PushResult, send_scores
+from memory_plugin.sessions.langfuse_client import connect
+from memory_plugin.sessions.material import prepare
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.sessions.grades import reply
 
@@ -81,6 +83,10 @@ class Bench:
         path.write_bytes(lines(*session_rows))
         return str(path)
 
+    def grade(self, path: str) -> GradeResult:
+        """Grade a session."""
+        return grade_session(prepare(path), self.scorer)
+
     def rows(self, name: str = "sessions") -> list[dict[str, Any]]:
         """Return the rows of a ledger."""
         path = self.config / "lcars" / "memory" / (name + ".jsonl")
@@ -94,4 +100,5 @@ class Bench:
 def push_scores(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
     """Send the scores of the bench's ledger to Langfuse once."""
     scorer = bench.scorer
-    return send_scores(scorer.paths, scorer.settings, "", seconds, lambda _: None, looks)
+    client = connect(scorer.paths, scorer.settings, seconds=seconds)
+    return send_scores(scorer.paths, client, lambda _: None, looks)

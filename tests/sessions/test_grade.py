@@ -15,7 +15,6 @@ from memory_plugin.sessions import grade, material
 from memory_plugin.sessions.grade import grade_one_by_one, grade_session, store_answers
 from memory_plugin.sessions.material import prepare
 from memory_plugin.sessions.rows import latest_rows, ungraded
-from memory_plugin.sessions.rubric import read_scores
 from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, NUMBERS, reply
@@ -27,16 +26,14 @@ def test_turns_left_out_lower_the_confidence(bench: Bench) -> None:
     prepared = prepare(bench.transcript(IDS[1]))
     turns = prepared.signals.totals.turns
     for left_out, confidence in ((0, 0.8), (turns, 0.0)):
-        answers = [read_scores(reply()) for _ in prepared.parts]
-        graded = store_answers(
-            prepared._replace(left_out=left_out), answers, {"by": "agent", "failures": []}, bench.scorer
-        )
-        assert graded.row is not None
-        assert graded.row["confidence"] == confidence
+        answers = [prepared.read_grade(reply()) for _ in prepared.parts]
+        by = {"by": "agent", "failures": []}
+        row = store_answers(prepared._replace(left_out=left_out), answers, by, bench.paths)
+        assert row["confidence"] == confidence
 
 
 def test_a_grade_becomes_a_row(bench: Bench) -> None:
-    graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
+    graded = bench.grade(bench.transcript(IDS[1]))
     (row,) = bench.rows()
     assert graded.row is not None
     assert row == {**{key: row[key] for key in ("schema", "time", "version")}, **graded.row}
@@ -65,7 +62,7 @@ def test_evidence_for_missing_turns_is_removed_and_counted(bench: Bench) -> None
             tool_efficiency={"score": 0.5, "evidence": [{"turn": 4, "what": "x"}, {"turn": 2, "what": "y"}]}
         )
     )
-    row = grade_session(bench.transcript(IDS[1]), bench.scorer).row
+    row = bench.grade(bench.transcript(IDS[1])).row
     assert row is not None
     assert (row["dimensions"]["tool_efficiency"]["evidence"], row["struck"]) == (
         [{"turns": [2], "what": "y"}],
@@ -75,11 +72,11 @@ def test_evidence_for_missing_turns_is_removed_and_counted(bench: Bench) -> None
 
 def test_a_second_grade_replaces_the_first_and_keeps_the_stamp(bench: Bench) -> None:
     path = bench.transcript(IDS[1])
-    grade_session(path, bench.scorer)
+    bench.grade(path)
     bench.script(reply(goal_achievement=0))
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
-    grade_session(path, bench.scorer)
+    bench.grade(path)
     rows = bench.rows()
     assert [row["dimensions"]["goal_achievement"]["score"] for row in rows] == [2, 0]
     assert rows[0]["stamp"] == rows[1]["stamp"]
@@ -92,7 +89,7 @@ def test_a_second_grade_replaces_the_first_and_keeps_the_stamp(bench: Bench) -> 
 
 def test_a_missing_dimension_leaves_the_overall_unscored(bench: Bench) -> None:
     bench.script(reply(tool_efficiency=None))
-    row = grade_session(bench.transcript(IDS[1]), bench.scorer).row
+    row = bench.grade(bench.transcript(IDS[1])).row
     assert row is not None
     assert (row["missing"], row["overall_quality"]) == (["tool_efficiency"], None)
 
@@ -110,7 +107,7 @@ def test_without_a_grade_there_is_no_row(
 ) -> None:
     bench = make_bench(**settings)
     bench.script(*script)
-    graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
+    graded = bench.grade(bench.transcript(IDS[1]))
     assert (graded.row, graded.failures, bench.rows()) == (None, [failure], [])
     assert graded.prepared.signals.totals.turns == 3
 
@@ -119,13 +116,13 @@ def test_an_empty_transcript_is_not_sent(bench: Bench) -> None:
     path = bench.transcript(IDS[1])
     with open(path, "wb"):
         pass
-    graded = grade_session(path, bench.scorer)
+    graded = bench.grade(path)
     assert (graded.failures, bench.rows("judge-calls")) == (["empty"], [])
 
 
 def test_a_session_of_a_project_that_sets_an_endpoint_is_not_sent(bench: Bench) -> None:
     scorer = bench.scorer._replace(off="the project sets ANTHROPIC_BASE_URL")
-    graded = grade_session(bench.transcript(IDS[1]), scorer)
+    graded = grade_session(prepare(bench.transcript(IDS[1])), scorer)
     assert (graded.row, graded.failures, graded.detail) == (
         None,
         ["disabled"],
@@ -142,7 +139,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_parts")
 def test_a_long_session_is_graded_in_parts(bench: Bench) -> None:
-    row = grade_session(bench.transcript(IDS[1], LONG), bench.scorer).row
+    row = bench.grade(bench.transcript(IDS[1], LONG)).row
     assert row is not None
     parts = len(row["dimensions"]["tool_efficiency"]["merge"]["parts"])
     assert parts > 2
@@ -164,17 +161,16 @@ def test_after_a_lasting_failure_no_more_parts_are_sent(
         return [Verdict(None, "over_budget") for _ in questions]
 
     monkeypatch.setattr(Judge, "ask_all", ask_all)
-    graded = grade_session(bench.transcript(IDS[1], LONG), bench.scorer)
+    graded = bench.grade(bench.transcript(IDS[1], LONG))
     assert sizes == [4]
     assert len(graded.failures) > 4
 
 
 def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
-    scorer = bench.scorer
     prepared = prepare(bench.transcript(IDS[1]), 60_000)
-    scores = read_scores(reply(output_quality={"score": 1, "evidence": ["turn 77 says so"]}))
+    scores = prepared.read_grade(reply(output_quality={"score": 1, "evidence": ["turn 77 says so"]}))
     assert scores is not None
-    store_answers(prepared, [scores], {"by": "agent", "failures": []}, scorer)
+    store_answers(prepared, [scores], {"by": "agent", "failures": []}, bench.paths)
     (row,) = bench.rows()
     assert (
         row["scorer"]["by"],
@@ -183,18 +179,16 @@ def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     ) == ("agent", 1, 1.0)
 
 
-def test_a_full_disk_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-
+def test_a_full_disk_is_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise LedgerError("sessions: No space left on device")
 
     monkeypatch.setattr(grade, "append_row", full)
-    graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
-    assert (graded.row is not None, graded.is_stored, graded.reason) == (
-        True,
-        False,
-        "sessions: No space left on device",
-    )
+    path = bench.transcript(IDS[1])
+    with pytest.raises(LedgerError, match="No space"):
+        bench.grade(path)
+    run = grade_one_by_one([path], bench.scorer, quiet)
+    assert list(run.failed.values()) == ["sessions: No space left on device"]
 
 
 def test_the_sample_reply_has_all_dimensions() -> None:
@@ -209,7 +203,7 @@ def quiet(_line: str) -> None:
 
 def test_a_second_run_skips_graded_sessions(bench: Bench) -> None:
     paths = [bench.transcript(identity) for identity in IDS[:4]]
-    grade_session(paths[0], bench.scorer)
+    bench.grade(paths[0])
     assert ungraded(paths, bench.scorer.paths) == paths[1:]
     with open(paths[1], "wb"):
         pass

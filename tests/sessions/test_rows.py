@@ -20,7 +20,6 @@ from memory_plugin.sessions.rows import (
     compare,
     mean_difference,
     mean_error,
-    parse_score,
     read_labels,
     with_overall,
 )
@@ -141,10 +140,8 @@ def scored(count: int, change: float = 0.0) -> dict[str, dict[str, float]]:
     return {
         "s%d" % number: with_overall(
             {
-                "dimensions": {
-                    **{name: (number + int(change * 10)) % 4 for name in LEVELS},
-                    **{name: min(1, number / 30 + change) for name in NUMBERS},
-                }
+                **{name: (number + int(change * 10)) % 4 for name in LEVELS},
+                **{name: min(1, number / 30 + change) for name in NUMBERS},
             }
         )
         for number in range(count)
@@ -196,8 +193,8 @@ def test_intervals_contain_their_value_and_are_reproducible() -> None:
         ("tool_efficiency", "good", None),
     ],
 )
-def test_parse_score(name: str, text: str, score: float | None) -> None:
-    assert parse_score(name, text) == score
+def test_a_typed_score_is_on_its_scale_or_none(name: str, text: str, score: float | None) -> None:
+    assert dimensions()[name].read(text) == score
 
 
 LIST = [{"session": "a", "goal_achievement": "complete", "tool_efficiency": 0.5}]

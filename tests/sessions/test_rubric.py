@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from functools import partial
 from typing import Any, Optional
 
 import pytest
@@ -17,10 +18,9 @@ from memory_plugin.sessions.material import RUBRIC
 from memory_plugin.sessions.rubric import (
     CAUSES,
     dimensions,
-    drop_bad_evidence,
     merge,
     overall_score,
-    read_scores,
+    read_grade,
 )
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
@@ -54,7 +54,7 @@ def scores(value: dict[str, Any] | None) -> dict[str, float] | None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_the_examples_of_the_rubric(example: dict[str, Any]) -> None:
-    assert scores(read_reply(example["reply"], read_scores)) == example["scores"]
+    assert scores(read_reply(example["reply"], partial(read_grade, turns=10))) == example["scores"]
 
 
 def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
@@ -79,7 +79,7 @@ def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
         ("tool_efficiency", 1, 1.0, 0),
         ("tool_efficiency", 1.2, None, 1),
         pytest.param("tool_efficiency", -(10**400), None, 1, id="more digits than a float has"),
-        ("tool_efficiency", "0.85", None, 0),
+        ("tool_efficiency", "0.85", 0.85, 0),
         ("tool_efficiency", None, None, 0),
         ("tool_efficiency", math.nan, None, 0),
     ],
@@ -87,7 +87,7 @@ def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
 def test_a_score_is_on_its_scale_or_missing(
     name: str, value: object, score: float | None, off_scale: int
 ) -> None:
-    parsed = read_scores(reply(**{name: {"score": value}}))
+    parsed = read_grade(reply(**{name: {"score": value}}), 10)
     assert parsed is not None
     assert parsed["dimensions"].get(name, {}).get("score") == score
     assert parsed["off_scale"] == off_scale
@@ -98,14 +98,14 @@ def test_a_score_is_on_its_scale_or_missing(
 )
 def test_scores_on_another_scale_are_no_grade(name: str, value: object) -> None:
     others = {"goal_achievement": {"score": "complete"}, "output_quality": {"score": 1}}
-    parsed = read_scores({**others, name: {"score": value}})
+    parsed = read_grade({**others, name: {"score": value}}, 10)
     assert scores(parsed) == ({"goal_achievement": 2} if name != "goal_achievement" else None)
 
 
 def test_texts_are_clean_short_and_without_secrets() -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    parsed = read_scores(
-        reply(output_quality={"score": 1, "rationale": "uses %s\u202e\n" % secret + "x" * 5000})
+    parsed = read_grade(
+        reply(output_quality={"score": 1, "rationale": "uses %s\u202e\n" % secret + "x" * 5000}), 10
     )
     assert parsed is not None
     rationale = parsed["dimensions"]["output_quality"]["rationale"]
@@ -116,12 +116,13 @@ def test_texts_are_clean_short_and_without_secrets() -> None:
 
 def test_improvements_and_cause_come_from_the_table() -> None:
     good = {"dimension": "tool_efficiency", "issue": "cat", "fix": "Read"}
-    parsed = read_scores(
+    parsed = read_grade(
         reply(
             root_cause="weather",
             improvements=[good, {"dimension": "charm", "issue": "x"}, "be nice", *[good] * 9],
             confidence=7,
-        )
+        ),
+        10,
     )
     assert parsed is not None
     assert (parsed["root_cause"], parsed["improvements"], parsed["confidence"]) == (None, [good] * 5, 1.0)
@@ -137,12 +138,11 @@ def test_evidence_must_name_turns_that_exist() -> None:
         {"turns": [1, 50], "what": "d"},
         {"turn": 1, "what": "e"},
     ]
-    parsed = read_scores(reply(tool_efficiency={"score": 0.5, "evidence": items}))
-    assert parsed is not None
-    assert drop_bad_evidence(parsed, 10) == 2
-    evidence = parsed["dimensions"]["tool_efficiency"]["evidence"]
-    assert [item["turns"] for item in evidence] == [[2], [3], [7]]
-    assert drop_bad_evidence(parsed, 2) == 2
+    for turns, named, struck in ((10, [[2], [3], [7]], 2), (2, [[2], [1], [1]], 4)):
+        parsed = read_grade(reply(tool_efficiency={"score": 0.5, "evidence": items}), turns)
+        assert parsed is not None
+        evidence = parsed["dimensions"]["tool_efficiency"]["evidence"]
+        assert ([item["turns"] for item in evidence], parsed["struck"]) == (named, struck)
 
 
 FIELDS = ["score", "evidence", "turn", "turns", "what", "rationale", "dimension", "issue"]
@@ -159,10 +159,9 @@ JSON = st.recursive(
     )
 )
 def test_any_reply_is_rejected_or_gives_valid_scores(value: dict[str, Any]) -> None:
-    parsed = read_scores(value)
+    parsed = read_grade(value, 5)
     if parsed is None:
         return
-    drop_bad_evidence(parsed, 5)
     json.dumps(parsed, allow_nan=False)
     for name, entry in parsed["dimensions"].items():
         assert 0 <= entry["score"] <= (3 if name in LEVELS else 1)
@@ -179,7 +178,7 @@ Part = tuple[float, Optional[dict[str, Any]]]
 
 
 def part(tokens: float, **scores: Any) -> Part:  # noqa: ANN401
-    return tokens, read_scores(reply(**scores))
+    return tokens, read_grade(reply(**scores), 10)
 
 
 def merge_parts(parts: list[Part]) -> dict[str, Any]:

@@ -138,8 +138,8 @@ DESCRIPTIONS: list[Any] = [
 def test_the_description_of_a_detection(
     tmp_path: Path, name: str, rows: list[dict[str, Any]], description: str
 ) -> None:
-    (detection,) = collect(tmp_path, *START, *rows).detections.by_signal[name]
-    assert detection == (1, description)
+    signal = collect(tmp_path, *START, *rows).signals[name]
+    assert (signal.count, signal.turns, signal.last) == (1, {1}, description)
 
 
 @pytest.mark.parametrize(("rows", "expected"), [pytest.param(case[1], case[2], id=case[0]) for case in CASES])
@@ -159,11 +159,10 @@ def test_links_are_checked_only_if_the_folder_exists(tmp_path: Path) -> None:
     (tmp_path / "there.py").write_text("", encoding="utf-8")
     text = "[a](there.py#L3) [b](gone.py:7) [c](https://example.org/x.py) [d](#top)"
     rows = [{**row, "cwd": str(tmp_path)} for row in (user("x"), answer("m1", text_block(text)))]
-    assert [
-        detection.what for detection in collect(tmp_path, *rows).detections.by_signal["broken_links"]
-    ] == ["gone.py"]
+    found = collect(tmp_path, *rows).signals["broken_links"]
+    assert (found.count, found.last) == (1, "gone.py")
     moved = [{**row, "cwd": str(tmp_path / "no")} for row in rows]
-    assert collect(tmp_path, *moved).detections.counts["broken_links"] == 0
+    assert collect(tmp_path, *moved).signals["broken_links"].count == 0
 
 
 def test_the_json_record(tmp_path: Path) -> None:
@@ -173,13 +172,11 @@ def test_the_json_record(tmp_path: Path) -> None:
     assert found["tokens"]["largest_context"] == 10
 
 
-def test_stored_detections_are_limited_and_all_are_counted(tmp_path: Path) -> None:
-    rows = [
-        row for n in range(700) for row in bash(n, "make %d" % n, "Exit code 1 " + "x" * 999, failed=True)
-    ]
-    found = collect(tmp_path, *rows).detections
-    assert (found.counts["errors"], len(found.by_signal["errors"])) == (700, 500)
-    assert max(len(detection.what) for detection in found.by_signal["errors"]) <= 160
+def test_the_last_one_is_described_in_short(tmp_path: Path) -> None:
+    rows = [row for n in range(9) for row in bash(n, "make %d" % n, "x " * 999, failed=True)]
+    found = collect(tmp_path, *rows).signals["hook_blocks"]
+    assert (found.count, found.turns, found.last[:12]) == (9, set(range(1, 10)), "Bash: make 8")
+    assert len(found.last) <= 160
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:

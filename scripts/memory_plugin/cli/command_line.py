@@ -2,7 +2,8 @@
 
 Only that command's module is imported. Every error becomes a line of text and an exit code.
 
-A command has one word (`save`) or two (`replies score`). It is found first; then argparse reads the other words, with its options alone.
+A command has one word (`save`) or two (`replies score`). The options of all commands may stand anywhere, so they are read first; then the
+command is known, and argparse reads the other words with its options alone.
 """
 
 from __future__ import annotations
@@ -43,10 +44,8 @@ _CHANGED = "nothing changed: a memory changed after you approved it; run the com
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument ACTION: invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
-_TWICE = re.compile(
-    r"^argument (--([\w-]+)): \2: "
-)  # argparse names the option, and we the field of the same name
-_JSON = "--json"
+# argparse names the option, and we the field of the same name.
+_TWICE = re.compile(r"^argument (--([\w-]+)): \2: ")
 _OVERVIEW = """\
 usage: memory COMMAND [--json] [--root DIR]
 
@@ -184,9 +183,11 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     if argv[:1] == ["help"]:  # like git
         argv = [*argv[1:3], "--help"]
     end = argv.index("--") if "--" in argv else len(argv)
-    if _JSON in argv[:end]:  # argparse takes no positional arguments on both sides of an option
-        argv = [_JSON, *(word for word in argv[:end] if word != _JSON), *argv[end:]]
-    command, rest = _divided(argv)
+    options = _Parser(prog="memory", add_help=False, allow_abbrev=False)
+    add_common_options(options)
+    given, rest = options.parse_known_args(argv[:end], argparse.Namespace(root=None, json=False))
+    pair = " ".join(rest[:2])
+    command, rest = (pair, rest[2:]) if pair in COMMANDS else ("".join(rest[:1]), rest[1:])
     if command == "--version":
         Console().line("memory %s, Python %s" % (VERSION, sys.version.split()[0]))
         raise SystemExit(DONE)
@@ -198,7 +199,8 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
         firsts = {row.name: row.name for row in TABLE if row.group}
         near = _nearest(command, {**seconds, **firsts})
         raise _usage_error("unknown command '%s'%s" % (command, near), "memory")
-    return _parser(command).parse_args(rest, argparse.Namespace(command=command))
+    given.command = command
+    return _parser(command).parse_args([*rest, *argv[end:]], given)
 
 
 def handler_of(command: str) -> Handler:
@@ -220,23 +222,6 @@ def _as_search_command(argv: list[str]) -> list[str]:
     parser.add_argument("--query", default="")
     parsed, rest = parser.parse_known_args(argv)
     return ["search", *rest, "--", parsed.query]
-
-
-def _divided(argv: list[str]) -> tuple[str, list[str]]:
-    """Return the command, of one word or two, and the other words; the first word if no command is named so, empty if there is none."""
-    at = _after_options(argv, 0)
-    second = _after_options(argv, at + 1)
-    pair = " ".join(argv[at : at + 1] + argv[second : second + 1])
-    if " " in pair and pair in COMMANDS:
-        return pair, [*argv[:at], *argv[at + 1 : second], *argv[second + 1 :]]
-    return "".join(argv[at : at + 1]), [*argv[:at], *argv[at + 1 :]]
-
-
-def _after_options(argv: list[str], at: int) -> int:
-    """Return the position of the first word from `at` on that is not one of the options for all commands."""
-    while at < len(argv) and argv[at].partition("=")[0] in (_JSON, "--root"):
-        at += 2 if argv[at] == "--root" else 1
-    return at
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -314,7 +299,7 @@ def _parser(command: str) -> _Parser:
     """Return the parser of a command."""
     handler = handler_of(command)
     parser = _Parser(prog="memory " + command)
-    add_common_options(parser, at_start=True)
+    add_common_options(parser)
     if handler.run:
         parser.texts = handler.help, handler.examples
     else:  # only its second words are commands

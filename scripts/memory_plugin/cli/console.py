@@ -309,26 +309,24 @@ def prepare_streams() -> None:
 
 def finish_streams(code: int) -> int:
     """Flush both streams and return the exit code: `code`, or 1 with an error line if the output could not be written."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        _discard(sys.stdout)
-        if not code and not isinstance(error, BrokenPipeError):
-            _write_error("standard output: " + error_text(error))
-        code = code or _FAILED
-    _write_error("")
+    error = _flushed(sys.stdout)
+    if error and not code:
+        code = _FAILED
+        if not isinstance(error, BrokenPipeError):
+            with suppress(OSError):
+                sys.stderr.write("memory: standard output: %s\n" % error_text(error))
+    _flushed(sys.stderr)
     return code
 
 
-def _write_error(text: str) -> None:
-    """Write one line to the error stream; an empty text only flushes it."""
+def _flushed(stream: TextIO) -> OSError | None:
+    """Flush a stream, and return the error if that fails.
+
+    The stream then becomes the null device; otherwise the interpreter fails to flush it at exit and returns 120.
+    """
     try:
-        sys.stderr.write("memory: %s\n" % text if text else "")
-        sys.stderr.flush()
-    except OSError:
-        _discard(sys.stderr)
-
-
-def _discard(stream: TextIO) -> None:
-    """Redirect a stream to the null device; otherwise the interpreter fails to flush it at exit and returns 120."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None

@@ -11,7 +11,7 @@ from ..kernel.context import now_iso
 from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
-from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
+from ..memories.guard import ACTIONS, guard_json, parse_guard
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
 from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
@@ -169,8 +169,5 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
         return None
     if arguments.guard_action:
         fields["action"] = arguments.guard_action
-    try:
-        guard = parse_guard(fields)
-    except InvalidGuard as error:
-        raise InvalidMemory(str(error)) from None
+    guard = parse_guard(fields)
     return guard_json(guard) if guard else None

@@ -25,15 +25,11 @@ _OUTSIDE = (
 _NOT_OURS = "%s exists and is not an earlier output of this command; name another file, or delete it first"
 
 
-def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = False) -> None:
-    """Declare `--root` and `--json`, which are accepted before the command, after it, and after its action.
-
-    They have defaults only at the start: elsewhere a default would overwrite a value given earlier.
-    """
-    root, json = (None, False) if at_start else (argparse.SUPPRESS, argparse.SUPPRESS)
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """Declare `--root` and `--json`, which every command and action accepts. A default would overwrite a value that was read before."""
     text = "the project folder, or its memory store (default: the current folder)"
-    parser.add_argument("--root", metavar="DIR", default=root, help=text)
-    parser.add_argument("--json", action="store_true", default=json, help="print JSON")
+    parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help=text)
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
 def add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:

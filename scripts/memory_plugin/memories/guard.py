@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import InvalidMemory
 from .guard_file import pattern_problem
 
 REMIND, ASK = "remind", "ask"
@@ -24,7 +25,7 @@ _NO_OBJECT = (
 _NO_FILES = "%s: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
 
 
-class InvalidGuard(ValueError):
+class InvalidGuard(InvalidMemory):
     """Raised for a guard that cannot be enforced; the text names the key, the expected value, the one found, and the fix."""
 
 

@@ -38,6 +38,7 @@ _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
 IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
 _ANY_DEPTH = "**"
 _MAX_ALTERNATIVES = 64
+_BRACES = r"(?<!\\)\{([^{,]*,[^{]*?)(?<!\\)\}"  # the first innermost ones with a comma
 # What other tools read in a pattern, and what to write instead.
 _NOT_UNDERSTOOD = (
     (r"[?*+@!]\(", "groups in parentheses are not understood; write alternatives in braces, as in {a,b}"),
@@ -202,27 +203,17 @@ def files_problem(name: str) -> str:
 
 def alternatives(pattern: str) -> list[str]:
     """Return the patterns that one with braces stands for, as a shell writes them out; empty if they are too many."""
+    import re
+
     patterns, found = [pattern], list[str]()
     while patterns and len(patterns) + len(found) <= _MAX_ALTERNATIVES:
         one = patterns.pop(0)
-        start, end = _braces(one)
-        if end:
-            patterns += [one[:start] + choice + one[end + 1 :] for choice in one[start + 1 : end].split(",")]
+        if braces := re.search(_BRACES, one):
+            choices = braces[1].split(",")
+            patterns += [one[: braces.start()] + choice + one[braces.end() :] for choice in choices]
         else:
             found.append(one)
     return [] if patterns else found
-
-
-def _braces(pattern: str) -> tuple[int, int]:
-    """Return where the first innermost braces with a comma begin and end; (0, 0) if there are none."""
-    end = pattern.find("}")
-    while end >= 0:
-        start = pattern.rfind("{", 0, end)
-        is_escaped = "\\" in (pattern[start - 1 : start], pattern[end - 1 : end])
-        if start >= 0 and "," in pattern[start:end] and not is_escaped:
-            return start, end
-        end = pattern.find("}", end + 1)
-    return 0, 0
 
 
 def written_out(pattern: str) -> list[str]:

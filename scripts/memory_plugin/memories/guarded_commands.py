@@ -122,17 +122,12 @@ class _Arguments:
                 name, _, value = word.partition("=")
                 self._options |= {word} if value.lower() in _OFF else {word, name}
                 if _is_bundle(word):
-                    before = self._read_letters(word, with_value)
+                    # A letter with a value takes the rest of the bundle, or the next word.
+                    end = next((end for end, letter in enumerate(word[1:], 2) if letter in with_value), None)
+                    self._letters.update(word[1:end])
+                    before = "-" + word[-1] if end == len(word) else ""
             else:
                 self._operands.append(word)
-
-    def _read_letters(self, word: str, with_value: str) -> str:
-        """Add the letters of a bundle; return the option whose value is the next word, or "" for none."""
-        for at, letter in enumerate(word[1:], 2):
-            self._letters.add(letter)
-            if letter in with_value:
-                return "-" + letter if at == len(word) else ""
-        return ""
 
     def contain(self, words: Sequence[str]) -> bool:
         """Return whether all words of a guard are there: operands in their order, options anywhere, also as `--option=value`."""
@@ -200,10 +195,8 @@ def _inner(
     kind = prefix.get("kind", "runs")
     if kind == "exec":
         return _after_markers(words, prefix["markers"]), []
-    reader = _PrefixReader(prefix)
-    rest = reader.rest(words)
-    texts = reader.texts
-    if reader.is_lookup:
+    rest, texts = _after_prefix(words, prefix)
+    if rest is None:
         return [], []
     if kind == "shell":
         return _run_by_shell(words, rest, texts, command)
@@ -238,67 +231,48 @@ def _after_markers(words: list[str], markers: list[str]) -> list[list[str]]:
     commands: list[list[str]] = []
     is_inside = False
     for word in words[1:]:
-        if not is_inside and word in markers:
-            commands.append([])
-        elif is_inside and word not in (";", "+"):
+        if is_inside and word not in (";", "+"):
             commands[-1].append(word)
-        is_inside = word not in (";", "+") if is_inside else word in markers
+        elif is_inside:
+            is_inside = False
+        elif word in markers:
+            commands.append([])
+            is_inside = True
     return list(filter(None, commands))
 
 
-class _PrefixReader:
-    """A reader of a prefix's options and operands. `texts` are the shell texts in its options; `is_lookup` says that it runs nothing."""
+def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str] | None, list[str]]:
+    """Return the words after a prefix's own options and operands (None if it runs nothing), and the shell texts in its options."""
+    values, codes = prefix.get("values", ()), prefix.get("codes", ())
+    subcommands, operands = prefix.get("subcommand"), int(prefix.get("operands", 0))
+    texts: list[str] = []
+    at = 1
+    while at < len(words):
+        word = words[at]
+        is_option = word[:1] in ("-", "+") and len(word) > 1
+        if word == "--" and not subcommands:
+            return words[at + 1 :][operands:], texts
+        if is_option:
+            if _has_option(word, prefix.get("lookups", ()), values):
+                return None, []
+            option, value, at = _option(words, at, (*values, *codes))
+            texts += [value] if value and option in codes else []
+            continue
+        if subcommands:
+            if word not in subcommands:
+                return None, []
+            subcommands = None
+        elif word != "-" and not (prefix.get("assignments") and _assigns(word)):
+            if not operands and prefix.get("texts") != 0:
+                return words[at:], texts
+            operands = max(0, operands - 1)
+        at += 1
+    return [], texts
 
-    __slots__ = ("_operands", "_prefix", "_subcommands", "at", "is_lookup", "texts")
 
-    def __init__(self, prefix: dict[str, Any]) -> None:
-        self._prefix = prefix
-        self._subcommands = prefix.get("subcommand")
-        self._operands = int(prefix.get("operands", 0))
-        self.at = 1
-        self.texts: list[str] = []
-        self.is_lookup = False
-
-    def rest(self, words: list[str]) -> list[str]:
-        """Return the words after the prefix's own options and operands."""
-        while self.at < len(words):
-            word = words[self.at]
-            if word == "--" and not self._subcommands:
-                return words[self.at + 1 :][self._operands :]
-            if word[:1] in ("-", "+") and len(word) > 1:
-                self._read_option(words)
-            elif not self._consumes(word):
-                return words[self.at :]
-            if self.is_lookup:
-                break
-            self.at += 1
-        return []
-
-    def _read_option(self, words: list[str]) -> None:
-        values, codes = self._prefix.get("values", ()), self._prefix.get("codes", ())
-        if _has_option(words[self.at], self._prefix.get("lookups", ()), values):
-            self.is_lookup = True
-            return
-        option, value = _option(words[self.at], (*values, *codes))
-        if option and value is None:
-            self.at += 1
-            value = words[self.at] if self.at < len(words) else ""
-        if option in codes and value:
-            self.texts.append(value)
-
-    def _consumes(self, word: str) -> bool:
-        """Return whether a word that is no option belongs to the prefix: its subcommand, an assignment or an operand."""
-        if self._subcommands:
-            self.is_lookup = word not in self._subcommands
-            self._subcommands = None
-            return True
-        name, sign, _ = word.partition("=")
-        if word == "-" or (self._prefix.get("assignments") and sign and name.isidentifier()):
-            return True
-        if self._operands:
-            self._operands -= 1
-            return True
-        return self._prefix.get("texts") == 0
+def _assigns(word: str) -> bool:
+    name, sign, _ = word.partition("=")
+    return bool(sign) and name.isidentifier()
 
 
 def _has_option(word: str, options: tuple[str, ...], valued: tuple[str, ...]) -> bool:
@@ -311,14 +285,18 @@ def _has_option(word: str, options: tuple[str, ...], valued: tuple[str, ...]) ->
     return False
 
 
-def _option(word: str, valued: tuple[str, ...]) -> tuple[str, str | None]:
-    """Return the option with a value in a word, and the value or None if it is the next word; ("", None) for any other word."""
+def _option(words: list[str], at: int, valued: tuple[str, ...]) -> tuple[str, str, int]:
+    """Return the option with a value in a word, its value, which may be the next word, and the position after both.
+
+    The option is empty if the word holds no option with a value.
+    """
+    word, following = words[at], "".join(words[at + 1 : at + 2])
     if word in valued:
-        return word, None
-    name, sign, value = word.partition("=")
+        return word, following, at + 2
+    name, _, value = word.partition("=")
     if word[:2] == "--":
-        return (name, value) if sign and name in valued else ("", None)
-    for at, letter in enumerate(word[1:], 1):
+        return (name if name in valued else ""), value, at + 1
+    for end, letter in enumerate(word[1:], 2):
         if word[0] + letter in valued:
-            return word[0] + letter, (word[at + 1 :] or None)
-    return "", None
+            return word[0] + letter, word[end:] or following, at + (1 if word[end:] else 2)
+    return "", "", at + 1

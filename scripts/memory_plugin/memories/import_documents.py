@@ -95,50 +95,49 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     document = _document(path, text)
     fields, title, is_diary = document.fields, document.title, document.is_diary
     parts = sections(document.text)
-    lost = ANSWERS.intersection(map(role_of, markdown.empty_headings(document.text)))
-    if lost and document.runbook:  # what to check is all that there is to do
+    if document.runbook and ANSWERS.isdisjoint(_roles(parts)):  # what to check is all that there is to do
         parts = [p._replace(heading=_STEPS) if p.heading.lower() == "diagnosis" else p for p in parts]
-    named = {role_of(part.heading) or role_of(part.above) for part in parts}
     records, others = records_in(parts, title)
-    if is_one := is_one_record(document.stem, title, records):
+    is_in_steps = document.runbook and any(form("step").match(part.heading) for part in parts)
+    if is_one := is_one_record(document.stem, title, records) or bool(is_in_steps):
         records, others = records[:1], []  # what else it says are details
     # A text above records is about the document.
     others = [part for part in others if not records or part.heading not in ("", title)]
-    reason = _why_left_out(document, has_records=bool(records))
-    if lost and named.isdisjoint(ANSWERS) and (is_one or document.runbook or _STATUS in named):
-        reason = reason or _UNWRITTEN
-    if reason:
+    if reason := _why_left_out(document, _roles(parts), is_one=is_one, has_records=bool(records)):
         raise LeftOut(reason)
     yield from (_of_record(document, found) for found in records)
     is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
-    if not records and (is_one or is_note):
-        item = note_item(fields, document.text, document.stem)
-        kind = reading.category or ("runbook" if document.runbook else "")
-        over = no_longer_holds(str(fields.get("status", "")), fields)
-        yield Entry(path, item, "" if "type" in item or "kind" in item else kind, over=over)
+    if records or not (is_one or is_note):
+        yield from _rules(document, others, reading, has_records=bool(records))
         return
-    others = [piece for part in others for piece in _decided(part)] if is_diary else others
-    rules = [(part, rule) for part in others for rule in markdown.statements_in(part, document.runbook)]
-    is_of_rules = (
-        path.endswith(".mdc")
-        or markdown.is_named(path, "instructions")
-        or form("rules").search(document.names)
-    )
-    if not records and is_diary and not rules:
+    item = note_item(fields, document.text, document.stem)
+    kind = reading.category or ("runbook" if document.runbook else "")
+    over = no_longer_holds(str(fields.get("status", "")), fields)
+    yield Entry(path, item, "" if "type" in item or "kind" in item else kind, over=over)
+
+
+def _rules(
+    document: _Document, parts: list[Section], reading: Reading, *, has_records: bool
+) -> Iterator[Entry]:
+    """Yield the rules in the sections that hold no record. Raises LeftOut for a document that nobody wrote to be kept."""
+    path, runbook, is_diary = document.path, document.runbook, document.is_diary
+    parts = [piece for part in parts for piece in _decided(part)] if is_diary else parts
+    rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
+    is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions") or not reading.is_folder
+    if not has_records and is_diary and not rules:
         raise LeftOut(_DIARY)
-    if not records and reading.is_folder and len(rules) > _MAX_OF_FILE and not is_of_rules:
+    if not (has_records or is_named or form("rules").search(document.names)) and len(rules) > _MAX_OF_FILE:
         raise LeftOut(_LONG)
-    bound = _bound_to(path, fields, reading) if rules else []
-    lead = "" if document.runbook or is_diary or form("document").search(title) else title
+    bound = _bound_to(path, document.fields, reading) if rules else []
+    lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
     for section, rule in rules:
-        is_step = document.runbook and rule.text[0].isdigit()
+        is_step = runbook and rule.text[0].isdigit()
         kind = reading.category or ("runbook" if is_step else markdown.statement_category(rule.text))
-        item = _rule_item(rule, section, lead, bound)
-        yield Entry(document.source(rule.line), item, kind)
+        yield Entry("%s:%d" % (path, rule.line), _rule_item(rule, section, lead, bound), kind)
 
 
 class _Document(NamedTuple):
-    """A Markdown file: the fields at its head, the text below them, the number of lines above it, and what its names say.
+    """A Markdown file: the fields at its head, its text without them, and what its names say.
 
     `names` are its title, its own and those of the folders above it, one a line; `runbook` is its title if one of them says that it is a
     runbook. Of a diary or the minutes of a meeting, only marked decisions are kept.
@@ -148,32 +147,30 @@ class _Document(NamedTuple):
     stem: str
     fields: Fields
     text: str
-    skipped: int
     title: str
     names: str
     runbook: str
     is_diary: bool
 
-    def source(self, line: int) -> str:
-        """Return the source of an entry that begins in a line of the text."""
-        return "%s:%d" % (self.path, line + self.skipped)
-
 
 def _document(path: str, text: str) -> _Document:
-    fields, rest, skipped = markdown.front_matter(text)
+    fields, text = markdown.front_matter(text)
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
     *folders, name = path.split(os.sep)
-    stem, rest = os.path.splitext(name)[0], form("unwritten").sub("", rest)
-    title = markdown.document_title(rest, stem)
+    stem, text = os.path.splitext(name)[0], form("unwritten").sub("", text)
+    title = markdown.document_title(text, stem)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
     runbook = without_markdown(title) if form("runbook").search(names) else ""
     is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
-    return _Document(path, stem, fields, rest, skipped, title, names, runbook, is_diary)
+    return _Document(path, stem, fields, text, title, names, runbook, is_diary)
 
 
-def _why_left_out(document: _Document, *, has_records: bool) -> str:
-    """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
+def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_records: bool) -> str:
+    """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty.
+
+    `roles` are the fields of records that have a text, and `is_one` says that the document is one record.
+    """
     fields, title, text = document.fields, document.title, document.text
     if any(map(form("template").fullmatch, os.path.split(document.path))) or form("blank").match(title):
         return _TEMPLATE
@@ -187,15 +184,36 @@ def _why_left_out(document: _Document, *, has_records: bool) -> str:
     first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
-    return _ENDED if is_over and not has_records else ""
+    if is_over and not has_records:
+        return _ENDED
+    is_record = is_one or document.runbook or _STATUS in roles
+    is_unwritten = ANSWERS.isdisjoint(roles) and ANSWERS.intersection(_roles(markdown.headings(text)))
+    return _UNWRITTEN if is_record and is_unwritten else ""
 
 
-def _of_record(document: _Document, found: DecisionRecord) -> Entry:
-    item, more = record_item(found, document.fields)
-    over = no_longer_holds(more.get("status", ""), document.fields)
-    names = record_names(document.path, document.title)
-    replaces = tuple(replaced_names(found.fields, document.fields))
-    return Entry(document.source(found.line), item, found.category, more, over, names, replaces)
+def _of_record(document: _Document, record: DecisionRecord) -> Entry:
+    """Return a record or runbook as an entry, whose phrases are its symptoms and questions, with its other texts by field."""
+    fields, texts = document.fields, dict(record.fields)
+    replaces = tuple(replaced_names(texts, fields))
+    texts.update({_STATUS: str(fields[_STATUS])} if _STATUS in fields else {})
+    symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
+    phrases = [*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))]
+    dated = form("dated").search(texts.get(_NOTES, ""))
+    item: dict[str, object] = {
+        "asked_as": markdown.phrases(phrases),
+        **({"date": dated[1]} if dated else {}),
+        **{name: value for name, value in fields.items() if name != "supersedes"},
+        "title": form("day").sub("", str(fields.get("title") or record.title)),
+        "body": texts.pop(ANSWER),
+    }
+    texts[_NOTES] = form("head_line").sub("", texts.get(_NOTES, ""))
+    cleaned = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items()}
+    over = no_longer_holds(cleaned.get(_STATUS, ""), fields)
+    more = {name: text for name, text in cleaned.items() if text}
+    numbers = map(form("numbered").match, (document.stem, document.title))
+    names = [document.path, document.stem, *(number[1].lstrip("0") for number in numbers if number)]
+    source = "%s:%d" % (document.path, record.line)
+    return Entry(source, item, record.category, more, over, frozenset(names), replaces)
 
 
 def _decided(part: Section) -> Iterator[Section]:
@@ -241,6 +259,11 @@ def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -
     }
 
 
+def _roles(parts: list[Section]) -> set[str]:
+    """Return the fields that these sections name."""
+    return {role_of(part.heading) or role_of(part.above) for part in parts} - {""}
+
+
 class DecisionRecord(NamedTuple):
     """A decision record or runbook: its texts by field (`answer` is the category's main field), and its line."""
 
@@ -278,7 +301,7 @@ def _status_in(part: Section) -> str:
 
 def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
     names = [part.heading.lower() for part in parts if role_of(part.heading)]
-    roles = {role_of(part.heading) or role_of(part.above) for part in parts} - {""}
+    roles = _roles(parts)
     status = next(filter(None, map(_status_in, parts)), "")
     text = form("head_line").sub("", parts[0].text).strip()
     if form("structure").match(title):
@@ -319,26 +342,6 @@ def is_one_record(stem: str, title: str, records: list[DecisionRecord]) -> bool:
     own = records[0] if records else None
     is_whole = own is not None and own.title == _title(title, own.fields[ANSWER]) and _STATUS in own.fields
     return is_whole or (own is not None and any(map(form("counted").match, (stem, title))))
-
-
-def record_item(record: DecisionRecord, fields: Fields) -> tuple[dict[str, object], dict[str, str]]:
-    """Return a record or runbook as an entry, whose phrases are its symptoms and questions, and its other texts by field."""
-    texts = {**record.fields, **({_STATUS: str(fields[_STATUS])} if _STATUS in fields else {})}
-    symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
-    phrases = markdown.phrases(
-        iter([*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))])
-    )
-    dated = form("dated").search(texts.get(_NOTES, ""))
-    item: dict[str, object] = {
-        "asked_as": phrases,
-        **({"date": dated[1]} if dated else {}),
-        **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": form("day").sub("", str(fields.get("title") or record.title)),
-        "body": texts.pop(ANSWER),
-    }
-    texts[_NOTES] = form("head_line").sub("", texts.get(_NOTES, ""))
-    cleaned = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items()}
-    return item, {name: text for name, text in cleaned.items() if text}
 
 
 def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
@@ -389,10 +392,3 @@ def replaced_names(texts: dict[str, str], fields: Fields) -> Iterator[str]:
             found += form("target").findall(text) or re.findall(r"()(\d{1,5})", text)
     for name in map("".join, found):
         yield name.lstrip("0") if name.isdigit() else name
-
-
-def record_names(path: str, title: str) -> frozenset[str]:
-    """Return the names by which other records call one: its file, and its number in the file's name or title."""
-    stem = os.path.splitext(os.path.basename(path))[0]
-    numbers = map(form("numbered").match, (stem, title))
-    return frozenset([path, stem, *(number[1].lstrip("0") for number in numbers if number)])

@@ -14,10 +14,12 @@ from typing import Any
 
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import read_regular
-from . import InvalidMemory, record
+from . import InvalidMemory, markdown, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
-from .markdown import FENCED, form, is_named, role_of, statement_category, table, texts_in, title_for
+from .markdown import form, is_named, table, texts_in, title_for
 from .memory_files import has_memory_name
+from .memory_text import repeats_title
+from .relations import plain_title
 from .writing import is_own_index
 
 STDIN = "-"
@@ -30,7 +32,7 @@ _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|cr
 _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
 # A heading, the mark of the list item below it, and the heading that follows at once.
 _HEADING = re.compile(
-    r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?=(#*))"
+    r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+](?:[ \t]+\[[ xX]\])?|\d{1,3}[.)])[ \t]+)?(?=(#*))"
 )
 _STORE = os.path.join(".claude", "memory")
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
@@ -46,13 +48,13 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
     path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
-    reading = Reading([], [], [], category, root, os.path.isdir(path))
-    if not reading.is_folder:
-        _read_file(path, reading)
-        return reading
-    files = [] if os.path.realpath(path) == root else stored_files(path)
-    for file, kind in files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]:
-        _read_file(file, reading._replace(category=kind or category))
+    reading, files = Reading([], [], [], category, root, os.path.isdir(path)), [(path, "")]
+    if reading.is_folder:
+        files = [] if os.path.realpath(path) == root else stored_files(path)
+        files = files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]
+    for file, kind in files:
+        reading_as = reading._replace(category=kind or category)
+        _keep(file, _entries(file, reading_as), reading_as)
     return reading
 
 
@@ -76,51 +78,52 @@ def _plain_lines(path: str, text: str) -> Iterator[Entry]:
         yield Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
 
 
-def _read_file(path: str, reading: Reading) -> None:
-    """Read a file by its kind."""
-    ending = os.path.splitext(path)[1].lower()
-    is_markdown = ending in _MARKDOWN or is_named(path, "rules")
-    reader = document_entries if is_markdown else _lines if ending in _JSON[1:] else _json
-    if not (is_markdown or ending in _JSON):
-        reading.problems.append((path, "expected one of %s" % ", ".join(_MARKDOWN + _JSON)))
-        return
-    try:
-        text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig")
-        _keep(path, reader(path, text.replace("\r\n", "\n"), reading), reading)
-    except LeftOut as why:
-        reading.left_out.append((path, str(why)))
-    except UnicodeDecodeError as error:
-        reading.problems.append((path, "not UTF-8 (byte %d)" % error.start))
-    except (OSError, InvalidMemory) as error:
-        reading.problems.append((path, getattr(error, "strerror", None) or str(error)))
-
-
 def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
-    """Make memories of the entries of a file. If none of several is one, the format is unknown, which is said once."""
+    """Make memories of the entries of a file. Whatever cannot be read becomes a problem, or is left out, with its reason."""
     drafts, problems = [], []
-    for entry in entries:
-        try:
-            data = item_data(entry.item, entry.category or reading.category)
+    try:
+        for entry in entries:
+            try:
+                data = item_data(entry.item, entry.category or reading.category)
+            except InvalidMemory as error:
+                problems.append((entry.source, str(error)))
+                continue
             data["content"] = {**(entry.more or {}), **data["content"]}
             archive(data, entry.over)
             drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
-        except InvalidMemory as error:
-            problems.append((entry.source, str(error)))
-    reading.drafts.extend(drafts)
+    except UnicodeDecodeError as error:
+        problems = [(path, "not UTF-8 (byte %d)" % error.start)]
+    except (OSError, InvalidMemory) as error:
+        problems = [(path, getattr(error, "strerror", None) or str(error))]
+    except LeftOut as why:
+        reading.left_out.append((path, str(why)))
     if problems[1:] and not drafts:
-        (reading.left_out if reading.is_folder else reading.problems).append((path, _UNKNOWN))
+        problems = [(path, _UNKNOWN)]  # said once
+    is_expected = reading.is_folder and problems == [(path, _UNKNOWN)]
+    (reading.left_out if is_expected else reading.problems).extend(problems)
+    reading.drafts.extend(drafts)
+
+
+def _entries(path: str, reading: Reading) -> Iterator[Entry]:
+    """Yield the entries of a file by its kind. Raises InvalidMemory, LeftOut, OSError and UnicodeDecodeError."""
+    ending = os.path.splitext(path)[1].lower()
+    is_markdown = ending in _MARKDOWN or is_named(path, "rules")
+    if not (is_markdown or ending in _JSON):
+        raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
+    text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig").replace("\r\n", "\n")
+    if is_markdown:
+        yield from document_entries(path, text, reading)
+    elif ending in _JSON[1:] or "}\n{" in text:  # MCP's memory server writes lines into a file named .json
+        yield from _lines(path, text)
     else:
-        reading.problems.extend(problems)
+        yield from _json(path, text, reading)
 
 
 def _json(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory and LeftOut."""
+    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory."""
     try:
         value = loads(text)
     except ValueError as error:
-        if "}\n{" in text:  # one object a line, as in the file of MCP's memory server
-            yield from _lines(path, text)
-            return
         raise InvalidMemory("not JSON: %s" % error) from None
     items = _items_in(value)
     if items is not None:
@@ -129,13 +132,13 @@ def _json(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     names = table()["own_text"] if reading.is_folder else table()["aliases"]["body"]
     if isinstance(value, dict):
         if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
-            raise LeftOut(_UNKNOWN) if reading.is_folder else InvalidMemory(_UNKNOWN)
+            raise InvalidMemory(_UNKNOWN)
         if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
             value["id"] = os.path.splitext(os.path.basename(path))[0]
     yield Entry(path, value)
 
 
-def _lines(path: str, text: str, _reading: Reading | None = None) -> Iterator[Entry]:
+def _lines(path: str, text: str) -> Iterator[Entry]:
     """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
     for at, line in enumerate(text.split("\n"), 1):
         try:
@@ -179,7 +182,9 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     if not isinstance(item.get("title", ""), str):
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
     named = _category(item, found.pop("category")) or category
-    kind = record.categories()[named or (record.DEFAULT_CATEGORY if title else statement_category(body))]
+    kind = record.categories()[
+        named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
+    ]
     content = _steps(kind, body) if kind.name == "runbook" else record.body_content(kind, body)
     context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
@@ -196,7 +201,10 @@ def item_data(item: object, category: str) -> dict[str, Any]:
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
     """Return the steps of a runbook: code stays with the step above it; a heading that names no field begins the next step."""
     steps, end = list[str](), 0
-    for start, code in [*((match.start(), match[0]) for match in FENCED.finditer(body)), (len(body), "")]:
+    for start, code in [
+        *((match.start(), match[0]) for match in markdown.FENCED.finditer(body)),
+        (len(body), ""),
+    ]:
         prose = _HEADING.sub(_before_step, _TAG.sub("", body[end:start]))
         steps += texts_in(record.body_content(kind, prose)[kind.primary])
         lines, end = dedent(code).strip().split("\n"), start + len(code)
@@ -208,7 +216,7 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
 
 
 def _before_step(heading: re.Match[str]) -> str:
-    says_nothing = heading[1] == "#" or heading[3] or role_of(heading[2])
+    says_nothing = heading[1] == "#" or heading[3] or markdown.role_of(heading[2])
     return "\n" if says_nothing else "\n%s: " % heading[2].strip(" \t#:")
 
 
@@ -255,18 +263,29 @@ def archive_replaced(drafts: list[Draft]) -> None:
                 archive(old, "replaced by " + draft.data["title"])
 
 
+def distinguish_titles(memories: list[dict[str, Any]]) -> None:
+    """Add the answer to titles that several different memories have, such as the name of a template, unless it says the same."""
+    same: dict[str, list[dict[str, Any]]] = {}
+    for data in memories:
+        same.setdefault(plain_title(data["title"]), []).append(data)
+    for group in same.values():
+        is_shared = any(data["content"] != group[0]["content"] for data in group)
+        for data in group if is_shared else ():
+            answer = title_for(record.main_text(data["category"], data["content"]))
+            if not repeats_title(answer, data["title"]):
+                data["title"] = title_for(markdown.with_lead(data["title"], answer))
+
+
 def stored_files(folder: str) -> list[tuple[str, str]]:
     """Return the files of a store, or of a project with one: its memories with their categories, then notes next to them; else nothing."""
     inside = os.path.join(folder, _STORE)
     store = inside if os.path.isdir(inside) else folder
     folders = [(kind.name, os.path.join(store, kind.folder)) for kind in record.categories().values()]
-    present = [
-        (kind, at, name) for kind, at in folders if os.path.isdir(at) for name in sorted(os.listdir(at))
-    ]
-    memories = [(os.path.join(at, name), kind) for kind, at, name in present if has_memory_name(name)]
+    present = ((kind, os.scandir(at)) for kind, at in folders if os.path.isdir(at))
+    memories = [(one.path, kind) for kind, found in present for one in found if has_memory_name(one.name)]
     notes = [os.path.join(store, name) for name in sorted(os.listdir(store)) if name.endswith(".md")]
     own = [path for path in notes if os.path.basename(path) == "index.md" and is_own_index(path)]
-    return [*memories, *((path, "") for path in notes if path not in own)] if memories else []
+    return sorted(memories) + [(path, "") for path in notes if path not in own] if memories else []
 
 
 def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> list[str]:

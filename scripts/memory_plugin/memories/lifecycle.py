@@ -25,6 +25,7 @@ from .record import (
     Category,
     body_content,
     categories,
+    main_text,
     with_change,
 )
 from .relations import name_for, older_names
@@ -242,8 +243,9 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
         text = "%s replaces a memory or is replaced; save a new one with --supersedes"
         raise InvalidMemory(text % memory.id)
     content = dict(memory.data["content"])
-    main = content.pop(categories()[memory.category].primary, "")
-    content.update(body_content(category, "\n".join(as_texts(main)) if isinstance(main, list) else str(main)))
+    main = main_text(memory.category, content)
+    content.pop(categories()[memory.category].primary, None)
+    content.update(body_content(category, main))
     place = "%s:%s" % (stored.store.scope, memory.category)
     data = with_change(memory.data, "moved from " + place, {"category": category.name, "content": content})
     before = before_write(paths, stored)

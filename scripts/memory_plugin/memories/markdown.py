@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 from ..kernel.paths import load_data
 from .record import DEFAULT_CATEGORY, MAX_TITLE
 
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(r"\n*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
 _COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
-_EMPTY = re.compile(r"(?m)^(#{1,6})[ \t]([^\n]+)(?:\n\s*(?=\Z|(?!\1#)#)|\Z)")
 # Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
 FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
@@ -100,19 +99,20 @@ def texts_in(value: object) -> list[str]:
     return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
 
 
-def front_matter(text: str) -> tuple[Fields, str, int]:
-    """Return the front matter of a file with lower-case names, the text after it, and its number of lines.
+def front_matter(text: str) -> tuple[Fields, str]:
+    """Return the front matter of a file with lower-case names, and the text with blank lines in its place.
 
     It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
     """
-    match = _FRONT.match(text)
-    fields = _fields(match[1].splitlines()) if match else {}
-    rest = text[match.end() :] if match else text
-    second = _FRONT.match(rest.lstrip("\n")) if fields else None  # two tools may each have added theirs
-    more = _fields(second[1].splitlines()) if second else {}
-    if second and more:
-        fields, rest = {**more, **fields}, second.string[second.end() :]
-    return fields, rest, text.count("\n") - rest.count("\n")
+    fields: Fields = {}
+    start = 0
+    # Two tools may each have added theirs.
+    while head := _FRONT.match(text, start):
+        more = _fields(head[1].splitlines())
+        if head[1].strip() and not more:
+            break  # a text between two lines
+        fields, start = {**more, **fields}, head.end()
+    return fields, "\n" * text.count("\n", 0, start) + text[start:]
 
 
 def _fields(lines: list[str]) -> Fields:
@@ -144,7 +144,7 @@ def _unquoted(text: str) -> str:
 
 def sections(text: str) -> list[Section]:
     """Return the sections of a text; the text before the first heading has an empty heading. Headings in code fences do not count."""
-    return [section for section in _headed(text) if section.text]
+    return [section for section in headings(text) if section.text]
 
 
 def named_paragraphs(part: Section) -> list[Section]:
@@ -158,19 +158,15 @@ def named_paragraphs(part: Section) -> list[Section]:
     return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
 
 
-def empty_headings(text: str) -> list[str]:
-    """Return the headings that nothing is below."""
-    return [mark[2] for mark in _EMPTY.finditer(text)]
-
-
 def document_title(text: str, stem: str) -> str:
     """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
-    first = next((section.heading for section in _headed(text) if section.heading), "")
+    first = next((section.heading for section in headings(text) if section.heading), "")
     named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
     return first if first and not role_of(first) else named
 
 
-def _headed(text: str) -> list[Section]:
+def headings(text: str) -> list[Section]:
+    """Return the same with the sections whose text is empty."""
     lines = text.split("\n")
     marks = [(0, 0, "")]
     for number, line in enumerate(_outside_code(text), 1):
@@ -376,7 +372,7 @@ def questions(text: str) -> list[str]:
     return phrases(sentence for sentence in sentences if sentence.endswith(("?", "\uff1f")))
 
 
-def phrases(texts: Iterator[str]) -> list[str]:
+def phrases(texts: Iterable[str]) -> list[str]:
     """Return the texts that are as long as a person would ask, each once."""
     fitting = (text for text in texts if _MIN_PHRASE <= len(text) <= _MAX_PHRASE)
     return list(dict.fromkeys(fitting))[:_MAX_PHRASES]

@@ -139,7 +139,7 @@ def notes_in(path: str) -> Iterator[NativeNote]:
 def _passages(name: str, text: str) -> list[tuple[str, str]]:
     from .markdown import front_matter, sections  # compiles many patterns; most refreshes read no note
 
-    fields, rest, _ = front_matter(text)
+    fields, rest = front_matter(text)
     titles = (fields.get(field) for field in ("description", "title", "name"))
     title = next((title for title in titles if title and isinstance(title, str)), os.path.splitext(name)[0])
     return [(part.heading or title, part.text.strip()) for part in sections(rest) if part.text.strip()]

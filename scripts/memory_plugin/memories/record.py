@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import as_text, digest
+from ..kernel.fastjson import as_text, as_texts, digest
 from ..kernel.paths import load_data
 from . import InvalidMemory
 from .guard import Guard, InvalidGuard, parse_guard
@@ -37,7 +37,7 @@ _PROSE = re.compile(
     r"[^\Wa-z_]\S*(?: [^\s$|<>]+)+(?<![.:;!?])\Z"
 )  # the beginning of a sentence that has not ended
 _LONG_LINE = 40  # characters; shorter lines are seldom wrapped
-_STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_STEP_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])
 _DATE = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -299,6 +299,12 @@ def _continues(step: str, before: str, line: str) -> bool:
         return True
     ends = text[-1] in ".,;!?"
     return bool(_PROSE.match(step)) and (len(before) >= _LONG_LINE or (ends and not text[0].isupper()))
+
+
+def main_text(category: str, content: Mapping[str, object]) -> str:
+    """Return the text of the category's main field, one item of a list a line."""
+    main = content.get(categories()[category].primary, "")
+    return "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
 
 
 def body_text(memory: Memory, max_background: int | None = None) -> str:

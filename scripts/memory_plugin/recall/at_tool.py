@@ -122,7 +122,6 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
     answer.needs_refresh = lookup.needs_refresh
     answer.record.update(
         answered_by=lookup.answered_by,
-        found=len(hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
     )
@@ -186,9 +185,6 @@ def _fill_in(
             del choice.pointers[max(0, left - len(choice.full)) :]
             if choice.full or choice.pointers:
                 render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-                answer.record["candidates"] = [
-                    {"key": hit.key, "way": hit.way} if hit.way else candidate_row(hit)
-                    for hit in choice.full + choice.pointers
-                ]
+                answer.record["candidates"] = list(map(candidate_row, choice.full + choice.pointers))
     except OSError:
         return

@@ -39,9 +39,8 @@ _MAX_POINTER = 200  # characters
 _ENDS = (".", "!", "?", ":", "\u3002")
 _SENTENCE_ENDS = (". ", "! ", "? ", "\u3002")
 _AFTER_TEXT = ("Files: ", "More: ", "</memory>")  # the lines that may follow the text in a memory's element
-LISTED = (
-    "catalog "  # the prefix of a memory's key in a session's history, if the session catalog lists its title
-)
+# The prefix of a memory's key in a session's history, if the session catalog lists its title.
+LISTED = "catalog "
 
 
 class Limits:
@@ -334,7 +333,6 @@ def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_
         injected=[hit.key for hit in choice.full],
         pointed=[hit.key for hit in choice.pointers],
         tokens=estimated_tokens(answer.block),
-        characters=len(answer.block),
     )
 
 

@@ -33,7 +33,6 @@ MAX_LESSON = 1500
 MAX_CONTEXT = 160
 _MORE = "More: memory show ID"
 MAX_INDEXED = 20_000
-FIELDS = ("title", "tags", "body", "files", "asked_as")
 # Words of one field that are indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MAX_WORDS = 2000
 _PHRASE_WORDS = 100
@@ -202,26 +201,26 @@ def _untold(title: str, lesson: str) -> str:
     return "" if repeats_title(lesson, title) else title
 
 
-class Terms:
-    """The terms of one document, field by field in the order of FIELDS."""
+class Terms(NamedTuple):
+    """The terms of one document, field by field."""
 
-    __slots__ = ("fields",)
-
-    def __init__(self, fields: tuple[str, ...]) -> None:
-        self.fields = fields
+    title: str
+    tags: str
+    body: str
+    files: str
+    asked_as: str
 
     def lengths(self) -> list[int]:
         """Return the number of terms per field."""
-        return [field.count("~") for field in self.fields]
+        return [field.count("~") for field in self]
 
     def strong(self) -> set[str]:
         """Return the terms in the fields other than the body."""
-        title, tags, _, files, asked_as = self.fields
-        return _stems(title + tags + files + asked_as)
+        return _stems(self.title + self.tags + self.files + self.asked_as)
 
     def weak(self) -> set[str]:
         """Return the terms that only the body contains."""
-        return _stems(self.fields[2]) - self.strong()
+        return _stems(self.body) - self.strong()
 
 
 def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> Terms:
@@ -231,7 +230,7 @@ def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> 
     fields = [tokenize(text)[:MAX_WORDS] for text in texts]
     phrases = [tokenize(text)[:_PHRASE_WORDS] for text in document.asked_as]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
-    return Terms((*(_field(field, ignored) for field in fields), _joined(phrases, ignored)))
+    return Terms._make([*(_field(field, ignored) for field in fields), _joined(phrases, ignored)])
 
 
 def phrases_field(texts: Sequence[str], stopwords: dict[str, frozenset[str]]) -> str:

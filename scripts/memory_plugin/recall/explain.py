@@ -126,6 +126,17 @@ def find_decision(paths: Paths, which: str, session: str = "", place: str = "") 
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
 
 
+def last_catalog(paths: Paths) -> dict[str, int] | None:
+    """Return the size of the last session catalog in this project; None if there was none."""
+    row = find_decision(paths, LAST, place="catalog")
+    if row is None or row.get("outcome") == "silent":
+        return None
+    shown = len(as_texts(row.get(_INJECTED)))
+    rules = as_integer(row.get("rules"))
+    numbers = {name: as_integer(row.get(name)) or 0 for name in (_LISTED, "unlisted", "tokens")}
+    return {"rules": shown, "all_rules": shown if rules is None else rules, **numbers}
+
+
 def same_turn(paths: Paths, row: dict[str, object]) -> list[dict[str, object]]:
     """Return the decisions at other places in the same turn, the oldest first."""
     prompt_id, session = row.get("prompt_id"), as_text(row.get("session"))

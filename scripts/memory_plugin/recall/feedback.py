@@ -55,12 +55,8 @@ _MIN_RARE = 4  # characters
 _MIN_NAME = 5  # characters of a path or full name, one of which is enough
 _MIN_RARE_WORDS = 2
 _TOOL, _FAILURE = "tool", "failure"
-_FIELDS = (
-    "place",
-    "tool_use_id",
-    "prompt_id",
-    "outcome",
-)  # of a record, which tell how a memory was injected
+# The fields of a record that tell how a memory was injected.
+_FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
 
 
 _VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
@@ -101,7 +97,7 @@ RECALLS = Form(
         **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), text),
         **dict.fromkeys(("prompt", "answered_by"), text),
         **dict.fromkeys(("injected", "pointed", "guards"), texts),
-        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "found", "unread"), count),
+        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), count),
         **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), number_or_null),
         "candidates": _candidates,
         "judge": _judge,

@@ -70,15 +70,7 @@ class Gate:
     """The word lists of the gate."""
 
     def __init__(self) -> None:
-        table = load_data("recall", "gate")
-        self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
-        self._followup = set(table["followup"]["words"].split())
-        self._followup_starts = tuple(table["followup"]["starts"])
-        self._openers = [[word] for word in table["followup"]["openers"].split()]
-        self._enclitics = tuple(table["followup"]["enclitics"].split())
-        self._not_typed = tuple(table["not_typed"]["starts"])
-        self._opt_out_hints = table["opt_out"]["hints"].split()
-        self._past = table["past"]
+        self._table = load_data("recall", "gate")
 
     def refusal(self, prompt: str) -> str:
         """Return why this prompt gets no memories; empty if it may get some.
@@ -94,26 +86,29 @@ class Gate:
             return NOT_TYPED
         if self.opts_out(text):
             return OPTED_OUT
-        if len(text) <= _MAX_CONFIRMATION and self._filler.issuperset(_words(_folded(text))):
-            return CONFIRMATION
-        return ""
+        return CONFIRMATION if len(text) <= _MAX_CONFIRMATION and self._is_filler(text) else ""
+
+    def _is_filler(self, text: str) -> bool:
+        languages = self._table["filler"]["words"].values()
+        return {word for words in languages for word in words.split()}.issuperset(_words(_folded(text)))
 
     def is_from_user(self, prompt: str) -> bool:
         """Return whether a person seems to have typed this, rather than the client having sent a notice."""
-        return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(self._not_typed)
+        return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(tuple(self._table["not_typed"]["starts"]))
 
     def is_followup(self, prompt: str, max_length: int = MAX_FOLLOWUP) -> bool:
         """Return whether a prompt refers to the previous turn, as "fix that" does; False if it is longer than `max_length`."""
         text = prompt.strip()
         if len(text) > max_length or effective_length(text) > max_length:
             return False
-        words = _words(_folded(text))
+        table, words = self._table["followup"], _words(_folded(text))
+        enclitics = tuple(table["enclitics"].split())
         return (
-            text.startswith(self._followup_starts)
-            or not self._followup.isdisjoint(words)
+            text.startswith(tuple(table["starts"]))
+            or not set(table["words"].split()).isdisjoint(words)
             or (len(words) < _MIN_OF_TOPIC and effective_length(text) == len(text))
-            or words[:1] in self._openers
-            or any(len(word) > _MIN_OF_VERB and word.endswith(self._enclitics) for word in words)
+            or not set(table["openers"].split()).isdisjoint(words[:1])
+            or any(len(word) > _MIN_OF_VERB and word.endswith(enclitics) for word in words)
         )
 
     def may_ask_about_past(self, text: str) -> bool:
@@ -123,19 +118,18 @@ class Gate:
         words = set(text.lower().translate(_MARKS).split())
         if len(words) < _MIN_ASK:
             return False
-        if not words.isdisjoint(self._past["alone"].split()):
+        table = self._table["past"]
+        if not words.isdisjoint(table["alone"].split()):
             return True
-        if "?" not in text and words.isdisjoint(self._past["asking"].split()):
+        if "?" not in text and words.isdisjoint(table["asking"].split()):
             return False
-        endings = tuple(self._past["endings"].split())
-        return not words.isdisjoint(self._past["words"].split()) or any(
-            word.endswith(endings) for word in words
-        )
+        endings = tuple(table["endings"].split())
+        return not words.isdisjoint(table["words"].split()) or any(word.endswith(endings) for word in words)
 
     def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
         lowered = text.lower()
-        if not any(hint in lowered for hint in self._opt_out_hints):
+        if not any(hint in lowered for hint in self._table["opt_out"]["hints"].split()):
             return False  # without a hint the rules are not even loaded
         from .opt_out import OptOut
 

@@ -57,11 +57,8 @@ def _is_recalled(connection: Connection, key: str) -> bool:
 
 def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[str, str]:
     """Return those of the keys that are superseded -> the key of the memory that replaces it, or its name."""
-    rows = (
-        connection.execute("SELECT key, by FROM superseded WHERE key = ?", (storable(key),)).fetchone()
-        for key in keys
-    )
-    return {row[0]: row[1] for row in rows if row is not None}
+    query = "SELECT key, by FROM superseded WHERE key = ?"
+    return dict(row for key in keys for row in connection.execute(query, (storable(key),)))
 
 
 def seed_guards(paths: Paths, connection: Connection) -> None:

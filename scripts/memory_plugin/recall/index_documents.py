@@ -11,7 +11,7 @@ from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
 from ..memories.relations import Link, plain_title
 from ..memories.trust import TRUSTED
-from .documents import FIELDS, Document, Terms, document_terms, named_rows, phrases_field
+from .documents import Document, Terms, document_terms, named_rows, phrases_field
 from .index_file import (
     POSTINGS,
     PROJECT_ROOT,
@@ -192,7 +192,7 @@ class _Changes:
         for injectable, changes in self.totals.items():
             connection.execute(
                 "UPDATE totals SET documents = documents + ?, "
-                + ", ".join("%s = %s + ?" % (field, field) for field in FIELDS)
+                + ", ".join("%s = %s + ?" % (field, field) for field in Terms._fields)
                 + " WHERE injectable = ?",
                 (*changes, int(injectable)),
             )
@@ -210,7 +210,7 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
             continue
         terms = document_terms(document, stopwords)
         connection.execute(
-            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
+            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms)
         )
         changes.post(rowid, terms, document.injectable, 1)
         connection.executemany(
@@ -261,15 +261,14 @@ def set_inherited(
     row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
     saved = connection.execute("SELECT field FROM inherited WHERE key = ?", (key,)).fetchone()
     old = _terms(connection, row[0])
-    *fields, asked_as = old.fields
     field = phrases_field(phrases, stopwords)
-    own = asked_as.removesuffix(saved[0] if saved else "").removesuffix("\n")
-    new = Terms((*fields, "\n".join(filter(None, (own, field)))))
+    own = old.asked_as.removesuffix(saved[0] if saved else "").removesuffix("\n")
+    new = old._replace(asked_as="\n".join(filter(None, (own, field))))
     changes = _Changes(connection)
     changes.post(row[0], old, bool(row[1]), -1)
     changes.post(row[0], new, bool(row[1]), 1)
     changes.write()
-    connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.fields[-1], row[0]))
+    connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.asked_as, row[0]))
     connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
     if phrases:
         connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, dumps(list(phrases)), field))
@@ -298,4 +297,4 @@ def _terms(connection: Connection, rowid: int) -> Terms:
     if row is None:
         raise IndexUnavailable("the index lacks a vector")
     joined(row)
-    return Terms(row)
+    return Terms(*row)

@@ -272,11 +272,6 @@ def new_decisions(
     return digests, dumps(present)
 
 
-def is_locked(error: Exception) -> bool:
-    """Return whether an error means that another process is writing the index, so that it must not be replaced."""
-    return failure_reason(error) == LOCKED
-
-
 def failure_reason(error: Exception) -> str:
     """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged."""
     messages = _sqlite_messages(error)

@@ -29,6 +29,7 @@ from .index_documents import files_by_trust, files_of_texts, total_documents
 from .index_file import (
     DECIDED,
     INDEX_ERRORS,
+    LOCKED,
     OWN,
     POSTINGS,
     PROJECT_ROOT,
@@ -37,10 +38,10 @@ from .index_file import (
     IndexUnavailable,
     changed_paths,
     connect_index,
+    failure_reason,
     has_fts5,
     index_path,
     index_version,
-    is_locked,
     meta_get,
     meta_set,
     new_decisions,
@@ -141,7 +142,7 @@ def refresh_index(
             try:
                 report = refresh_open(open_index(path, timeout=_WRITER_WAIT), full=full)
             except INDEX_ERRORS as error:
-                if is_locked(error):
+                if failure_reason(error) == LOCKED:
                     raise
                 report = refresh_open(create_index(path), full=True)
         total = total._replace(remaining=0).plus(report)

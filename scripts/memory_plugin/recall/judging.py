@@ -59,16 +59,14 @@ class Judged:
         self._facts: dict[str, object] = {"asked": 0}
 
     def note_answers(self, asked: int, verdicts: list[Verdict]) -> None:
-        """Note for the ledger how many hits the judges were shown, and what their answers cost; invalid indices in them were dropped."""
+        """Note for the ledger how many hits the judges were shown, and what their answers cost."""
         self._facts["asked"] = asked
         if self.verdicts:
             costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
             self._facts.update(
                 verdicts=self.verdicts,
-                dropped=sum(verdict.values["dropped"] for verdict in verdicts if verdict.values is not None),
                 judge_ms=max(verdict.ms for verdict in verdicts),
                 cost_usd=round(sum(costs), 8) if len(costs) == len(verdicts) else None,
-                cached=sum(verdict.cached for verdict in verdicts),
             )
 
     def record(self) -> dict[str, object]:

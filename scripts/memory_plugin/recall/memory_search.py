@@ -17,7 +17,7 @@ from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.nearby import native_folders, notes
-from ..memories.record import Memory, categories
+from ..memories.record import Memory
 from ..memories.relations import plain_title
 from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, nearest, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
@@ -31,7 +31,7 @@ from .ranking import Hit, candidate_backend, rank
 
 _SECONDS = 10.0
 _WAIT = 0.5  # seconds for another process that refreshes the index
-_QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
+_QUERY = """SELECT d.key, d.id, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
     d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, d.superseded_by,
     d.supersedes, coalesce(s.by, ''), d.new_phrases
     FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
@@ -200,26 +200,26 @@ def _add_store(
     connection: Connection, store: Store, trust: Trust, result: Survey, keys: list[str] | None
 ) -> None:
     """Add the memories and problems of one store, or only the memories with some keys."""
-    by_label = {category.label: category.name for category in categories().values()}
     reason = why_not_read(store)
     if reason:
         result.left_alone.append(reason)
     if keys is not None:
         for key in keys:
             for row in connection.execute(_QUERY % "AND d.key = ?", (store.scope, key)):
-                result.items.append(_item(row, by_label[row[2]], store, trust))
+                result.items.append(_item(row, store, trust))
         return
     for row in connection.execute(_QUERY % "", (store.scope,)):
-        if row[6] == UNREADABLE:
-            result.problems.append(FileProblem(row[10], row[14]))
+        if row[5] == UNREADABLE:
+            result.problems.append(FileProblem(row[9], row[13]))
         else:
-            result.items.append(_item(row, by_label[row[2]], store, trust))
+            result.items.append(_item(row, store, trust))
     result.problems.extend(skipped_entries(store))
 
 
-def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:
-    identity, _, title, tags, files, status, created, updated = row[1:9]
-    expires, path, stamp, digest, state, _, by, supersedes, superseded, new_phrases = row[9:]
+def _item(row: tuple[Any, ...], store: Store, trust: Trust) -> Item:
+    key, identity, title, tags, files, status, created, updated, expires = row[:9]
+    path, stamp, digest, state, _, by, supersedes, superseded, new_phrases = row[9:]
+    category = key.partition(":")[2].partition("/")[0]
     memory = Memory(
         identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by, _shown(supersedes), None,
         Unread(),

@@ -91,7 +91,7 @@ class OptOut:
             return False
         squeezed = "".join(text.split())
         return any(
-            _Unspaced(group, verb_first=group["order"] == "verb first").is_in(squeezed)
+            _has_unspaced(squeezed, group, verb_first=group["order"] == "verb first")
             for group in self._table["unspaced"]
         )
 
@@ -116,33 +116,26 @@ def _has_separate_tag(text: str, tag: str, before: str) -> bool:
     return False
 
 
-class _Unspaced:
-    """Wordings in a script without spaces: a verb and a noun, in the `order` of that language, with nothing but `between` in the middle."""
+def _has_unspaced(text: str, group: dict[str, list[str]], *, verb_first: bool) -> bool:
+    """Return whether a text without spaces has a verb and a noun, in this order or not, with nothing but `between` in the middle."""
+    names = ("verbs", "nouns") if verb_first else ("nouns", "verbs")
+    first_words, second_words = (group[name] for name in names)
+    for first in first_words:
+        at = text.find(first)
+        while at >= 0:
+            is_negated = text[:at].endswith(tuple(group["not_after"]))
+            if not is_negated and _is_followed(text[at + len(first) :], second_words, group):
+                return True
+            at = text.find(first, at + 1)
+    return False
 
-    __slots__ = ("_between", "_firsts", "_not_after", "_other_senses", "_seconds")
 
-    def __init__(self, group: dict[str, list[str]], *, verb_first: bool) -> None:
-        names = ("verbs", "nouns") if verb_first else ("nouns", "verbs")
-        self._firsts, self._seconds = (group[name] for name in names)
-        self._between = list(filter(None, group["between"]))
-        self._not_after, self._other_senses = tuple(group["not_after"]), tuple(group["other_senses"])
-
-    def is_in(self, text: str) -> bool:
-        """Return whether a text without spaces has one of the wordings."""
-        for first in self._firsts:
-            at = text.find(first)
-            while at >= 0:
-                if not text[:at].endswith(self._not_after) and self._is_followed(text[at + len(first) :]):
-                    return True
-                at = text.find(first, at + 1)
-        return False
-
-    def _is_followed(self, rest: str) -> bool:
-        while True:
-            for second in self._seconds:
-                if rest.startswith(second) and not rest[len(second) :].startswith(self._other_senses):
-                    return True
-            skipped = next((word for word in self._between if rest.startswith(word)), "")
-            if not skipped:
-                return False
-            rest = rest[len(skipped) :]
+def _is_followed(rest: str, words: list[str], group: dict[str, list[str]]) -> bool:
+    while True:
+        for word in words:
+            if rest.startswith(word) and not rest[len(word) :].startswith(tuple(group["other_senses"])):
+                return True
+        skipped = next((word for word in group["between"] if word and rest.startswith(word)), "")
+        if not skipped:
+            return False
+        rest = rest[len(skipped) :]

@@ -152,11 +152,10 @@ def _describe(
     answer.record.update(
         answered_by=lookup.answered_by,
         candidates=[
-            {**candidate_row(hit), **_parts(hit, withheld.get(hit.key, ""))}
+            candidate_row(hit, withheld.get(hit.key, ""))
             for at, hit in enumerate(hits)
             if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen
         ],
-        found=sum(hit.score > 0 for hit in hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
         unread=lookup.unread,
@@ -164,22 +163,22 @@ def _describe(
     )
 
 
-def candidate_row(hit: Hit) -> dict[str, object]:
-    """Return what the record of a decision says about a hit."""
-    return {
+def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
+    """Return what the record of a decision says about a hit: the way in which it names a file, or how well it matches."""
+    if hit.way:
+        return {"key": hit.key, "way": hit.way}
+    row: dict[str, object] = {
         "key": hit.key,
         "confidence": round(hit.confidence, 4),
         "pointer_confidence": round(hit.pointer_confidence, 4),
         "score": round(hit.score, 3),
+        # The matching words (`hit.terms`) come from the prompt and must not reach the ledger.
+        "parts": {name: round(part, 3) for name, part in hit.parts.items()},
     }
-
-
-def _parts(hit: Hit, withheld: str) -> dict[str, object]:
-    row: dict[str, object] = {"shift": round(hit.shift, 3)} if hit.shift else {}
+    if hit.shift:
+        row["shift"] = round(hit.shift, 3)
     if withheld:
         row["withheld"] = withheld
-    # The matching words (`hit.terms`) come from the prompt and must not reach the ledger.
-    row["parts"] = {name: round(part, 3) for name, part in hit.parts.items()}
     return row
 
 

@@ -98,16 +98,14 @@ def naming(connection: Connection, files: dict[str, bool]) -> dict[str, str]:
     Paths are relative to the root and have slashes. KIN applies only to a new file that nothing names: files beside it with the same
     ending count, or files of the same name in a neighboring folder. Raises SqliteError.
     """
-    ways: dict[str, str] = {}
-    for written, is_new in files.items():
-        path = folded(written)
-        found = _ways(connection, path)
-        if not found and is_new:
-            found = [(key, KIN) for key in _kin(connection, path)]
-        for key, way in found:
-            if key not in ways or WAYS.index(way) < WAYS.index(ways[key]):
-                ways[key] = way
-    return ways
+    found: list[tuple[str, str]] = []
+    for path, is_new in files.items():
+        ways = _ways(connection, folded(path))
+        if not ways and is_new:
+            ways = [(key, KIN) for key in _kin(connection, folded(path))]
+        found += ways
+    # The last way of a memory stays.
+    return dict(sorted(found, key=lambda named: WAYS.index(named[1]), reverse=True))
 
 
 def _ways(connection: Connection, path: str) -> list[tuple[str, str]]:

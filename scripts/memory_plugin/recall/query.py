@@ -202,16 +202,17 @@ def weigh_terms(
     terms = _distinct_terms(query, model)
     prior = model.ranking["prior"]
     corrections = model.ranking["corrections"]
+    known = _frequencies(connection, {term.stem for term in terms}, only_injectable)
     for term in terms:
-        _look_up(connection, term, only_injectable)
-        if not (term.strong + term.weak or term.share) and corrections:
+        if not any(known.get(term.stem, ())) and corrections:
             corrections -= 1
             corrected = correct(connection, term.stem)
             if corrected:
                 term.stem = corrected
                 term.form = corrected + "~"
                 term.count *= model.ranking["corrected"]
-                _look_up(connection, term, only_injectable)
+                known.update(_frequencies(connection, {corrected}, only_injectable))
+        term.strong, term.weak, term.share = known.get(term.stem, (0, 0, 0.0))
         term.idf = _idf(term.strong + term.weak + prior * term.share, documents + prior)
         term.weight = term.count * term.idf
     terms.sort(key=lambda term: (-term.weight, term.stem))
@@ -223,29 +224,33 @@ def stem_idfs(
 ) -> dict[str, float]:
     """Return the idf of stems; a stem that the index does not contain is left out."""
     prior = model.ranking["prior"]
-    idfs: dict[str, float] = {}
+    known = _frequencies(connection, stems, only_injectable)
+    return {
+        stem: _idf(strong + weak + prior * share, documents + prior)
+        for stem, (strong, weak, share) in known.items()
+    }
+
+
+def _frequencies(
+    connection: Connection, stems: set[str], only_injectable: bool
+) -> dict[str, tuple[int, int, float]]:
+    """Return the `strong`, `weak` and `share` (as in `Term`) of those stems that the index contains."""
+    columns = "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
+    found: dict[str, tuple[int, int, float]] = {}
     ordered = sorted(stems)
     for start in range(0, len(ordered), _MAX_VALUES):
         part = ordered[start : start + _MAX_VALUES]
-        rows = connection.execute(
-            "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
-            % (_columns(only_injectable), ",".join("?" * len(part))),
-            part,
-        )
+        query = "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
+        rows = connection.execute(query % (columns, ",".join("?" * len(part))), part)
         try:
-            for stem, strong, weak, share in rows:
-                idfs[stem] = _idf(strong + weak + prior * share, documents + prior)
+            found.update((stem, (strong + 0, weak + 0, share + 0.0)) for stem, strong, weak, share in rows)
         except TypeError:
             raise IndexUnavailable("the vocabulary holds no numbers") from None
-    return idfs
+    return found
 
 
 def _idf(matching: float, documents: float) -> float:
     return log(1 + max(0.0, documents - matching + 0.5) / (matching + 0.5))
-
-
-def _columns(only_injectable: bool) -> str:
-    return "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
 
 
 def _distinct_terms(query: Query, model: Model) -> list[Term]:
@@ -261,15 +266,6 @@ def _distinct_terms(query: Query, model: Model) -> list[Term]:
                 terms[stem].count += count
                 terms[stem].words.add(word)
     return list(terms.values())
-
-
-def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
-    row = connection.execute(
-        "SELECT %s, share FROM vocabulary WHERE term = ?" % _columns(only_injectable), (term.stem,)
-    ).fetchone()
-    if row:
-        value_of(lambda: sum(row), "vocabulary")
-        term.strong, term.weak, term.share = row
 
 
 def correct(connection: Connection, stem: str) -> str:

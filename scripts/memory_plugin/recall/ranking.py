@@ -28,7 +28,6 @@ _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "titl
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 _CATEGORY = 3  # its place in them
 _MAX_FILE = 512 * 1024  # bytes
-_DEADLINE_STRIDE = 256  # documents between two checks of the deadline
 _GRAM = 4  # characters
 
 
@@ -88,8 +87,7 @@ def rank(
     if not documents:
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
-    find = candidates if backend == FTS5 else keyword_candidates
-    rowids = find(connection, terms, model, only_injectable, deadline)
+    rowids = candidates(connection, terms, model, only_injectable, deadline, backend)
     pool = _pool(connection, rowids, only_injectable, expires_after)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
@@ -184,66 +182,59 @@ def _category_order(category: str) -> int:
 
 
 def candidates(
-    connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
+    connection: Connection,
+    terms: list[Term],
+    model: Model,
+    only_injectable: bool,
+    deadline: Deadline | None,
+    backend: str,
 ) -> list[int]:
     """Return the row ids of the best documents by the weights of their lists, best first. Raises TimeoutError at the deadline."""
-    tables = (POSTINGS[True],) if only_injectable else (POSTINGS[True], POSTINGS[False])
+    find = _scanned if backend == KEYWORD else _posted
     scores: dict[int, float] = {}
     budget = model.ranking["postings"]
-    for weight, length, token in _lists(terms, model.ranking["strong"]):
+    for weight, length, stem, is_strong in _lists(terms, model.ranking["strong"]):
         budget -= length
         if budget < 0 and scores:
             break
         if deadline is not None and deadline.remaining() <= 0:
             raise TimeoutError("ranking ran out of time")
-        for table in tables:
-            # Fetching all row ids as one text takes a third less time than fetching one row each.
-            query = "SELECT group_concat(rowid) FROM %s WHERE %s MATCH ?" % (table, table)
-            listed = connection.execute(query, (token,)).fetchone()[0]
-            for rowid in map(int, listed.split(",") if listed else ()):
-                scores[rowid] = scores.get(rowid, 0.0) + weight
+        for rowid in find(connection, stem, is_strong, only_injectable):
+            scores[rowid] = scores.get(rowid, 0.0) + weight
     best = sorted(scores)
     # Sorting is stable even in reverse, so of equal scores the lower row id stays first.
     best.sort(key=scores.__getitem__, reverse=True)
     return best[: model.ranking["pool"]]
 
 
-def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str]]:
-    """Return (weight, number of documents, FTS5 query) of every list that is not empty, heaviest first."""
-    lists = [
-        (term.weight * strong, term.strong, '"%s"' % (term.stem + STRONG_MARK))
-        for term in terms
-        if term.strong
-    ]
-    lists += [(term.weight, term.weak, '"%s"' % term.stem) for term in terms if term.weak]
-    return sorted(lists, key=lambda item: (-item[0], item[2]))
+def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str, bool]]:
+    """Return (weight, number of documents, stem, whether in a strong field) of every list that is not empty, heaviest first."""
+    lists = [(term.weight * strong, term.strong, term.stem, True) for term in terms if term.strong]
+    lists += [(term.weight, term.weak, term.stem, False) for term in terms if term.weak]
+    return sorted(lists, key=lambda item: (-item[0], *item[2:]))
 
 
-def keyword_candidates(
-    connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
-) -> list[int]:
-    """Return the row ids of the documents with the heaviest terms, best first, without FTS5. Raises TimeoutError at the deadline."""
-    weights = [(" " + term.stem + "~", term.weight) for term in terms if term.strong + term.weak]
-    scored: list[tuple[float, int]] = []
-    rows = connection.execute(
-        "SELECT v.rowid, v.title || v.tags || v.files || v.asked_as, v.body FROM vectors v JOIN documents d ON d.rowid = v.rowid "
-        "WHERE d.injectable >= ?",
-        (int(only_injectable),),
+def _posted(connection: Connection, stem: str, is_strong: bool, only_injectable: bool) -> list[int]:
+    """Return the row ids of a list by FTS5."""
+    found: list[int] = []
+    token = '"%s"' % (stem + STRONG_MARK if is_strong else stem)
+    for table in (POSTINGS[True],) if only_injectable else POSTINGS.values():
+        # Fetching all row ids as one text takes a third less time than fetching one row each.
+        query = "SELECT group_concat(rowid) FROM %s WHERE %s MATCH ?" % (table, table)
+        listed = connection.execute(query, (token,)).fetchone()[0]
+        found += map(int, listed.split(",") if listed else ())
+    return found
+
+
+def _scanned(connection: Connection, stem: str, is_strong: bool, only_injectable: bool) -> list[int]:
+    """Return the row ids of a list by a search in all texts."""
+    head = "instr(v.title || v.tags || v.files || v.asked_as, ?1)"
+    where = head if is_strong else "instr(v.body, ?1) AND NOT " + head
+    query = (
+        "SELECT v.rowid FROM vectors v JOIN documents d ON d.rowid = v.rowid WHERE d.injectable >= ?2 AND "
     )
-    for at, (rowid, head, body) in enumerate(rows):
-        joined((head, body))
-        if at % _DEADLINE_STRIDE == 0 and deadline is not None and deadline.remaining() <= 0:
-            raise TimeoutError("ranking ran out of time")
-        total = 0.0
-        for text, weight in weights:
-            if text in head:
-                total += weight * model.ranking["strong"]
-            elif text in body:
-                total += weight
-        if total:
-            scored.append((-total, rowid))
-    scored.sort()
-    return [rowid for _, rowid in scored[: model.ranking["pool"]]]
+    rows = connection.execute(query + where, (" %s~" % stem, int(only_injectable)))
+    return [rowid for (rowid,) in rows]
 
 
 class Pattern:

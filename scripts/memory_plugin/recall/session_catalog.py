@@ -188,7 +188,6 @@ def _fill_in(
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
-        characters=len(answer.block),
     )
     try:
         history.save()

@@ -7,6 +7,7 @@ To add a detector, write a subclass of Detector in `signals.py`, add it to DETEC
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +16,6 @@ from ..kernel.text import cut_before
 from ..kernel.transcript.turn import Call, Totals, Turn
 from ..memories.shell_commands import SimpleCommand, shell_commands
 
-_MAX_STORED = 500  # detections of one signal; all are counted
 _MAX_DESCRIPTION = 160
 _MAX_TEXT = 2000  # characters of a result that are examined
 _MAX_COMMAND = 20_000
@@ -25,6 +25,7 @@ SIGNAL_BY_CAUSE = {
     "permission": "denied",
     "cancelled": "cancelled",
     "hook": "hook_blocks",
+    "not_read": "not_read_errors",
     "own": "errors",
 }
 _CAUSES_BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
@@ -39,13 +40,6 @@ _FAILING_COMMANDS = ("exit", "return", "false")
 
 
 @cache
-def signal_entries() -> list[dict[str, str]]:
-    """Return the signals of `config/sessions/signals.json`, in the order of the report."""
-    entries: list[dict[str, str]] = load_data("sessions", "signals")["signals"]
-    return entries
-
-
-@cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return a compiled pattern of `config/sessions/patterns.json`."""
     (text,) = (
@@ -54,40 +48,33 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE | re.MULTILINE)
 
 
-class Detection(NamedTuple):
-    """One signal at one turn, with a short description."""
+class Signal:
+    """A signal of `config/sessions/signals.json`: how often and in which turns it was detected, and the last time in short."""
 
-    turn: int
-    what: str
+    __slots__ = ("count", "dimension", "label", "last", "name", "tone", "turns")
 
-
-class Detections:
-    """All detections by signal, in order; `counts` also counts those that are not stored."""
-
-    def __init__(self) -> None:
-        names = [entry["id"] for entry in signal_entries()]
-        self.counts = dict.fromkeys(names, 0)
-        self.by_signal: dict[str, list[Detection]] = {name: [] for name in names}
-
-    def report(self, name: str, turn: int, what: str = "") -> None:
-        """Record a detection of a signal in `signals.json`."""
-        self.counts[name] += 1
-        if len(self.by_signal[name]) < _MAX_STORED:
-            description = " ".join(what[: 2 * _MAX_DESCRIPTION].split())
-            description = description[: cut_before(description, _MAX_DESCRIPTION)].rstrip()
-            self.by_signal[name].append(Detection(turn, description))
-
-    def turns(self, name: str) -> list[int]:
-        """Return a signal's turns in order, without duplicates."""
-        return sorted({detection.turn for detection in self.by_signal[name]})
+    def __init__(self, entry: Mapping[str, str]) -> None:
+        self.name, self.label = entry["id"], entry["label"]
+        self.dimension, self.tone = entry["dimension"], entry["tone"]
+        self.count = 0
+        self.turns: set[int] = set()
+        self.last = ""
 
 
 class Detector:
     """Base class of detectors, which observe the turns in order, keep the state that they need, and report what they detect."""
 
-    def __init__(self, detections: Detections, totals: Totals) -> None:
-        self.report = detections.report
+    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+        self._signals = signals
         self.totals = totals  # of the turns so far
+
+    def report(self, name: str, turn: int, what: str = "") -> None:
+        """Record a detection of a signal in `signals.json`."""
+        signal = self._signals[name]
+        signal.count += 1
+        signal.turns.add(turn)
+        text = " ".join(what[: 2 * _MAX_DESCRIPTION].split())
+        signal.last = text[: cut_before(text, _MAX_DESCRIPTION)].rstrip()
 
     def observe(self, turn: Turn) -> None:
         """Observe the next turn."""

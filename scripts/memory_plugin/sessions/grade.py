@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..kernel.context import Context, Deadline, LedgerError, now_iso
+from ..kernel.context import Context, Deadline, now_iso
 from ..kernel.files import Busy, FileLock, error_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Values, Verdict
@@ -18,11 +18,11 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings import Settings
 from .langfuse import send_scores
-from .langfuse_client import SECONDS
+from .langfuse_client import connect
 from .material import PreparedSession, prepare, questions
-from .rows import SCORE, SESSIONS, append_row, grade_row, latest_rows, session_id, ungraded
-from .rubric import drop_bad_evidence, merge
-from .session_files import ended_folder, pending_notes
+from .rows import SESSIONS, append_row, grade_row, session_id, ungraded
+from .rubric import merge
+from .session_files import pending_notes
 
 _CALL_SECONDS = 180.0  # for one part
 _LEAST_TURNS = 5  # of a session that is graded automatically
@@ -52,35 +52,20 @@ class SessionScorer(NamedTuple):
 
 
 class GradeResult(NamedTuple):
-    """A session with its row or None, its parts' failures, and `detail`, the reason why there is no row or it was not written."""
+    """A session with its row, or None, and its parts' failures; `detail` explains them."""
 
     prepared: PreparedSession
     row: dict[str, Any] | None
     failures: list[str]
-    detail: str
-
-    @property
-    def is_stored(self) -> bool:
-        """Return whether the grade is in the ledger."""
-        return self.row is not None and not self.detail
-
-    @property
-    def reason(self) -> str:
-        """Return why the grade is not stored: the first failure, or the detail."""
-        return self.failures[0] if self.failures else self.detail
+    detail: str = ""
 
 
-def grade_session(path: str, scorer: SessionScorer) -> GradeResult:
-    """Grade a session. Raises FileNotFoundError and Unreadable."""
-    return grade_prepared(prepare(path), scorer)
-
-
-def grade_prepared(
+def grade_session(
     prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
 ) -> GradeResult:
-    """Grade a session whose transcript was read already. `automatic` marks a grade that the user did not ask for."""
+    """Grade a session; `automatic` marks a grade that the user did not ask for. Raises LedgerError."""
     if not prepared.signals.totals.turns:
-        return GradeResult(prepared, None, [_EMPTY], "")
+        return GradeResult(prepared, None, [_EMPTY], "the transcript has no turns")
     judge = scorer.judge(session_id(prepared))
     verdicts = _ask(judge, prepared)
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
@@ -95,7 +80,8 @@ def grade_prepared(
         "cost_usd": None if None in costs else round(sum(cost or 0 for cost in costs), 6),
         "failures": failures,
     }
-    return store_answers(prepared, [verdict.values for verdict in verdicts], by, scorer)
+    row = store_answers(prepared, [verdict.values for verdict in verdicts], by, scorer.paths)
+    return GradeResult(prepared, row, failures)
 
 
 def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
@@ -111,27 +97,19 @@ def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
 
 
 def store_answers(
-    prepared: PreparedSession,
-    answers: Sequence[Values | None],
-    by: dict[str, Any],
-    scorer: SessionScorer,
-) -> GradeResult:
-    """Check the evidence in the answers about all parts, merge them, and write the grade, which replaces the session's earlier one.
+    prepared: PreparedSession, answers: Sequence[Values | None], by: dict[str, Any], paths: Paths
+) -> dict[str, Any]:
+    """Merge the answers about all parts, write the grade, which replaces the session's earlier one, and return its row.
 
-    At least one part has an answer. The confidence is lowered by the share of turns that were not shown.
+    At least one part has an answer. The confidence is lowered by the share of turns that were not shown. Raises LedgerError.
     """
-    turns = prepared.signals.totals.turns
-    struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
-    grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
-    if grade["confidence"] is not None and turns:
-        grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
-    before = latest_rows(scorer.paths).get(session_id(prepared), {})
-    row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
-    try:
-        append_row(scorer.paths, row)
-    except LedgerError as error:
-        return GradeResult(prepared, row, by["failures"], str(error))
-    return GradeResult(prepared, row, by["failures"], "")
+    grade = merge(answers, [part.tokens for part in prepared.parts])
+    if grade["confidence"] is not None:
+        shown = 1 - prepared.left_out / max(1, prepared.signals.totals.turns)
+        grade["confidence"] = round(grade["confidence"] * shown, 4)
+    row = grade_row(prepared, grade, by, paths)
+    append_row(paths, row)
+    return row
 
 
 class Graded(NamedTuple):
@@ -158,61 +136,54 @@ def grade_one_by_one(paths: Sequence[str], scorer: SessionScorer, progress: Call
             continue
         progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(run.failed), name))
         try:
-            graded = grade_session(path, scorer)
+            graded = grade_session(prepare(path), scorer)
         except OSError as error:
             run.failed[name] = error_text(error)
             continue
-        reason = "" if graded.is_stored else graded.reason
-        if not reason:
-            run.graded.append(graded.row or {})
-        elif reason != _EMPTY:
-            run.failed[name] = reason
+        if graded.row is not None:
+            run.graded.append(graded.row)
+        elif graded.failures[0] != _EMPTY:
+            reason = run.failed[name] = graded.failures[0]
     return run
 
 
-def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
-    """Grade the sessions that ended; return how many were graded, or 0 if another process is already doing so.
+def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> None:
+    """Grade the sessions that ended, unless another process is already doing so.
 
     A note is deleted before its session is graded, so a session that causes a crash is not tried again. `report` is called with the session
     and the problem.
     """
-    graded = 0
+    graded = False
     try:
-        with FileLock(os.path.join(os.path.dirname(ended_folder(scorer.paths)), "ended.lock"), 0.0):
+        with FileLock(scorer.paths.state("grading", "ended.lock"), 0.0):
             for path, session, transcript in pending_notes(scorer.paths):
                 os.unlink(path)
-                graded += _grade_note(session, transcript, scorer, report)
+                graded = _grade_note(session, transcript, scorer, report) or graded
     except (Busy, FileNotFoundError):
-        return 0
+        return
     problem = send_new_scores(scorer, lambda _: None) if graded else ""
     if problem:
         report("", "the scores are not sent yet: %s" % problem)
-    return graded
 
 
 def _grade_note(
     session: str, transcript: str, scorer: SessionScorer, report: Callable[[str, str], None]
 ) -> bool:
-    """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
-    settings = scorer.settings
-    if settings.text("sessions.judge.when") != "ended":
-        return False
-    rows = Records(scorer.paths.state(), SESSIONS, now_iso()[:10])  # of today, in UTC
-    today = [
-        row for row in rows if row.get("kind") == SCORE and row.get("scorer", {}).get("automatic") is True
-    ]
-    if len(today) >= settings.integer("sessions.automatic.per_day"):
+    """Grade a session unless today's grades are used up or it is too short; return whether it was graded."""
+    today = Records(scorer.paths.state(), SESSIONS, now_iso()[:10])  # in UTC
+    number = sum(row.get("scorer", {}).get("automatic") is True for row in today)
+    if number >= scorer.settings.integer("sessions.automatic.per_day"):
         return False
     try:
         prepared = prepare(transcript)
+        if prepared.signals.totals.turns < _LEAST_TURNS:
+            return False
+        graded = grade_session(prepared, scorer, automatic=True)
     except OSError as error:
         report(session, "the session is not graded: %s" % os_error_text(error))
         return False
-    if prepared.signals.totals.turns < _LEAST_TURNS:
-        return False
-    graded = grade_prepared(prepared, scorer, automatic=True)
-    if not graded.is_stored:
-        report(session, "the session is not graded: %s" % graded.reason)
+    if graded.row is None:
+        report(session, "the session is not graded: %s" % graded.failures[0])
     return graded.row is not None
 
 
@@ -221,7 +192,7 @@ def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> s
     if not scorer.settings.flag("sessions.langfuse.automatic"):
         return ""
     try:
-        send_scores(scorer.paths, scorer.settings, scorer.off, SECONDS, progress)
+        send_scores(scorer.paths, connect(scorer.paths, scorer.settings, scorer.off), progress)
     except JudgeError as error:
         return error.name
     except OSError as error:

@@ -18,7 +18,7 @@ from ..kernel.context import Deadline
 from ..kernel.fastjson import as_integer, digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact
-from ..kernel.judge.calls import fetch
+from ..kernel.judge.calls import error_for, fetch
 from ..kernel.judge.credentials import (
     AddressSource,
     ServerAccess,
@@ -26,7 +26,7 @@ from ..kernel.judge.credentials import (
     address_source,
     proxy_for,
 )
-from ..kernel.judge.question import JudgeError, value_at
+from ..kernel.judge.question import JudgeError, Values, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
@@ -35,7 +35,7 @@ from .rows import SOURCE, pulled_folder
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
-SECONDS = 120.0  # for one command, with all retries
+_SECONDS = 120.0  # for one command, with all retries
 _CLOUD = "https://cloud.langfuse.com"
 _KEY = re.compile(r"[!-9;-~]{1,500}")  # ASCII without spaces and colons, which end a name in the header
 # Version 4 reads sessions through `v2/observations` and scores through `v3/scores`; version 3 through sessions and traces, and `v2/scores`.
@@ -45,11 +45,10 @@ _PROBES: dict[str, tuple[str, dict[str, object]]] = {
     "scores": ("/v3/scores", {"limit": 1}),
 }
 _API = "/api/public"
-_MAX_TRIES = 3
-_RETRY_PAUSE = 0.5  # seconds before the second try, doubled for the third
+_RETRY_PAUSES = (0.5, 1.0)  # seconds before the second and the third try
 _DEFAULT_WAIT = 30.0  # seconds, after a 429 that names none
 _MAX_BYTES = 32 << 20
-_TOO_MANY = 429
+_TRANSIENT = ("network", "timeout", "overloaded")
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
 _PER_PAGE = 500
 _MAX_TEXT = 20_000
@@ -94,89 +93,94 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
     return ServerAccess(address, headers, proxy_for(address, variables), variables.get("NODE_EXTRA_CA_CERTS"))
 
 
-class LangfuseReply(NamedTuple):
-    """A status and the JSON value of the body; None for an empty body or one that is not JSON."""
-
-    status: int
-    payload: Any
+def connect(paths: Paths, settings: Settings, off: str = "", seconds: float = _SECONDS) -> LangfuseClient:
+    """Return a client of the user's server, for requests within some seconds. Raises JudgeError like `find_access`."""
+    return LangfuseClient(find_access(paths, settings, off), Deadline(seconds))
 
 
 class LangfuseClient:
-    """Requests to one server within one deadline, one at a time."""
+    """Requests to one server within one deadline, one at a time.
+
+    Transport errors and 5xx are tried three times, because every request here can be repeated without harm. After 429, wait if the
+    deadline allows it. Raises JudgeError, as `fetch` does and for every status but 2xx: http_NNN, redirect, overloaded, rate_limited with
+    the wait; wrong_type for an answer that is not a JSON object.
+    """
 
     def __init__(self, access: ServerAccess, deadline: Deadline) -> None:
-        self._access = access
+        self.access = access
         self._deadline = deadline
         self._tls = tls_context(access)
 
-    def get(self, path: str, query: Mapping[str, object] | None = None) -> LangfuseReply:
-        """Return the reply to a GET of a path of the API. Raises JudgeError like `post`."""
+    def get(self, path: str, query: Mapping[str, object] | None = None) -> Values:
+        """Return the answer to a GET of a path of the API."""
         return self._send("GET", path + ("?" + urlencode(query) if query else ""), None)
 
-    def post(self, path: str, body: object) -> LangfuseReply:
-        """Return the reply to a POST; the caller judges its status, a 2xx or a 4xx.
+    def find(self, path: str, query: Mapping[str, object] | None = None) -> Values | None:
+        """Return the answer to a GET; None if the server does not know the path."""
+        try:
+            return self.get(path, query)
+        except JudgeError as error:
+            if error.name != "http_404":
+                raise
+        return None
 
-        After 429, wait if the deadline allows it. Transport errors and 5xx are tried three times, because every request here can be
-        repeated without harm. Raises JudgeError: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, wrong_type, and
-        those of `fetch`.
-        """
+    def rows(self, path: str, query: Mapping[str, object]) -> Iterator[Any]:
+        """Yield the rows of all pages of a list."""
+        more: Mapping[str, object] = query
+        while more:
+            answer = self.get(path, more)
+            if not isinstance(answer.get("data"), list):
+                raise JudgeError("wrong_type", "the answer is not a list of rows")
+            yield from answer["data"]
+            more = _next_page(more, answer.get("meta"))
+
+    def post(self, path: str, body: object) -> Values:
+        """Return the answer to a POST."""
         return self._send("POST", path, dumps(body).encode("ascii"))
 
-    def rows(self, path: str, query: Mapping[str, object], failed: str) -> tuple[list[Any], object]:
-        """Return one page of a list and what the server says about further pages.
-
-        Raises JudgeError like `post`, and with the text `failed` for any other reply.
-        """
-        reply = self.get(path, query)
-        rows, meta = value_at(reply.payload, "data"), value_at(reply.payload, "meta")
-        if reply.status != 200 or not isinstance(rows, list):
-            raise JudgeError("http_%d" % reply.status, failed)
-        return rows, meta
-
-    def _send(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
-        tries = 0
+    def _send(self, method: str, path: str, body: bytes | None) -> Values:
+        pauses = iter(_RETRY_PAUSES)
         while True:
-            tries += 1
             try:
                 return self._send_once(method, path, body)
             except JudgeError as error:
-                wait = error.wait
-                if error.name in ("network", "timeout") or error.name.startswith("http_5"):
-                    wait = _RETRY_PAUSE * 2 ** (tries - 1) if tries < _MAX_TRIES else None
-                if wait is None or wait >= self._deadline.remaining():
+                if error.name in _TRANSIENT or error.name.startswith("http_5"):
+                    error.wait = next(pauses, None)
+                elif error.name == "rate_limited" and error.wait is None:
+                    error.wait = _DEFAULT_WAIT
+                if error.wait is None or error.wait >= self._deadline.remaining():
                     raise
+                wait = error.wait
             sleep(wait)
 
-    def _send_once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
+    def _send_once(self, method: str, path: str, body: bytes | None) -> Values:
         request = Request(method, _API + path, (), body, _MAX_BYTES)
-        response = fetch(self._access, request, self._deadline, self._tls)
-        status = response.status
-        if status == _TOO_MANY:
-            wait = response.headers.get("retry-after", "")
-            is_number = wait.isascii() and wait.isdigit() and len(wait) < 9
-            raise JudgeError("rate_limited", "", float(wait) if is_number else _DEFAULT_WAIT)
-        if status in (401, 403) or status >= 500:
-            raise JudgeError("http_%d" % status)
-        if 300 <= status < 400:
-            raise JudgeError("redirect", "redirects are not followed, because they would pass on the key")
+        response = fetch(self.access, request, self._deadline, self._tls)
+        if response.status >= 300:
+            raise error_for(response)
         try:
-            payload = loads(response.body.decode("utf-8"))
+            answer = loads(response.body.decode("utf-8"))
         except ValueError:
-            payload = None
-        if status < 300 and payload is None:
-            raise JudgeError("wrong_type", "the response is not JSON")
-        return LangfuseReply(status, payload)
+            answer = None
+        if not isinstance(answer, dict):
+            raise JudgeError("wrong_type", "the answer is not a JSON object")
+        return answer
+
+
+def _next_page(query: Mapping[str, object], meta: object) -> dict[str, object]:
+    """Return the query of the next page: some lists have cursors, others page numbers. Empty after the last page."""
+    if value_at(meta, "cursor"):
+        return {**query, "cursor": value_at(meta, "cursor")}
+    page = as_integer(query.get("page")) or 1
+    return {**query, "page": page + 1} if page < (as_integer(value_at(meta, "totalPages")) or 0) else {}
 
 
 def probe(client: LangfuseClient) -> dict[str, str]:
     """Return how to read this server's `sessions` and `scores`, each MODERN or LEGACY. Raises JudgeError."""
-    versions = {}
-    for name, query in _PROBES.items():
-        status = client.get(*query).status
-        if status not in (200, 404):
-            raise JudgeError("http_%d" % status, "the server could not be probed")
-        versions[name] = MODERN if status == 200 else LEGACY
-    return versions
+    return {
+        name: LEGACY if client.find(path, query) is None else MODERN
+        for name, (path, query) in _PROBES.items()
+    }
 
 
 class Trace(NamedTuple):
@@ -197,36 +201,41 @@ def read_session(client: LangfuseClient, server: Mapping[str, str], session: str
 
 
 def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
-    """Read a session through `v2/observations`.
+    """Read a session through `v2/observations`; a trace's head is its root observation, the first without a parent.
 
     Some servers ignore the parameter `sessionId`, so a filter is sent, and each row is checked.
     """
     condition = [{"type": "string", "column": "sessionId", "operator": "=", "value": session}]
     query: dict[str, object] = {"fields": _FIELDS, "limit": _PER_PAGE, "filter": dumps(condition)}
-    traces: dict[str, list[Any]] = {}
-    while True:
-        page, meta = client.rows("/v2/observations", query, "the session could not be read")
-        for row in page:
-            if value_at(row, "sessionId") == session:
-                traces.setdefault(str(value_at(row, "traceId")), []).append(row)
-        if not value_at(meta, "cursor"):
-            return [_trace_of_observations(rows) for rows in traces.values()]
-        query = {**query, "cursor": value_at(meta, "cursor")}
+    rows_of: dict[str, list[Any]] = {}
+    for row in client.rows("/v2/observations", query):
+        if value_at(row, "sessionId") == session:
+            rows_of.setdefault(str(value_at(row, "traceId")), []).append(row)
+    traces = []
+    for rows in rows_of.values():
+        rows.sort(key=_start)
+        root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
+        traces.append(_trace(root, [row for row in rows if row is not root or len(rows) == 1]))
+    return traces
 
 
-def _trace_of_observations(rows: list[Any]) -> Trace:
-    """Return a trace; its input and output are those of the root observation, the first without a parent."""
-    rows = sorted(rows, key=_start)
-    root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
-    return _trace(root, [row for row in rows if row is not root or len(rows) == 1])
+def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
+    """Read a session and then each of its traces, because a session lists no observations."""
+    found = client.find("/sessions/" + quote(session, safe=""))
+    ids = [str(value_at(entry, "id")) for entry in value_at(found, "traces") or ()]
+    heads = [client.find("/traces/" + quote(trace, safe="")) for trace in ids]
+    return [
+        _trace(head, head.get("observations"))
+        for head in heads
+        if head and head.get("sessionId") in (session, None)
+    ]
 
 
-def _trace(head: object, steps: list[Any]) -> Trace:
+def _trace(head: object, steps: object) -> Trace:
     """Return a trace whose input and output are those of `head`, an observation or the trace itself."""
     identity, start = _field(head, "traceId", "id"), _field(head, "startTime", "timestamp")
-    return Trace(
-        identity, start, value_at(head, "input"), value_at(head, "output"), sorted(steps, key=_start)
-    )
+    in_order = sorted(steps, key=_start) if isinstance(steps, list) else []
+    return Trace(identity, start, value_at(head, "input"), value_at(head, "output"), in_order)
 
 
 def _start(row: object) -> str:
@@ -240,23 +249,6 @@ def _field(row: object, *names: str) -> str:
 
 def _kind(row: object) -> str:
     return _field(row, "type").upper()
-
-
-def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
-    """Read a session and then each of its traces, because a session lists no observations."""
-    reply = client.get("/sessions/" + quote(session, safe=""))
-    if reply.status == 404:
-        return []
-    listed = value_at(reply.payload, "traces")
-    if reply.status != 200 or not isinstance(listed, list):
-        raise JudgeError("http_%d" % reply.status, "the session could not be read")
-    traces = []
-    for entry in listed:
-        reply = client.get("/traces/" + quote(str(value_at(entry, "id")), safe=""))
-        rows = value_at(reply.payload, "observations")
-        if reply.status == 200 and value_at(reply.payload, "sessionId") in (session, None):
-            traces.append(_trace(reply.payload, rows if isinstance(rows, list) else []))
-    return traces
 
 
 def keep_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
@@ -273,33 +265,30 @@ def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str,
     """Yield the rows of a transcript: each trace's prompt, its generations as replies, and its other steps as tool calls."""
     for trace in traces:
         common: dict[str, object] = {"sessionId": session, "timestamp": trace.start}
-        prompt = _clean(text_of(trace.input))
+        prompt, output = _text(trace.input), _text(trace.output)
         if prompt:
-            yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": prompt}}
+            yield _user_row(trace.id, prompt, common)
         for number, step in enumerate(trace.steps):
             yield from _step_rows(step, "%s-%d" % (trace.id, number), {**common, "timestamp": _start(step)})
-        has_reply = any(_kind(step) == "GENERATION" for step in trace.steps)
-        if not has_reply and text_of(trace.output):
-            block = {"type": "text", "text": _clean(text_of(trace.output))}
-            yield _assistant_row(trace.id + "-end", [block], common, "", {})
+        if output and not any(_kind(step) == "GENERATION" for step in trace.steps):
+            yield _assistant_row(trace.id + "-end", [{"type": "text", "text": output}], common)
 
 
 def _step_rows(step: object, row_id: str, common: dict[str, object]) -> Iterator[dict[str, object]]:
     kind, model = _kind(step), _field(step, "providedModelName", "model")
-    output = _clean(text_of(value_at(step, "output")))
+    output = _text(value_at(step, "output"))
     if kind == "GENERATION":
         blocks = [{"type": "text", "text": output}] if output else []
-        usage = value_at(step, "usageDetails") or value_at(step, "usage")
-        yield _assistant_row(row_id, blocks, common, model, _tokens(usage))
+        usage = _tokens(value_at(step, "usageDetails") or value_at(step, "usage"))
+        yield _assistant_row(row_id, blocks, common, model, usage)
     elif kind not in ("EVENT", "AGENT", "CHAIN"):
         name = _field(step, "name")
         tool = name.partition(": ")[2] or name
         call = {"type": "tool_use", "id": row_id, "name": tool, "input": _arguments(value_at(step, "input"))}
-        yield _assistant_row(row_id, [call], common, model, {})
+        yield _assistant_row(row_id, [call], common, model)
         failed = value_at(step, "level") == "ERROR"
         result = {"type": "tool_result", "tool_use_id": row_id, "content": output, "is_error": failed}
-        message = {"role": "user", "content": [result]}
-        yield {"type": "user", "uuid": row_id + "-result", **common, "message": message}
+        yield _user_row(row_id + "-result", [result], common)
 
 
 def _tokens(usage: object) -> dict[str, int]:
@@ -310,15 +299,18 @@ def _tokens(usage: object) -> dict[str, int]:
 
 def _arguments(value: object) -> dict[str, str]:
     arguments = _decoded(value)
-    if isinstance(arguments, dict):
-        return {key: _clean(text_of(item)) for key, item in arguments.items()}
-    return {"prompt": _clean(text_of(arguments))}
+    named = arguments if isinstance(arguments, dict) else {"prompt": arguments}
+    return {key: _text(item) for key, item in named.items()}
+
+
+def _user_row(row_id: str, content: object, common: dict[str, object]) -> dict[str, object]:
+    return {"type": "user", "uuid": row_id, **common, "message": {"role": "user", "content": content}}
 
 
 def _assistant_row(
-    row_id: str, blocks: list[Any], common: dict[str, object], model: str, usage: dict[str, int]
+    row_id: str, blocks: list[Any], common: dict[str, object], model: str = "", usage: object = None
 ) -> dict[str, object]:
-    message = {"id": row_id, "role": "assistant", "model": model, "content": blocks, "usage": usage}
+    message = {"id": row_id, "role": "assistant", "model": model, "content": blocks, "usage": usage or {}}
     return {"type": "assistant", "uuid": row_id, **common, "message": message}
 
 
@@ -349,6 +341,7 @@ def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
     return str(value)[:_MAX_TEXT]
 
 
-def _clean(text: str) -> str:
-    """Return a text of `text_of` as it may be stored; one that was cut loses its last word, which may be half a secret."""
+def _text(value: object) -> str:
+    """Return the text in a value as it may be stored; one that was cut loses its last word, which may be half a secret."""
+    text = text_of(value)
     return redact(without_private(text[: cut_before(text, _MAX_TEXT - 1)]), "ledger").text

@@ -8,13 +8,13 @@ from json import dumps
 from typing import NamedTuple
 
 from ..kernel import fastjson
-from ..kernel.judge.question import Question, Rubric, data_block, excerpt, one_line, read_rubric
+from ..kernel.judge.question import Question, Rubric, Values, data_block, excerpt, one_line, read_rubric
 from ..kernel.paths import load_data
 from ..kernel.settings import defaults, merged
 from ..kernel.settings.load import user_block
 from ..kernel.transcript.turn import Call, Turn, tokens_of
-from .detection import failure_cause, main_argument, signal_entries
-from .rubric import read_scores
+from .detection import failure_cause, main_argument
+from .rubric import read_grade
 from .signals import SessionSignals, collect_signals
 
 RUBRIC = "sessions/score"
@@ -138,6 +138,10 @@ class PreparedSession(NamedTuple):
         """Return the estimated tokens of the material."""
         return sum(part.tokens for part in self.parts)
 
+    def read_grade(self, answer: Values) -> Values | None:
+        """Return the grade in an answer about the session or a part of it; None if there is none."""
+        return read_grade(answer, self.signals.totals.turns)
+
 
 def prepare(path: str, max_tokens: float | None = None) -> PreparedSession:
     """Read a transcript once; return its signals, and its turns as a scorer sees them.
@@ -163,13 +167,13 @@ def rubric_digest() -> str:
 
 def session_rubric() -> Rubric:
     """Return the scorer's prompt, with the texts of the setting `sessions.prompt`."""
-    shipped = load_data("judges", "rubrics", *RUBRIC.split("/"))
+    shipped = load_data("judges", "rubrics", RUBRIC)
     return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC)
 
 
 def _facts(prepared: PreparedSession) -> dict[str, object]:
     """Return the user's first request, and totals and signals as evidence for a scorer: counts and turns, no text."""
-    totals, detections = prepared.signals.totals, prepared.signals.detections
+    totals = prepared.signals.totals
     session: dict[str, object] = {
         "turns": totals.turns,
         "calls": sum(prepared.signals.tools.values()),
@@ -177,13 +181,12 @@ def _facts(prepared: PreparedSession) -> dict[str, object]:
         "largest_context": totals.context,
         "signals": [
             {
-                "dimension": entry["dimension"],
-                "signal": entry["label"],
-                "count": detections.counts[entry["id"]],
-                "turns": detections.turns(entry["id"])[:_MAX_TURNS_NAMED],
+                "dimension": signal.dimension,
+                "signal": signal.label,
+                "count": signal.count,
+                "turns": sorted(signal.turns)[:_MAX_TURNS_NAMED],
             }
-            for entry in signal_entries()
-            if detections.counts[entry["id"]]
+            for signal in prepared.signals.found
         ],
     }
     if prepared.left_out:
@@ -199,7 +202,9 @@ def questions(prepared: PreparedSession) -> list[Question]:
         data = {**_facts(prepared), "turns": part.turns}
         if len(prepared.parts) > 1:
             data["part"] = {"number": at + 1, "of": len(prepared.parts)}
-        per_part.append(Question(rubric, data, read_scores, int((part.tokens + 2000) * _TOKEN_MARGIN)))
+        per_part.append(
+            Question(rubric, data, prepared.read_grade, int((part.tokens + 2000) * _TOKEN_MARGIN))
+        )
     return per_part
 
 

@@ -20,7 +20,7 @@ from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
 from .material import PreparedSession, rubric_digest
-from .rubric import OVERALL, dimensions, overall_score, read_score
+from .rubric import OVERALL, dimensions, overall_score, scales, score_in, valid_scores
 
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
@@ -52,8 +52,7 @@ def project_of(folder: str, paths: Paths) -> str:
 
 def append_row(paths: Paths, row: dict[str, Any]) -> None:
     """Write a row. Raises LedgerError."""
-    fields = {name: value for name, value in row.items() if name not in ("session", "project")}
-    problem = Ledger(paths.state(), SESSIONS.name).append(row["session"], row["project"], fields)
+    problem = Ledger(paths.state(), SESSIONS.name).append(row["session"], row["project"], row)
     if problem:
         raise LedgerError(problem)
 
@@ -74,14 +73,15 @@ def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
 
 
 def grade_row(
-    prepared: PreparedSession, grade: Values, scorer: Mapping[str, object], paths: Paths, stamp: str = ""
+    prepared: PreparedSession, grade: Values, scorer: Mapping[str, object], paths: Paths
 ) -> dict[str, Any]:
     """Return the row for a grade: scores, overall score, missing dimensions, and the scorer.
 
-    `stamp` is the time of the session's earlier scores in Langfuse. It never changes for a session, because Langfuse updates a score only
-    under the same id and time.
+    `stamp` is the time of the scores in Langfuse. It never changes for a session, because Langfuse updates a score only under the same id
+    and time.
     """
     totals, session = prepared.signals.totals, session_id(prepared)
+    stamp = latest_rows(paths).get(session, {}).get("stamp")
     total = overall_score({name: entry["score"] for name, entry in grade["dimensions"].items()})
     started = _TIME.match(totals.started)
     return {
@@ -98,7 +98,7 @@ def grade_row(
         "started": totals.started,
         "ended": totals.ended,
         "bytes": os.path.getsize(prepared.path),
-        "signals": {name: count for name, count in prepared.signals.detections.counts.items() if count},
+        "signals": {signal.name: signal.count for signal in prepared.signals.found},
     }
 
 
@@ -112,17 +112,6 @@ def score_subject(path: str, paths: Paths) -> dict[str, str]:
 def pulled_folder(paths: Paths) -> str:
     """Return the folder of sessions that were read from Langfuse."""
     return paths.state("grading", "pulled")
-
-
-def scores_of(row: dict[str, Any]) -> dict[str, float]:
-    """Return a row's valid scores by dimension; a ledger line may contain anything."""
-    scores = {}
-    for name, dimension in dimensions().items():
-        entry = row["dimensions"].get(name)
-        score = entry.get("score") if isinstance(entry, dict) else entry
-        if isinstance(score, (int, float)) and 0 <= score <= dimension.highest:
-            scores[name] = score
-    return scores
 
 
 def ungraded(transcripts: Sequence[str], paths: Paths) -> list[str]:
@@ -141,19 +130,8 @@ class UnreadableLabels(RuntimeError):
     """A file has no labels, or a score outside its scale; the text says where."""
 
 
-def parse_score(name: str, text: str) -> float | None:
-    """Return the score that a person typed, a number or a level's label; None if it is neither or off the scale."""
-    dimension = dimensions()[name]
-    try:
-        score = read_score(float(text), dimension)
-    except ValueError:
-        score = read_score(text, dimension)
-    return score if score is not None and 0 <= score <= dimension.highest else None
-
-
-def with_overall(row: dict[str, Any]) -> dict[str, float]:
-    """Return a row's scores, with the overall score if no dimension is missing."""
-    scores = scores_of(row)
+def with_overall(scores: dict[str, float]) -> dict[str, float]:
+    """Return scores, with the overall score if no dimension is missing."""
     total = overall_score(scores)
     return scores if total is None else {**scores, OVERALL: total}
 
@@ -170,7 +148,7 @@ def read_labels(path: str) -> dict[str, dict[str, float]]:
         session, inner = str(entry.get("session") or ""), entry.get("dimensions")
         scores = _scores(inner if isinstance(inner, dict) else entry, number)
         if session and scores:
-            labels[session] = with_overall({"dimensions": scores})
+            labels[session] = with_overall(scores)
     if not labels:
         raise UnreadableLabels("%s: expected sessions with scores, found none" % path)
     return labels
@@ -192,16 +170,14 @@ def _entries(text: str) -> list[dict[str, Any]]:
 
 def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:
     scores = {}
-    for name, dimension in dimensions().items():
-        value = entry.get(name)
-        value = value.get("score") if isinstance(value, dict) else value
+    for name, scale in dimensions().items():
+        value = score_in(entry.get(name))
         if value is None or value == "":
             continue
-        score = None if isinstance(value, bool) else parse_score(name, str(value))
+        score = scale.read(value)
         if score is None:
-            scale = "0 to %d" % dimension.highest
-            scale += " or one of " + ", ".join(dimension.labels) if dimension.labels else ""
-            raise UnreadableLabels("entry %d, %s: expected %s, found another value" % (number, name, scale))
+            text = "entry %d, %s: expected %s, found another value"
+            raise UnreadableLabels(text % (number, name, scale.text))
         scores[name] = score
     return scores
 
@@ -223,15 +199,14 @@ def compare(
     (ours minus theirs) and Spearman's rho.
     """
     agreements = []
-    for name in (*dimensions(), OVERALL):
+    for name, scale in scales().items():
         pairs = [
             (float(ours[session][name]), float(theirs[session][name]))
             for session in sorted(ours.keys() & theirs.keys())
             if name in ours[session] and name in theirs[session]
         ]
-        has_levels = name != OVERALL and dimensions()[name].labels
         agreements.append(
-            Agreement(name, len(pairs), _of_levels(pairs) if has_levels else _of_numbers(pairs))
+            Agreement(name, len(pairs), _of_levels(pairs) if scale.labels else _of_numbers(pairs))
         )
     return agreements
 
@@ -267,7 +242,7 @@ def mean_difference(pairs: Sequence[tuple[float, float]]) -> float | None:
 def latest_scores(paths: Paths, kind: str) -> dict[str, dict[str, float]]:
     """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
     rows = latest_rows(paths, kind)
-    return {name: with_overall(row) for name, row in rows.items()}
+    return {name: with_overall(valid_scores(row["dimensions"])) for name, row in rows.items()}
 
 
 def store_label(paths: Paths, session: PreparedSession, scores: Mapping[str, float]) -> dict[str, Any]:

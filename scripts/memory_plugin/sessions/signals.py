@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..kernel.paths import load_data
 from ..kernel.text import cut_before
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
 from .detection import (
     EDITORS,
     SIGNAL_BY_CAUSE,
-    Detections,
     Detector,
     Head,
+    Signal,
     failure_cause,
     main_argument,
     pattern,
@@ -39,8 +41,8 @@ _MAX_CONTEXT = 40  # characters on each side of a claim
 class FailureDetector(Detector):
     """Detects failures by cause, and repetitions of a failed command with no edit in between."""
 
-    def __init__(self, detections: Detections, totals: Totals) -> None:
-        super().__init__(detections, totals)
+    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+        super().__init__(signals, totals)
         self._failed_commands: set[str] = set()
 
     def observe(self, turn: Turn) -> None:
@@ -57,9 +59,7 @@ class FailureDetector(Detector):
                 self.report("interrupts", turn.number)
 
     def _observe_result(self, call: Call, cause: str) -> None:
-        if cause == "not_read":
-            self.report("not_read_errors", call.turn, main_argument(call))
-        elif cause:
+        if cause:
             self.report(SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
         if call.result is not None and call.name in EDITORS and not call.failed:
             self._failed_commands.clear()
@@ -88,8 +88,8 @@ def _reason(call: Call) -> str:
 class FileDetector(Detector):
     """Detects reads of a part of a file, repeated reads, edits of unread files, and files that were read but never used."""
 
-    def __init__(self, detections: Detections, totals: Totals) -> None:
-        super().__init__(detections, totals)
+    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+        super().__init__(signals, totals)
         self._ranges: dict[str, set[tuple[str, str]]] = {}  # by path, while they are in the context
         self._seen_files: set[str] = set()
         self._last_read: dict[str, int] = {}  # path -> turn
@@ -235,8 +235,8 @@ class PlanningDetector(Detector):
 class PeopleDetector(Detector):
     """Detects corrections and thanks by the user, and claims of completion, emoji and broken links in replies."""
 
-    def __init__(self, detections: Detections, totals: Totals) -> None:
-        super().__init__(detections, totals)
+    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+        super().__init__(signals, totals)
         self._has_prompt = False
 
     def observe(self, turn: Turn) -> None:
@@ -280,11 +280,16 @@ DETECTORS = (FailureDetector, FileDetector, CommandDetector, PeopleDetector, Pla
 
 
 class SessionSignals(NamedTuple):
-    """The detections of one session, its totals, and its calls by tool."""
+    """The signals of one session by name, its totals, and its calls by tool."""
 
-    detections: Detections
+    signals: dict[str, Signal]
     totals: Totals
-    tools: dict[str, int]
+    tools: Counter[str]
+
+    @property
+    def found(self) -> list[Signal]:
+        """Return the signals that were detected, in the order of the report."""
+        return [signal for signal in self.signals.values() if signal.count]
 
 
 def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) -> SessionSignals:
@@ -292,27 +297,25 @@ def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) ->
 
     Raises FileNotFoundError and Unreadable, but nothing for the file's content.
     """
-    detections = Detections()
-    tools: dict[str, int] = {}
+    signals = {entry["id"]: Signal(entry) for entry in load_data("sessions", "signals")["signals"]}
+    tools: Counter[str] = Counter()
     with open_transcript(path) as file:
         reader = Reader(file)
-        detectors = [create(detections, reader.totals) for create in DETECTORS]
+        detectors = [create(signals, reader.totals) for create in DETECTORS]
         for turn in reader:
             for detector in detectors:
                 detector.observe(turn)
-            for call in turn.calls:
-                tools[call.name] = tools.get(call.name, 0) + 1
+            tools.update(call.name for call in turn.calls)
             if on_turn is not None:
                 on_turn(turn)
     for detector in detectors:
         detector.finish()
-    return SessionSignals(detections, reader.totals, tools)
+    return SessionSignals(signals, reader.totals, tools)
 
 
-def signals_record(signals: SessionSignals) -> dict[str, Any]:
+def signals_record(session: SessionSignals) -> dict[str, Any]:
     """Return the signals as JSON: counts, turns, totals."""
-    totals = signals.totals
-    detections = signals.detections
+    totals = session.totals
     return {
         "session": totals.session,
         "started": totals.started,
@@ -324,14 +327,14 @@ def signals_record(signals: SessionSignals) -> dict[str, Any]:
         "unreadable_records": totals.bad,
         "repeated_records": totals.repeated,
         "side_chain_records": totals.side,
-        "calls": sum(signals.tools.values()),
-        "tools": dict(sorted(signals.tools.items(), key=lambda item: -item[1])),
+        "calls": sum(session.tools.values()),
+        "tools": dict(session.tools.most_common()),
         "calls_without_result": totals.unresolved,
         "api_errors": totals.api_errors,
         "compactions": totals.compactions,
         "tokens": {**totals.usage, "largest_context": totals.context, "estimated": round(totals.estimated)},
         "signals": {
-            name: {"count": count, "turns": detections.turns(name)}
-            for name, count in detections.counts.items()
+            name: {"count": signal.count, "turns": sorted(signal.turns)}
+            for name, signal in session.signals.items()
         },
     }

@@ -111,11 +111,8 @@ def _record(context: WorkContext) -> Check:
 def _accept_from(context: WorkContext) -> Check:
     """Report whether this project's memories are accepted without review, and entries that can never apply."""
     name, roots = "auto-accept", context.accept_from
-    wrong = tuple(
-        "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
-        for root in roots
-        if not os.path.isabs(root) or os.path.realpath(root) != root
-    )
+    real = {root: os.path.realpath(root) for root in roots}
+    wrong = tuple("%s: expected %s" % (root, path) for root, path in real.items() if root != path)
     if wrong:
         fix = "name git roots by their real paths: memory config set trust.accept_from '[\"/a/path\"]'"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)

@@ -8,14 +8,14 @@ import shlex
 import subprocess
 from typing import Any, Callable, TypeVar
 
-from ..kernel.fastjson import as_texts, loads
+from ..kernel.fastjson import loads
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import edit, move, supersede, unsupersede
 from ..memories.markdown import title_for
 from ..memories.memory_files import MAX_BYTES, StoredMemory, named_store
-from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, parse_memory
+from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, main_text, parse_memory
 from ..memories.relations import name_for, plain_title
 from ..memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ..memories.trust import TRUSTED
@@ -70,9 +70,8 @@ def resupersede(
 
 def renewed_title(memory: Memory, body: str) -> str | None:
     """Return the title of a new body if the present title was made from the present body; None if someone chose it."""
-    main = memory.data["content"].get(categories()[memory.category].primary)
-    text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
-    return title_for(body) if plain_title(title_for(text)) == plain_title(memory.title) else None
+    present = title_for(main_text(memory.category, memory.data["content"]))
+    return title_for(body) if plain_title(present) == plain_title(memory.title) else None
 
 
 def moved(

@@ -13,7 +13,7 @@ from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
 from ..memories.import_documents import Draft
-from ..memories.importing import STDIN, archive_replaced, read, read_lines
+from ..memories.importing import STDIN, archive_replaced, distinguish_titles, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, Memory, categories, parse_memory
@@ -59,29 +59,29 @@ def gather(
     root = context.paths.project_root
     loaded = set() if everything else loaded_files(root)
     taken = TakenTitles(context.survey().items, scope)
-    drafts: list[Draft] = []
-    others: list[Outcome] = []
     readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
-    archive_replaced([draft for reading in readings for draft in reading.drafts])
-    for reading in readings:
-        others.extend(_not_stored(source, SKIPPED, why) for source, why in reading.problems)
-        others.extend(_not_stored(source, LEFT_OUT, why) for source, why in reading.left_out)
-        for draft in reading.drafts:
-            data, reason = draft.data, ""
-            if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-                reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
-                others.append(_not_stored(draft.source, LEFT_OUT, reason))
-                continue
-            if data["record_status"] == ACTIVE and not data.get("supersedes"):
-                reason = taken.take(data, shown_source(draft.source, root))
-            if reason:
-                others.append(_not_stored(draft.source, SKIPPED, reason))
-            else:
-                drafts.append(draft)
+    found = [draft for reading in readings for draft in reading.drafts]
+    archive_replaced(found)
+    distinguish_titles([draft.data for draft in found])
+    others = [_not_stored(*row) for reading in readings for row in reading.problems]
+    others += [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
+    drafts: list[Draft] = []
+    for draft in found:
+        data, reason = draft.data, ""
+        if os.path.realpath(draft.path) in loaded and not data["related_files"]:
+            reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
+            others.append(_not_stored(draft.source, reason, LEFT_OUT))
+            continue
+        if data["record_status"] == ACTIVE and not data.get("supersedes"):
+            reason = taken.take(data, shown_source(draft.source, root))
+        if reason:
+            others.append(_not_stored(draft.source, reason))
+        else:
+            drafts.append(draft)
     return drafts, others
 
 
-def _not_stored(source: str, outcome: str, reason: str) -> Outcome:
+def _not_stored(source: str, reason: str, outcome: str = SKIPPED) -> Outcome:
     return Outcome(source, outcome, plain(reason, _MAX_REASON))
 
 
@@ -129,7 +129,7 @@ def would_store(drafts: list[Draft], context: WorkContext) -> list[Outcome]:
             data, redacted = clean_data(draft.data)
             memory = parse_memory(data, "draft", categories()[data["category"]])
         except InvalidMemory as error:
-            outcomes.append(_not_stored(draft.source, SKIPPED, str(error)))
+            outcomes.append(_not_stored(draft.source, str(error)))
             continue
         outcome = SAME_STORED if _identity(data) in stored else WOULD_STORE
         stored.add(_identity(data))
@@ -162,7 +162,7 @@ def store_all(
     outcomes = []
     for draft, result in zip(drafts, written):
         if isinstance(result, InvalidMemory):
-            outcomes.append(_not_stored(draft.source, SKIPPED, str(result)))
+            outcomes.append(_not_stored(draft.source, str(result)))
             continue
         outcome, stored = CREATED if result.created else SAME_STORED, result.stored
         outcomes.append(Outcome(draft.source, outcome, "", stored.memory, stored.key, tuple(result.redacted)))

@@ -25,7 +25,7 @@ from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
-from ..sessions.langfuse import Outbox, scores_to_send
+from ..sessions.langfuse import STORED, Outbox, ledger_scores
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
@@ -214,12 +214,12 @@ def langfuse(context: WorkContext) -> Check:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     outbox, push = Outbox(paths, access), "memory session langfuse push"
-    sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
+    outcomes, waiting = outbox.outcomes(), len(outbox.missing(ledger_scores(paths)))
     text = "%s is set up; %s sent, %d to send; to ask whether it answers: memory session langfuse check"
-    text %= access.address.authority, counted(sent, "score"), waiting
-    if outbox.refused:
-        why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]
-        text += ", %d refused by the server" % len(outbox.refused)
+    text %= access.address.authority, counted(outcomes.pop(STORED, 0), "score"), waiting
+    if outcomes:
+        why = tuple(sorted(outcomes))[:_SHOWN]
+        text += ", %d refused by the server" % sum(outcomes.values())
         return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
     address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
     return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)

@@ -14,7 +14,7 @@ from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
-from ..memories.survey import SUPERSEDED, Item, life_cycle_state, without_phrases
+from ..memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, without_phrases
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
@@ -29,6 +29,12 @@ _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 def is_personal(category: str, title: str) -> bool:
     """Return whether a memory seems to be a taste of one person, which does not belong into the team's store."""
     return category == "preference" and _PERSONAL.match(title) is not None
+
+
+def current(context: WorkContext, key: str) -> tuple[Item, str]:
+    """Return a memory as the refreshed index has it, and its shortest unambiguous name."""
+    items = context.overview(is_current=True, names=[key]).items
+    return choose(items, key), shortest_names(items)[key]
 
 
 def as_json(item: Item) -> dict[str, object]:
@@ -57,6 +63,15 @@ def as_json(item: Item) -> dict[str, object]:
 def shown_name(key: str, other: str) -> str:
     """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `other`."""
     return shown_line(key.removeprefix(other.rpartition("/")[0] + "/"))
+
+
+def titles_and_names(items: list[Item]) -> dict[str, str]:
+    """Return a memory's title and the name that commands take, by key."""
+    names = shortest_names(items)
+    return {
+        item.stored.key: "%s (%s)" % (shown_line(item.stored.memory.title), names[item.stored.key])
+        for item in items
+    }
 
 
 def redaction_lines(written: Written) -> list[str]:

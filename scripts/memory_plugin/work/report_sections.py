@@ -15,8 +15,7 @@ from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_stat
 from ..memories.trust import TRUSTED
 from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
-from ..sessions.rows import scores_of
-from ..sessions.rubric import OVERALL, dimensions
+from ..sessions.rubric import OVERALL, dimensions, valid_scores
 from .installation import OK, Check
 from .report_figures import (
     MISS_REASONS,
@@ -92,7 +91,7 @@ def _recall(recalls: RecallFigures) -> Values:
 
 def _memories(survey: Survey, recalls: RecallFigures, paths: Paths) -> Values:
     """Return this project's and the user's memories, and those of other projects that occur in the ledgers."""
-    names, others, own = shortest_names(survey.items), dict(recalls.uses), []
+    names, others, active = shortest_names(survey.items), dict(recalls.uses), 0
     gone = {file.stored.key: file for file in reversed(gone_files([item.stored for item in survey.items]))}
     rows, unused, stale = [], [], []
     for item in survey.items:
@@ -102,22 +101,20 @@ def _memories(survey: Survey, recalls: RecallFigures, paths: Paths) -> Values:
         head = {"title": shown_line(memory.title), "id": names[key]}
         rows.append(_use_row(head, "", use, recalls.last[place]))
         if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED:
-            own.append(item)
+            active += 1
             if not any(use[name] for name in (*_SHOWN, "started")):
                 unused.append(_unused_row(head, item, use["near"]))
         why, fix = _staleness(item, use, names[key], gone.get(key))
         stale += [{**head, "why": why, "fix": fix}] if why else []
-    for (
-        project,
-        key,
-    ), use in others.items():  # titled by their ids: the stores of other projects are not read
+    for (project, key), use in others.items():
+        # Titled by their ids, because the stores of other projects are not read.
         name = plain(key, _MAX_NAME)
         head = {"title": name.rpartition("/")[2].replace("-", " "), "id": name}
         rows.append(_use_row(head, plain(project, _MAX_NAME), use, recalls.last[project, key]))
     helping = [row for row in rows if any(row[name] for name in _SHOWN)]
     helping.sort(key=lambda row: (-row["used"] - row["useful"], -row["told"], -row["pointed"], row["id"]))
     return {
-        "active": len(own),
+        "active": active,
         "shown": len(helping),
         "pending": sum(item.waits for item in survey.items),
         "helping": helping,
@@ -193,7 +190,7 @@ def _replies(ledgers: LedgerFigures) -> Values:
 def _sessions(grades: dict[str, Values]) -> Values:
     scores: dict[str, list[float]] = defaultdict(list)
     for row in grades.values():
-        for name, score in scores_of(row).items():
+        for name, score in valid_scores(row["dimensions"]).items():
             scores[name].append(score)
     overall = [row[OVERALL] for row in grades.values() if row.get(OVERALL) is not None]
     return {

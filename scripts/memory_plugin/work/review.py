@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
@@ -24,7 +24,6 @@ from .edit import edit_draft
 from .memory_facts import as_json, holds_guard, is_personal, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
-_FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _MAX_FIRST_LINE = 100
 _TITLES = {
     "repeated": "said in several sessions",
@@ -287,19 +286,3 @@ def pending_memories(context: WorkContext, trust: Trust) -> Iterator[StoredMemor
         waits = trust.state_of(stored) == PENDING or bool(trust.new_phrases(stored))
         if waits and stored.memory.status == ACTIVE:
             yield stored
-
-
-def accept_batches(
-    context: WorkContext, *, guards: bool
-) -> Iterator[tuple[list[StoredMemory], list[StoredMemory]]]:
-    """Yield the memories of each batch that were accepted, and those left out.
-
-    A batch is recorded before the next is read: a store may be large, and the command may be killed.
-    """
-    trust = load_trust(context.paths, context.accept_from)
-    found, size = pending_memories(context, trust), _FIRST_BATCH
-    while batch := list(islice(found, size)):
-        size = _BATCH
-        chosen = [stored for stored in batch if guards or not holds_guard(stored)]
-        trust.accept(chosen, "accept")
-        yield chosen, [stored for stored in batch if not guards and holds_guard(stored)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
@@ -56,19 +57,21 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     items = context.overview(names=names, title=shown_line(new.title, MAX_TITLE)).items
     old = choose(items, new.supersedes) if new.supersedes else None
     data = _data(new, old, context)
-    refuse_taken_title(items, new.scope, data, old)
+    if taken := TakenTitles(items, new.scope, old).owner(data):
+        raise WorkError((_TAKEN + _OR_REPLACE) % (taken, taken, taken))
     guarded = "guard" in data or (old is not None and memory_facts.is_guarded(old.stored, context))
     approved = memory_facts.may_trust(context, guarded=guarded)
     store = named_store(context.paths, new.scope)
     written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
     if approved:
         _settle(new, old, written, context)
+    notices = [refresh(context).notice]
     replaced = old.stored.memory.id if old is not None else ""
-    notices = [refresh(context).notice, "" if approved or not replaced else _NOT_REPLACED % replaced]
-    replaced = replaced if approved else ""
+    if replaced and not approved:
+        notices.append(_NOT_REPLACED % replaced)
+        replaced = ""
     key, memory = written.stored.key, written.stored.memory
-    items = context.overview(is_current=True, names=[key]).items
-    item, name = choose(items, key), shortest_names(items)[key]
+    item, name = memory_facts.current(context, key)
     similar = similar_to(context, [(key, memory)])[0]
     record = {
         **memory_facts.as_json(item),
@@ -141,15 +144,16 @@ class TakenTitles:
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
         self._new: dict[str, dict[str, object]] = {}
-        own = "" if excluded is None else excluded.stored.key
-        for item in items:
-            stored = item.stored
-            if stored.key != own and stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
-                self._by_title.setdefault(plain_title(stored.memory.title), []).append(item)
+        others = (
+            items if excluded is None else [one for one in items if one.stored.key != excluded.stored.key]
+        )
+        for item in others:
+            if item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+                self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, object], or_same: bool = False) -> str:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
-        cleaned, _ = clean_data(data)
+        cleaned = clean_data(data)[0] if self._by_title else data
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
             if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
                 return shortest_names(self._items)[item.stored.key]
@@ -157,24 +161,12 @@ class TakenTitles:
 
     def take(self, data: dict[str, object], source: str) -> str:
         """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
-        title = plain_title(str(data["title"]))
-        owner = self.owner(data) if title in self._by_title else ""
-        if owner:
+        if owner := self.owner(data):
             return _TAKEN % (owner, owner)
-        first = self._new.setdefault(title, {**data, "source": source})
+        first = self._new.setdefault(plain_title(str(data["title"])), {**data, "source": source})
         if _is_same_memory(first, data):
             return ""
         return "%s has this title too; give one of them another title" % first["source"]
-
-
-def refuse_taken_title(items: list[Item], scope: str, data: dict[str, object], old: Item | None) -> None:
-    """Raise WorkError if an active memory of the scope has the title of `data` and says something else.
-
-    Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
-    """
-    name = TakenTitles(items, scope, old).owner(data)
-    if name:
-        raise WorkError((_TAKEN + _OR_REPLACE) % (name, name, name))
 
 
 def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:
@@ -217,38 +209,32 @@ def similar_to(
             command.
         repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
-    compared = new[:_MAX_NEW]
-    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in compared]
+    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
-    if near is None:
-        return [[] for _ in new]
-    own_keys = [key for key, _ in new]
-    nearest = {*chain.from_iterable(near.keys)}
-    items = context.overview(is_current=True, names={*own_keys, *near.others, *nearest}).items
-    corpus = _texts_of([item for item in items if item.stored.key in nearest.union(near.others)])
-    active = {item.stored.key for item in items if life_cycle_state(item) == ACTIVE}
-    similarity = Similarity(corpus.values(), near.stopwords)
-    kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
-    names = shortest_names(items)
-    positions = {key: at for at, (key, _) in enumerate(new)}
     results: list[list[Similar]] = [[] for _ in new]
-    for at, ((key, memory), near_keys) in enumerate(zip(compared, near.keys)):
+    if near is None:
+        return results
+    positions = {key: at for at, (key, _) in enumerate(new)}
+    compared_with = {*chain.from_iterable(near.keys), *near.others}
+    items = context.overview(is_current=True, names=compared_with.union(positions)).items
+    names, active = shortest_names(items), dict(_active(items, compared_with))
+    similarity = Similarity(active.values(), near.stopwords)
+    for at, ((key, memory), near_keys) in enumerate(zip(new, near.keys)):
         for near_key in near_keys:
-            if near_key not in active.intersection(corpus) or positions.get(near_key, -1) >= at:
+            other = active.get(near_key)
+            if other is None or positions.get(near_key, -1) >= at:
                 continue
-            other = corpus[near_key]
             why = similarity.why(memory, other)
-            if why and (not kinds or why in kinds):
+            if why in (SAME_TITLE, NEAR_DUPLICATE) or (why and not repeated_only):
                 old, name = names[near_key], names.get(key, "")
                 command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
                 results[at].append(Similar(old, shown_line(other.title), why, command))
     return [similar[:_MAX_SIMILAR] for similar in results]
 
 
-def _texts_of(items: list[Item]) -> dict[str, Memory]:
-    """Return the memories that can be read, by key."""
-    memories: dict[str, Memory] = {}
+def _active(items: list[Item], keys: set[str]) -> Iterator[tuple[str, Memory]]:
+    """Yield those active memories with one of these keys whose files can be read."""
     for item in items:
-        with suppress(InvalidMemory, OSError):
-            memories[item.stored.key] = read_item(item).stored.memory
-    return memories
+        if item.stored.key in keys and life_cycle_state(item) == ACTIVE:
+            with suppress(InvalidMemory, OSError):
+                yield item.stored.key, read_item(item).stored.memory

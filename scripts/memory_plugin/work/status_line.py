@@ -13,30 +13,6 @@ from ..kernel.paths import Paths, data_path, read_state
 
 FOLDER, BEFORE = "statusline", "before.sh"
 _MAX_SCRIPT = 64 * 1024
-_SCRIPT = """\
-#!/bin/sh
-# Written by `memory config statusline install`, and again when a session starts, because the plugin's folder changes with its version.
-CLAUDE_CONFIG_DIR=%(config)s
-export CLAUDE_CONFIG_DIR
-script=%(script)s
-before=%(before)s
-ours() {
-    if [ ! -f "$script" ]; then
-        echo "memory: the plugin is gone from where it was; start a new session, or remove this line from your settings"
-        return
-    fi
-    python3 -I -S "$script" statusline 2>/dev/null || python -I -S "$script" statusline 2>/dev/null ||
-        echo "memory: recall is off, because there is no Python 3.9 or newer"
-}
-if [ -f "$before" ]; then
-    input=$(cat)
-    theirs=$(printf '%%s' "$input" | sh "$before")
-    line=$(printf '%%s' "$input" | ours)
-    printf '%%s\\n' "${theirs:+$theirs \u00b7 }$line"
-else
-    ours
-fi
-"""
 
 
 def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
@@ -83,11 +59,15 @@ def script_text(paths: Paths) -> str:
 
     plugin = os.path.dirname(data_path())
     values = {
-        "config": quote(os.path.dirname(os.path.dirname(paths.state()))),
-        "script": quote(os.path.join(plugin.rstrip(os.sep), "scripts", "memory.py")),
-        "before": quote(paths.state(FOLDER, BEFORE)),
+        "@CONFIG@": os.path.dirname(os.path.dirname(paths.state())),
+        "@SCRIPT@": os.path.join(plugin.rstrip(os.sep), "scripts", "memory.py"),
+        "@BEFORE@": paths.state(FOLDER, BEFORE),
     }
-    return _SCRIPT % values
+    with open(data_path("statusline.sh"), encoding="utf-8") as file:
+        text = file.read()
+    for name, value in values.items():
+        text = text.replace(name, quote(value))
+    return text
 
 
 def refresh_script(paths: Paths) -> None:

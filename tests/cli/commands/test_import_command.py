@@ -311,3 +311,14 @@ def test_entries_in_plain_lines(project: Project) -> None:
         ["x y z is slow", "why at all"],
     )
     assert project.cli("show", "two", "--json").json["content"]["steps"] == ["run", "wait"]
+
+
+def test_different_records_with_one_title_are_all_stored(project: Project) -> None:
+    text = "# %s\n\n## Status\n\nAccepted\n\n## Context\n\nMany.\n\n## Decision\n\n%s\n"
+    for name, said in (("a", "Dates use Temporal."), ("b", "Bounces go into a table.")):
+        project.write("adr/%s.md" % name, text % ("Architecture Decision Record", said))
+    for outcome in ("created", "same"):
+        assert imported(project, "adr") == [
+            (outcome, "architecture-decision-record-dates-use"),
+            (outcome, "architecture-decision-record-bounces-go"),
+        ]

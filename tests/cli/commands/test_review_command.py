@@ -222,7 +222,7 @@ def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -
 def test_accept_all_goes_on_after_the_first_batch(team: Project) -> None:
     code = (
         "import sys; from memory_plugin.cli.command_line import main;"
-        " from memory_plugin.work import review as c; c._BATCH = 2; "
+        " from memory_plugin.cli.commands import accept_command as c; c._BATCH = 2; "
     )
     team.process(
         [sys.executable, "-c", code + "main(sys.argv[1:])", "accept", "--all"],

@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 
-from memory_plugin.sessions.grade import grade_session
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.langfuse.server import KEYS, Langfuse
 
@@ -27,5 +26,5 @@ def graded(make_bench: Callable[..., Bench], langfuse: Langfuse, monkeypatch: py
     bench = make_bench(langfuse={"host": langfuse.url})
     bench.script()
     for identity in IDS[:2]:
-        grade_session(bench.transcript(identity), bench.scorer)
+        bench.grade(bench.transcript(identity))
     return bench

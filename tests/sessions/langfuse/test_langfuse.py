@@ -8,21 +8,17 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions import langfuse as push_module
 from memory_plugin.sessions import langfuse_client as client_module
-from memory_plugin.sessions.grade import grade_session
 from memory_plugin.sessions.langfuse import (
+    STORED,
     Outbox,
     PushResult,
-    push,
-    score_bodies,
+    ledger_scores,
     score_configs,
-    scores_to_send,
 )
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
-from memory_plugin.sessions.rows import latest_rows
 from tests.sessions.bench import IDS, Bench, push_scores
 from tests.sessions.grades import LEVELS, reply
 from tests.sessions.langfuse.server import Langfuse
@@ -38,6 +34,11 @@ def outbox_of(bench: Bench) -> Outbox:
     """Return the outbox of a bench's server."""
     scorer = bench.scorer
     return Outbox(scorer.paths, find_access(scorer.paths, scorer.settings))
+
+
+def waiting(bench: Bench) -> int:
+    """Return how many scores of the ledger the server does not have, as far as is known."""
+    return len(outbox_of(bench).missing(ledger_scores(bench.paths)))
 
 
 def stored_scores(langfuse: Langfuse) -> Counter[tuple[str, str]]:
@@ -67,9 +68,10 @@ def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
 def test_a_new_grade_of_the_same_sessions_counts(graded: Bench, langfuse: Langfuse) -> None:
     push_scores(graded)
     outbox = outbox_of(graded)
-    outbox.sent = dict.fromkeys(outbox.sent, "an earlier grade")
+    for state in outbox.scores.values():
+        state["content"] = "an earlier grade"
     outbox.save()
-    assert scores_to_send(graded.paths, outbox) == 14
+    assert len(outbox.missing(ledger_scores(graded.paths))) == 14
     assert push_scores(graded) == PushResult(14, 0, {})
 
 
@@ -88,7 +90,7 @@ def test_a_new_grade_updates_the_stored_scores(graded: Bench, langfuse: Langfuse
     path = graded.transcript(IDS[0])
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
-    grade_session(path, graded.scorer)
+    graded.grade(path)
     assert push_scores(graded).pending == 0
     assert stored_scores(langfuse) == ALL_SCORES
     assert [row["value"] for row in langfuse.scores.values() if row["name"] == "goal_achievement"] == [
@@ -147,7 +149,7 @@ def test_a_sender_killed_at_any_point_loses_and_repeats_no_score(
                 pass
         push_scores(graded)
         assert stored_scores(langfuse) == ALL_SCORES, point
-        assert outbox_of(graded).pending == {}
+        assert waiting(graded) == 0
         assert len(langfuse.configs) == 7
     assert point > 25
 
@@ -187,7 +189,7 @@ def test_scores_dropped_after_a_200_are_noticed(graded: Bench, langfuse: Langfus
     langfuse.scores.clear()
     langfuse.configs[0]["isArchived"] = True
     outbox = outbox_of(graded)
-    outbox.sent.clear()
+    outbox.scores.clear()
     outbox.save()
     first = push_scores(graded)
     assert (first.confirmed, first.pending) == (12, 2)
@@ -204,20 +206,16 @@ def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langf
 
 
 @every_mode
-def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfuse: Langfuse) -> None:
+def test_a_score_that_is_refused_does_not_stop_the_others(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     push_scores(graded)
-    outbox = outbox_of(graded)
-    good = next(body for row in latest_rows(graded.scorer.paths).values() for body in score_bodies(row))
+    good = next(ledger_scores(graded.paths))
     no_name, no_subject = {**good, "id": "no name", "name": ""}, {**good, "id": "no subject", "sessionId": ""}
-    outbox.enqueue([no_name, {**good, "id": "fine"}, no_subject])
-    result = push(
-        outbox,
-        LangfuseClient(find_access(graded.scorer.paths, graded.scorer.settings), Deadline(20)),
-        lambda _: None,
-        (0.0,),
-    )
-    assert "fine" in outbox.sent
-    assert "fine" not in outbox.refused
+    scores = [no_name, {**good, "id": "fine"}, no_subject]
+    monkeypatch.setattr(push_module, "ledger_scores", lambda _: scores)
+    result = push_scores(graded, looks=(0.0,))
+    assert outbox_of(graded).scores["fine"]["outcome"] == STORED
     if langfuse.mode == "array":  # 207 tells how many were refused, not which
         assert result.pending == 2
     else:
@@ -287,7 +285,7 @@ def test_a_failed_push_is_named_and_nothing_is_lost(
     with pytest.raises(JudgeError) as error:
         push_scores(graded)
     assert error.value.name == name
-    assert len(outbox_of(graded).pending) == 14
+    assert waiting(graded) == 14
     langfuse.before = lambda *_: None
     assert push_scores(graded).confirmed == 14
 
@@ -319,7 +317,7 @@ def test_with_a_damaged_outbox_scores_are_sent_again(
 
 def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfuse: Langfuse) -> None:
     outbox = outbox_of(graded)
-    with outbox.lock():
+    with outbox.locked():
         outbox.server = {"scores": "legacy", "sessions": "legacy"}
         outbox.save()
     with pytest.raises(JudgeError):
@@ -340,6 +338,6 @@ def test_a_proxys_200_does_not_teach_the_form_of_scores(
     with suppress(JudgeError):
         push_scores(graded)
     langfuse.before = lambda *_: None
-    while outbox_of(graded).pending:
+    while waiting(graded):
         push_scores(graded)
     assert stored_scores(langfuse) == ALL_SCORES

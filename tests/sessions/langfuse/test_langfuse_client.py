@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.sessions.grade import grade_session
 from memory_plugin.sessions.langfuse import score_bodies
 from memory_plugin.sessions.langfuse_client import (
     LangfuseClient,
@@ -122,7 +121,7 @@ def test_the_scores_of_a_pulled_session_go_to_its_first_trace(graded: Bench, lan
     path = pull_session(graded)
     with open(path, encoding="utf-8") as file:
         assert SECRET not in file.read()
-    row = grade_session(path, graded.scorer).row
+    row = graded.grade(path).row
     assert row is not None
     assert (row["session"], row["subject"]) == (SESSION, {"kind": "trace", "id": "t1"})
     assert row["signals"] == {"errors": 1, "commits": 1}
@@ -140,7 +139,7 @@ def test_a_source_file_next_to_another_transcript_is_ignored(graded: Bench) -> N
     path = graded.transcript("0d1ec0de-0000-4000-8000-000000000077")
     with open(path + ".source", "w", encoding="utf-8") as file:
         json.dump({"trace": "forged"}, file)
-    row = grade_session(path, graded.scorer).row
+    row = graded.grade(path).row
     assert row is not None
     assert row["subject"] == {"kind": "session"}
 
@@ -207,7 +206,7 @@ def read_payload(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trac
 
 @pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
 def test_an_unexpected_reply_is_an_error(graded: Bench, langfuse: Langfuse, payload: object) -> None:
-    with pytest.raises(JudgeError, match="http_200"):
+    with pytest.raises(JudgeError, match="wrong_type"):
         read_payload(graded, langfuse, payload)
 
 

@@ -9,25 +9,22 @@ import pytest
 
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions.grade import grade_session
 from memory_plugin.sessions.langfuse import (
     ensure_configs,
     existing_configs,
     score_bodies,
     score_configs,
-    send_scores,
 )
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
 from memory_plugin.sessions.rows import latest_rows
-from tests.sessions.bench import IDS, Bench
+from tests.sessions.bench import IDS, Bench, push_scores
 from tests.sessions.grades import reply
 from tests.sessions.langfuse.server import Langfuse
 
 
 def send_all(bench: Bench) -> None:
     """Send all scores of a bench."""
-    scorer = bench.scorer
-    assert send_scores(scorer.paths, scorer.settings, "", 20, lambda _: None).pending == 0
+    assert push_scores(bench).pending == 0
 
 
 def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:
@@ -38,11 +35,12 @@ def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: 
     other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
     langfuse._post_config(other_scale)
     assert (existing_configs(client), len(langfuse.seen)) == ({}, 3), "no page beyond the last is asked for"
-    first = ensure_configs(client)
-    assert ensure_configs(client) == first
+    first, created = ensure_configs(client)
+    assert created == list(score_configs())
+    assert ensure_configs(client) == (first, [])
     assert len(langfuse.configs) == 128
     langfuse._post_config(dict(score_configs()["output_quality"]))
-    assert ensure_configs(client) == first
+    assert ensure_configs(client) == (first, [])
 
 
 def test_comments_name_turns(graded: Bench, langfuse: Langfuse) -> None:
@@ -55,7 +53,7 @@ def test_comments_name_turns(graded: Bench, langfuse: Langfuse) -> None:
 
 def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Langfuse) -> None:
     graded.script(reply(tool_efficiency=None))
-    grade_session(graded.transcript(IDS[5]), graded.scorer)
+    graded.grade(graded.transcript(IDS[5]))
     send_all(graded)
     sent = {row["name"] for row in langfuse.scores.values() if row["sessionId"] == IDS[5]}
     assert sent == set(score_configs()) - {"tool_efficiency", "overall_quality"}

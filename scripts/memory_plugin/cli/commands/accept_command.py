@@ -28,6 +28,7 @@ accept pending memories, or save suggestions
   memory accept --all --guards            guards too
 """
 
+_BATCH = 200
 _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
@@ -134,35 +135,33 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
-    if not arguments.json and context.console.can_prompt():
-        with context.console.working("accept"):
-            found = review.pending_memories(context, load_trust(context.paths, context.accept_from))
-            pending = Counter(
-                stored.memory.category for stored in found if arguments.guards or not holds_guard(stored)
-            )
-        if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
-            context.console.line("nothing changed. To read them first: memory review")
-            return
-    accepted: list[str] = []
-    left_out: list[str] = []
-    counts: Counter[str] = Counter()
+    """Accept in batches, each of which is recorded before the next: a store may be large, and the command may be killed."""
+    trust = load_trust(context.paths, context.accept_from)
+    with context.console.working("accept"):
+        pending = list(review.pending_memories(context, trust))
+    chosen = [stored for stored in pending if arguments.guards or not holds_guard(stored)]
+    left_out = [stored.key for stored in pending if not arguments.guards and holds_guard(stored)]
+    counts = sorted(Counter(stored.memory.category for stored in chosen).items())
+    total = "%s (%s)" % (counted(len(chosen), "memory"), ", ".join("%d %s" % (n, name) for name, n in counts))
+    asks = chosen and not arguments.json and context.console.can_prompt()
+    if asks and not context.console.confirm("accept %s?" % total):
+        context.console.line("nothing changed. To read them first: memory review")
+        return
     with context.console.working("accepting"):
-        for chosen, others in review.accept_batches(context, guards=arguments.guards):
-            accepted += [stored.memory.id for stored in chosen]
-            left_out += [stored.key for stored in others]
-            counts.update(stored.memory.category for stored in chosen)
-            context.console.lines(*([] if arguments.json else _lines(chosen)))
+        for start in range(0, len(chosen), _BATCH):
+            batch = chosen[start : start + _BATCH]
+            trust.accept(batch, "accept")
+            context.console.lines(*([] if arguments.json else _lines(batch)))
         context.refresh_index()
-    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
+    lines = ["accepted %s" % total] if chosen else []
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)
         left_out = [names.get(key, key) for key in left_out]
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        lines += [*([] if counts else ["nothing was accepted"]), text % ", ".join(left_out)]
-    record = {"accepted": accepted, "left_out": left_out}
-    context.console.result(
-        arguments.json, record, *(lines or ["nothing is pending; for suggestions: memory review"])
-    )
+        lines += [*([] if chosen else ["nothing was accepted"]), text % ", ".join(left_out)]
+    record = {"accepted": [stored.memory.id for stored in chosen], "left_out": left_out}
+    lines = lines or ["nothing is pending; for suggestions: memory review"]
+    context.console.result(arguments.json, record, *lines)
     context.report_unreadable()
 
 
@@ -175,12 +174,6 @@ def _lines(accepted: list[StoredMemory]) -> list[str]:
             ["  it replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
         )
     return lines
-
-
-def _count_by_category(counts: Counter[str]) -> str:
-    """Return the number of memories, in total and by category."""
-    parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
-    return "%s (%s)" % (counted(sum(counts.values()), "memory"), parts)
 
 
 _REJECT_TEXT = """\

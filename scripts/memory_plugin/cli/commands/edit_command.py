@@ -164,14 +164,13 @@ def _change(
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     context.refresh_index()
-    items = context.overview(is_current=True, names=[written.stored.key]).items
-    item = choose(items, written.stored.key)
+    item, name = memory_facts.current(context, written.stored.key)
     if item.trust != TRUSTED and not arguments.json:
         item = _offered(context, item)
     lines = ["changed: %s (%s)" % (item.stored.memory.id, memory_facts.status_text(item))]
     lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
     lines += ["  " + line for line in memory_facts.redaction_lines(written)]
-    lines += memory_facts.approval_lines(item, shortest_names(items)[item.stored.key])
+    lines += memory_facts.approval_lines(item, name)
     redacted = [redaction._asdict() for redaction in written.redacted]
     context.console.result(arguments.json, {**memory_facts.as_json(item), "redacted": redacted}, *lines)
 

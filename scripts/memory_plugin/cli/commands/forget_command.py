@@ -8,7 +8,7 @@ from ...memories import InvalidMemory, survey
 from ...memories.lifecycle import archive, before_write, forget, restore, unsupersede
 from ...memories.record import ACTIVE, RETIRED, date_text
 from ...memories.trust import REJECTED, TRUSTED
-from ...work.memory_facts import approval_lines, as_json, is_guarded, status_text
+from ...work.memory_facts import approval_lines, as_json, current, is_guarded, status_text
 from ..command_context import Approval, CommandContext, Handler, UsageError, about
 
 _FORGET_TEXT = """\
@@ -19,9 +19,10 @@ stop using a memory; its file goes after a grace period
   memory forget old-release-process --keep --reason "replaced by the new pipeline"
 """
 
-
 _WHOLE_ID = "nothing was deleted: what is deleted for good needs its whole id: memory forget %s --now"
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
+_SHOWN_AGAIN = "  {0}, which it had replaced, is shown again"
+_STAYS_REPLACED = "  {0}, which it had replaced, stays replaced; to bring it back: memory restore {0}"
 _GRACE = "  its file will be deleted after %s; to bring it back until then: memory restore %s"
 
 
@@ -65,15 +66,10 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise InvalidMemory(_ALREADY % (name, ", since " + day if day else "", name, name))
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
-    is_current = context.refresh_index(scrub=arguments.now)
-    removed_from = ["the index and its caches"] if is_current else []
-    removed_from += ["the store's index.md", "the trust record"]
+    context.refresh_index(scrub=arguments.now)
     record = {**as_json(item), "status": "retired" if removal.goes_at else "deleted"}
-    record.update(removed_from=removed_from, deleted=removal.deleted, goes_at=removal.goes_at)
-    lines = ["forgotten: %s" % removal.id]
-    if arguments.now:
-        lines.append("  removed from " + ", ".join(removed_from))
-    lines += ["  deleted " + path for path in removal.deleted]
+    record.update(deleted=removal.deleted, goes_at=removal.goes_at)
+    lines = ["forgotten: %s" % removal.id, *("  deleted " + path for path in removal.deleted)]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
     lines += _replaced_lines(items, context, key)
@@ -82,19 +78,14 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _replaced_lines(before: list[survey.Item], context: CommandContext, gone: str) -> list[str]:
     """Return lines about the memories that the removed one had superseded; `gone` is the key of the removed memory."""
-    after = context.overview(is_current=True).items
-    states, names = (
-        {item.stored.key: survey.life_cycle_state(item) for item in after},
-        survey.shortest_names(after),
-    )
+    items = context.overview(is_current=True).items
+    names = survey.shortest_names(items)
+    freed = {item.stored.key for item in before if item.superseded_by == gone}
     lines = []
-    for item in before:
-        key = item.stored.key
-        if item.superseded_by == gone and states.get(key) == ACTIVE:
-            lines.append("  %s, which it had replaced, is shown again" % names[key])
-        elif item.superseded_by == gone and key in names:
-            text = "  %s, which it had replaced, stays replaced; to bring it back: memory restore %s"
-            lines.append(text % (names[key], names[key]))
+    for item in items:
+        if item.stored.key in freed:
+            is_active = survey.life_cycle_state(item) == ACTIVE
+            lines.append((_SHOWN_AGAIN if is_active else _STAYS_REPLACED).format(names[item.stored.key]))
     return lines
 
 
@@ -131,9 +122,7 @@ def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
     else:
         stored = restore(context.paths, item.stored, approved).stored
     context.refresh_index()
-    items = context.overview(is_current=True).items
-    after = survey.choose(items, stored.key)
-    name = survey.shortest_names(items)[after.stored.key]
+    after, name = current(context, stored.key)
     restored = "restored: %s (%s)" % (after.stored.memory.id, status_text(after))
     context.console.result(arguments.json, as_json(after), restored, *approval_lines(after, name))
     if approved:

@@ -9,9 +9,7 @@ import argparse
 import os
 import sys
 from typing import Any
-from uuid import uuid4
 
-from ...kernel.files import error_text
 from ...kernel.judge.question import explain_failure, read_reply
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import counted, plain, terminal_safe
@@ -19,31 +17,29 @@ from ...sessions import grade, session_files
 from ...sessions.material import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.past import Exchange, by_session
 from ...sessions.rows import latest_rows, session_id
-from ...sessions.rubric import OVERALL, dimensions, read_scores
+from ...sessions.rubric import OVERALL, dimensions
 from ...sessions.signals import collect_signals, signals_record
 from ...work import past_sessions
 from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
-from ..command_context import Approval, CommandContext, CommandError, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, UsageError
 from ..console import Console
 from ..options import add_actions, add_days_option, add_flag
 from .session_scores_command import named_transcript, show_signals, turns_text
 
-DONE, FAILED = 0, 1
 HELP = "find past sessions, and grade them"
 EXAMPLES = """\
   memory session find flaky billing test    what was done about it, and how to go on
   memory session find "where did we stop yesterday?"
   memory session show 0d1ec0de
   memory session signals --current          shows what can be counted without a judge
-  memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
   memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
   memory session score --project            grades all sessions of this project that have no grade yet
-  memory session list
 """
 _MAX_INPUT = 256 * 1024
 _MAX_FAILURES = 20  # shown of a project
+_TO_GRADE = "To grade it: /memory:grade-session in Claude Code, or with a judge: memory session score"
 _NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
@@ -100,9 +96,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action in _PAST:
         return _run_past(arguments, context)
-    require_valid(
-        context.settings, "sessions.weights", "sessions.prompt"
-    )  # before anything is read or paid for
+    # Before anything is read or paid for.
+    require_valid(context.settings, "sessions.weights", "sessions.prompt")
     if arguments.action == "score" and arguments.project and not (arguments.target or arguments.current):
         return _score_many(arguments, context)
     actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}
@@ -121,17 +116,16 @@ def _run_past(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
-    found = past_sessions.find_exchanges(
-        " ".join(arguments.words), arguments.days, context, context.console.error
-    )
+    console, words = context.console, " ".join(arguments.words)
+    found = past_sessions.find_exchanges(words, arguments.days, context, console.error)
     if arguments.json:
-        context.console.json({"exchanges": [each.record() for each in found]})
+        console.json({"exchanges": [each.record() for each in found]})
         return DONE
-    if not found:
-        context.console.line("No past session found.")
     for each in by_session(found)[:_SHOWN]:
-        _print(each, context.console)
-        context.console.line("    " + context.console.style(_resume(each), "cyan"))
+        _print(each, console)
+        console.line("    " + console.style(_resume(each), "cyan"))
+    if not found:
+        console.line("No past session found.")
     return DONE
 
 
@@ -174,17 +168,17 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     for each in past_sessions.session_exchanges("", context, context.console.error):
         sessions.setdefault(each.session, []).append(each)
     grades = latest_rows(context.paths)
-    rows = [{**grades.pop(name, {}), **_row(each)} for name, each in sessions.items()]
+    rows = [{**grades.pop(name, {}), **_row(exchanges)} for name, exchanges in sessions.items()]
     rows += [{**row, "time": row.get("ended", "")} for row in grades.values()]
     rows = [{**row, "grade": row.get(OVERALL)} for row in rows]
     rows.sort(key=lambda row: str(row["time"]), reverse=True)
     if arguments.json:
         context.console.json({"sessions": rows})
-    elif not rows:
-        context.console.line("No session is known yet.")
-    else:
+    elif rows:
         headers = ["session", "ended", "turns", "files", "grade", "about"]
         context.console.table(headers, [_cells(row) for row in rows])
+    else:
+        context.console.line("No session is known yet.")
     return DONE
 
 
@@ -202,18 +196,15 @@ def _row(session: list[Exchange]) -> dict[str, Any]:
 def _cells(row: dict[str, Any]) -> list[str]:
     grade = "" if row["grade"] is None else "%.2f" % row["grade"]
     about = plain(str(row.get("title") or row.get("first") or row.get("root_cause") or ""), 60)
-    number = str(len(row["files"])) if row.get("files") else ""
-    return [row["session"], str(row["time"])[:16], str(row.get("turns") or ""), number, grade, about]
+    files = str(len(row.get("files", ())) or "")
+    return [row["session"], str(row["time"])[:16], str(row.get("turns") or ""), files, grade, about]
 
 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
     if bool(arguments.session) == arguments.all:
         raise UsageError("expected one of: a session id, --all")
     name = "" if arguments.all else _require_id(arguments.session)
-    try:
-        number = past_sessions.forget_sessions(name, context)
-    except OSError as error:
-        raise CommandError("nothing was forgotten: %s" % error_text(error)) from None
+    number = past_sessions.forget_sessions(name, context)
     line = "%s forgotten; the transcripts stay" % counted(number, "session")
     context.console.result(arguments.json, {"forgotten": number}, line)
     return DONE if number or arguments.all else FAILED
@@ -226,29 +217,30 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
         return DONE
     show_signals(context.console, os.path.basename(path), signals)
     _show_scores(context.console, None)
-    context.console.line(
-        "To grade it: /memory:grade-session in Claude Code, or with a judge: memory session score"
-    )
+    context.console.line(_TO_GRADE)
     return DONE
 
 
 def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    scorer = session_scorer(context)
-    prepared = prepare(path)
+    scorer, prepared = session_scorer(context), prepare(path)
     judge = scorer.judge(session_id(prepared))
-    if prepared.signals.totals.turns and judge.unready() is None:
+    if judge.unready() is None:
         price = judge.highest_price(questions(prepared))
         if price > context.settings.number("judge.caps.session_usd"):
-            _accept_price(price, _size(prepared), arguments, context)
-            scorer = scorer._replace(request="request %s" % uuid4().hex)
-    return _show(grade.grade_prepared(prepared, scorer), arguments, context)
+            _accept_price(price, prepared, arguments, context)
+            scorer = scorer._replace(request="request " + os.urandom(16).hex())
+    return _show(grade.grade_session(prepared, scorer), arguments, context)
 
 
-def _accept_price(price: float, size: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _accept_price(
+    price: float, prepared: PreparedSession, arguments: argparse.Namespace, context: CommandContext
+) -> None:
     """Ask once about a price above the session cap. Raises CommandError if it exceeds the request cap too, or is not accepted."""
-    settings = context.settings
-    cap, model = settings.number("judge.caps.request_usd"), settings.text("sessions.judge.model")
-    text = "Grading %s costs at most $%.2f with %s" % (size, price, terminal_safe(model))
+    cap, model = (
+        context.settings.number("judge.caps.request_usd"),
+        terminal_safe(context.settings.text("sessions.judge.model")),
+    )
+    text = "Grading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
     if price > cap:
         why = "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session"
         raise CommandError(why % (text, cap))
@@ -262,34 +254,31 @@ def _size(prepared: PreparedSession) -> str:
 
 
 def _show(graded: grade.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
-    console, problem = context.console, ""
+    console, row = context.console, graded.row
     if arguments.json:
-        record = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
+        record = {"row": row, "failures": graded.failures, "detail": graded.detail}
         console.json({"file": graded.prepared.path, **record})
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
-        _show_scores(console, graded.row)
-    if graded.is_stored:
-        problem = grade.send_new_scores(session_scorer(context), console.progress)
+        _show_scores(console, row)
+    problem = grade.send_new_scores(session_scorer(context), console.progress) if row is not None else ""
     if problem:
         later = "to send them later: memory session langfuse push"
         console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
     for failure in dict.fromkeys(graded.failures):
-        console.error(_why(failure, graded))
-    if graded.row is not None and graded.detail:
-        console.error("the grade was not written to the ledger: " + graded.detail)
-    return DONE if graded.is_stored else FAILED
+        console.error("not graded" + _why(failure, graded))
+    return FAILED if row is None else DONE
 
 
 def _why(failure: str, graded: grade.GradeResult) -> str:
     if failure == "empty":
-        return "not graded: the transcript has no turns"
+        return ": " + graded.detail
     if failure == "disabled":
-        why = graded.detail or "the judge is off"
-        return "not graded: %s; without a key, /memory:grade-session in Claude Code asks a sub-agent" % why
+        text = ": %s; without a key, /memory:grade-session in Claude Code asks a sub-agent"
+        return text % graded.detail
     words = explain_failure(failure, "sessions")
     about = " It concerns %s." % _size(graded.prepared) if failure == "over_budget" else ""
-    return "not graded (%s): %s%s %s" % (failure, words.says, about, words.do)
+    return " (%s): %s%s %s" % (failure, words.says, about, words.do)
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -317,19 +306,19 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
 
 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    prepared = prepare(path, AGENT_TOKENS)
     if arguments.agent:
         target = "--current" if arguments.current else arguments.target
-        replies = session_files.subagent_answers(
-            session_files.current_transcript(context.paths, context.session), target
-        )
-        answer = next(filter(None, (read_reply(text, read_scores) for text in replies)), None)
+        current = session_files.current_transcript(context.paths, context.session)
+        replies = session_files.subagent_answers(current, target)
     else:
-        answer = read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
+        replies = iter([sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")])
+    answer = next(filter(None, (read_reply(text, prepared.read_grade) for text in replies)), None)
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    prepared = prepare(path, AGENT_TOKENS)
-    return _show(grade.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
+    row = grade.store_answers(prepared, [answer], by, context.paths)
+    return _show(grade.GradeResult(prepared, row, []), arguments, context)
 
 
 def _show_scores(console: Console, row: dict[str, Any] | None) -> None:

@@ -7,30 +7,32 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ...kernel.context import Deadline
-from ...kernel.fastjson import as_integer
-from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure, one_line
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import counted, plain
-from ...sessions import langfuse, langfuse_client, rows
-from ...sessions.detection import signal_entries
-from ...sessions.langfuse_client import HOSTS, SECONDS, LangfuseClient
+from ...sessions import langfuse, rows
+from ...sessions.langfuse_client import (
+    HOSTS,
+    LangfuseClient,
+    connect,
+    keep_session,
+    probe,
+    read_session,
+    server_route,
+)
 from ...sessions.material import PreparedSession, prepare
 from ...sessions.rubric import dimensions
 from ...sessions.session_files import current_transcript, find_transcript, is_session_id, project_transcripts
 from ...sessions.signals import SessionSignals
 from ...work.judges import address_sentences, ignored_sentences, session_scorer
-from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..console import Console
 from ..options import add_actions, add_flag, require_existing
 
-DONE, FAILED = 0, 1
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
 _MIN_TURNS = 2
-_MAX_TEXT = 400
-_MAX_LAST_REPLY = 1500
+_MAX_TEXT, _MAX_LAST = 400, 1500
 _MAX_TURNS_NAMED = 8
 _MAX_EXAMPLE = 80
 _CALIBRATE_TEXT = """\
@@ -43,21 +45,15 @@ score 20 sessions yourself and measure how well the scorer agrees with you
 """
 _LANGFUSE_TEXT = """\
 exchange scores and sessions with a Langfuse server: check, setup, push, pull
-  memory session langfuse check         tests the server and lists what is missing there
-  memory session langfuse setup         creates the seven score configs; run it once
-  memory session langfuse push          sends the scores that the server does not have yet
-  memory session langfuse pull SESSION  downloads a session; then: memory session score FILE
+  memory session langfuse setup         run it once
+  memory session langfuse push
+  memory session langfuse pull SESSION  to grade the session: memory session score FILE
 """
 _LANGFUSE_ACTIONS = {
     "check": "show the server, its version and missing score configs",
     "setup": "create the missing score configs",
     "push": "send the scores that the server does not have yet, and verify that they arrived",
     "pull": "download a session and store it as a transcript that can be graded",
-}
-_QUESTIONS = {
-    "setup": "create score configs in Langfuse?",
-    "push": "send scores to Langfuse?",
-    "pull": "read sessions from Langfuse?",
 }
 _SET = "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
 
@@ -76,47 +72,38 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     return find_transcript(context.paths, arguments.target)
 
 
-def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
+def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     """Print a summary of a session and its signals."""
-    totals = signals.totals
+    totals, usage = session.totals, session.totals.usage
     console.line(console.style("Session %s" % name, "bold"))
     times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
-    counts = (counted(totals.turns, "turn"), counted(sum(signals.tools.values()), "call"))
+    counts = (counted(totals.turns, "turn"), counted(sum(session.tools.values()), "call"))
     models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
     console.line("%s%s, %s, %s" % (times, *counts, models))
-    usage = totals.usage
-    console.line(
-        "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}".format(
-            usage["input_tokens"] + usage["cache_creation_input_tokens"],
-            usage["cache_read_input_tokens"],
-            usage["output_tokens"],
-            totals.context,
-            round(totals.estimated),
-        )
-    )
-    anomalies = (
-        (totals.api_errors, "provider error"),
-        (totals.bad, "unreadable row"),
-        (totals.repeated, "repeated row"),
-        (totals.unresolved, "unanswered call"),
-    )
-    if any(number for number, _ in anomalies):
-        console.line(", ".join(counted(number, noun) for number, noun in anomalies if number))
-    console.line()
-    found = signals.detections
-    lines = [
+    tokens = "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}"
+    fresh = usage["input_tokens"] + usage["cache_creation_input_tokens"]
+    cached, out = usage["cache_read_input_tokens"], usage["output_tokens"]
+    console.line(tokens.format(fresh, cached, out, totals.context, round(totals.estimated)))
+    anomalies = {
+        "provider error": totals.api_errors,
+        "unreadable row": totals.bad,
+        "repeated row": totals.repeated,
+        "unanswered call": totals.unresolved,
+    }
+    unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
+    console.lines(*filter(None, [unusual]), "")
+    found = [
         [
-            entry["label"],
-            str(found.counts[entry["id"]]),
-            "" if entry["tone"] == "plain" else entry["tone"],
-            turns_text(found.turns(entry["id"])),
-            one_line(found.by_signal[entry["id"]][-1].what, _MAX_EXAMPLE),
+            signal.label,
+            str(signal.count),
+            signal.tone.replace("plain", ""),
+            turns_text(sorted(signal.turns)),
+            one_line(signal.last, _MAX_EXAMPLE),
         ]
-        for entry in signal_entries()
-        if found.counts[entry["id"]]
+        for signal in session.found
     ]
-    if lines:
-        console.table(["signal", "count", "", "turns", "the last one"], lines)
+    if found:
+        console.table(["signal", "count", "", "turns", "the last one"], found)
     else:
         console.line("no signals")
 
@@ -155,18 +142,16 @@ def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
     if _names_session(arguments):
         _label(arguments, context)
         return
-    require_existing(*filter(None, [arguments.target]))
-    asks = arguments.ask or not (arguments.target or arguments.report or arguments.json)
-    if arguments.ask or (asks and context.console.can_prompt()):
+    only_compares = arguments.target or arguments.report or arguments.json
+    if arguments.ask or not (only_compares or not context.console.can_prompt()):
         labeled = counted(_label_series(context), "session")
         context.console.line("%s labeled; to go on: memory session calibrate" % labeled)
-    ours = rows.latest_scores(context.paths, rows.SCORE)
-    labels = (
-        rows.read_labels(arguments.target)
-        if arguments.target
-        else rows.latest_scores(context.paths, rows.LABEL)
-    )
-    _show_agreement(ours, labels, arguments, context)
+    if arguments.target:
+        require_existing(arguments.target)
+        labels = rows.read_labels(arguments.target)
+    else:
+        labels = rows.latest_scores(context.paths, rows.LABEL)
+    _show_agreement(rows.latest_scores(context.paths, rows.SCORE), labels, arguments, context)
 
 
 def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -174,7 +159,7 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     scores: dict[str, float] = {}
     for word in arguments.set:
         name, _, text = word.partition("=")
-        score = rows.parse_score(name, text) if name in dimensions() else None
+        score = dimensions()[name].read(text) if name in dimensions() else None
         if score is None:
             raise UsageError(_SET % word[:100])
         scores[name] = score
@@ -195,19 +180,18 @@ def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, f
     show_signals(console, rows.session_id(session), session.signals)
     _show_turns(console, session)
     scores: dict[str, float] = {}
-    for name, dimension in dimensions().items():
-        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
+    for name, scale in dimensions().items():
         while name not in scores:
-            console.line("%s (%s; empty line: not scored) " % (name, scale))
+            console.line("%s (%s; empty line: not scored) " % (name, scale.text))
             line = sys.stdin.readline()
             word = line.strip().lower()
             if not line or word in ("s", "q"):
                 return {} if line else scores, word != "s"
             if not word:
                 break
-            score = rows.parse_score(name, word)
+            score = scale.read(word)
             if score is None:
-                console.line("expected %s, s to skip the session, or q to stop" % scale)
+                console.line("expected %s, s to skip the session, or q to stop" % scale.text)
             else:
                 scores[name] = score
     return scores, False
@@ -218,46 +202,43 @@ def _label_series(context: CommandContext) -> int:
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
-    done = set(rows.latest_rows(context.paths, rows.LABEL))
+    done, has_quit = set(rows.latest_rows(context.paths, rows.LABEL)), False
     for path in project_transcripts(context.paths):
-        if len(done) >= _SERIES:
+        if has_quit or len(done) >= _SERIES:
             break
         try:
             session = prepare(path)
         except OSError:
             continue
-        name = rows.session_id(session)
-        if session.signals.totals.turns < _MIN_TURNS or name in done:
+        if session.signals.totals.turns < _MIN_TURNS or rows.session_id(session) in done:
             continue
         progress = "session %d of %d" % (len(done) + 1, _SERIES)
         context.console.lines("", context.console.style(progress, "bold"))
         scores, has_quit = _ask_scores(context.console, session)
         if scores:
             rows.store_label(context.paths, session, scores)
-            done.add(name)
-        if has_quit:
-            break
+            done.add(rows.session_id(session))
     return len(done)
 
 
 def _show_turns(console: Console, session: PreparedSession) -> None:
-    """Print turns in the form in which a scorer sees them, without the middle of many, and the last reply at more length."""
-    turns, half = [turn for part in session.parts for turn in part.turns], _MAX_TURNS // 2
+    """Print turns in the form in which a scorer sees them, without the middle of many, and the last one at more length."""
+    turns: list[dict[str, Any]] = [turn for part in session.parts for turn in part.turns]
+    half = _MAX_TURNS // 2
     for turn in turns[:half] + turns[half:][-half:]:
+        limit = _MAX_LAST if turn is turns[-1] else _MAX_TEXT
         for key, who in (("user", "user"), ("reply", "Claude")):
             if turn.get(key):
-                text = plain(str(turn[key]), _MAX_TEXT)
-                console.paragraph("%3s %s: %s" % (turn["turn"], who, text), hang=4)
-        calls: Any = turn.get("calls", [])
+                text = "%3d %s: %s" % (turn["turn"], who, plain(turn[key], limit))
+                console.paragraph(text, hang=4)
+        calls = turn.get("calls", [])
         if calls:
             names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
             failed = sum("error" in call for call in calls)
-            counts = (counted(len(calls) + (as_integer(turn.get("more_calls")) or 0), "call"), failed)
-            console.paragraph("    %s, %d failed: %s" % (*counts, plain(names, _MAX_TEXT)), hang=4)
+            number = counted(len(calls) + turn.get("more_calls", 0), "call")
+            console.paragraph("    %s, %d failed: %s" % (number, failed, plain(names, _MAX_TEXT)), hang=4)
     if len(turns) > _MAX_TURNS:
         console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
-    last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
-    console.paragraph("last reply: " + plain(str(last), _MAX_LAST_REPLY))
 
 
 def _show_agreement(
@@ -301,26 +282,26 @@ def _configure_langfuse(parser: argparse.ArgumentParser) -> None:
 
 
 def _langfuse_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
-    """Return what would be sent or read; None for other actions."""
-    question = _QUESTIONS.get(arguments.action)
-    return Approval(question) if question else None
+    """Return what would be sent or read; None for a check."""
+    action = arguments.action
+    return None if action == "check" else Approval("Langfuse: %s?" % _LANGFUSE_ACTIONS[action])
 
 
 def _langfuse(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
+    actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull}
     try:
-        access = langfuse_client.find_access(context.paths, context.settings, session_scorer(context).off)
-        actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull}
-        return actions[arguments.action](arguments, context, access)
+        client = connect(context.paths, context.settings, session_scorer(context).off)
+        return actions[arguments.action](arguments, context, client)
     except JudgeError as failed:
         hint = _hint(failed.name)
         detail = failed.detail or explain_failure(failed.name, "sessions").says.rstrip(".")
         if arguments.json:
             context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
-        else:
-            context.console.error(": ".join(filter(None, [failed.name, detail, hint])))
-            for text in [] if failed.name == "disabled" else ignored_sentences(context, HOSTS):
-                context.console.error(text)
+            return FAILED
+        ignored = [] if failed.name == "disabled" else ignored_sentences(context, HOSTS)
+        for text in (": ".join(filter(None, [failed.name, detail, hint])), *ignored):
+            context.console.error(text)
         return FAILED
 
 
@@ -333,12 +314,10 @@ def _hint(failure: str) -> str:
     return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    client = LangfuseClient(access, Deadline(SECONDS))
-    server, host = langfuse_client.probe(client), access.address.authority
-    missing = sorted(set(langfuse.score_configs()) - set(langfuse.existing_configs(client)))
-    route = langfuse_client.server_route(context.paths, context.settings)
-    address = address_sentences(context, route, HOSTS)
+def _check(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    server, host = probe(client), client.access.address.authority
+    missing = sorted(langfuse.score_configs().keys() - langfuse.existing_configs(client))
+    address = address_sentences(context, server_route(context.paths, context.settings), HOSTS)
     reads = {"reads_" + name: version for name, version in server.items()}
     record = {"host": host, **reads, "missing_configs": missing, "address": address}
     configs = "all score configs exist"
@@ -351,24 +330,16 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
     return DONE
 
 
-def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    outbox = langfuse.Outbox(context.paths, access)
-    with outbox.lock():
-        outbox.reload()
-        client = LangfuseClient(access, Deadline(SECONDS))
-        before = langfuse.existing_configs(client)
-        outbox.configs = langfuse.ensure_configs(client)
-        outbox.save()
-    created = sorted(set(outbox.configs) - set(before))
-    text = "%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created))
-    context.console.result(arguments.json, {"configs": outbox.configs, "created": created}, text)
+def _setup(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    configs, created = langfuse.set_up(context.paths, client)
+    text = "%s, %d of them new" % (counted(len(configs), "score config"), len(created))
+    context.console.result(arguments.json, {"configs": configs, "created": created}, text)
     return DONE
 
 
-def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action has this signature)
-    off, progress = session_scorer(context).off, context.console.progress
-    pushed = langfuse.send_scores(context.paths, context.settings, off, SECONDS, progress)
-    progress("")
+def _push(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    pushed = langfuse.send_scores(context.paths, client, context.console.progress)
+    context.console.progress("")
     counts = (pushed.confirmed, pushed.pending, len(pushed.refused))
     line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
     record = {"arrived": pushed.confirmed, "waiting": pushed.pending, "refused": pushed.refused}
@@ -379,13 +350,12 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
     return FAILED if pushed.pending or pushed.refused else DONE
 
 
-def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    client = LangfuseClient(access, Deadline(SECONDS))
-    server = langfuse.Outbox(context.paths, access).server or langfuse_client.probe(client)
-    traces = langfuse_client.read_session(client, server, arguments.session)
+def _pull(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+    server = langfuse.Outbox(context.paths, client.access).server or probe(client)
+    traces = read_session(client, server, arguments.session)
     if not traces:
-        raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
-    path = langfuse_client.keep_session(context.paths, arguments.session, traces)
+        raise CommandError("%s has no session %s" % (client.access.address.authority, arguments.session))
+    path = keep_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     counts = "%s, %s" % (counted(len(traces), "trace"), counted(steps, "observation"))
     record = {"file": path, "traces": len(traces), "observations": steps}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +12,12 @@ from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
 from ...memories.nearby import unread_nearby
-from ...memories.survey import NEW, Item
+from ...memories.record import ACTIVE
+from ...memories.survey import NEW, Item, life_cycle_state
 from ...recall import explain
 from ...work.doctor import examine
 from ...work.installation import FAIL, NOTE, OK, WARN
-from ...work.memory_facts import as_json, named_notes
-from ...work.state import catalog, stored_counts, titles_and_names
+from ...work.memory_facts import as_json, named_notes, titles_and_names
 from ..command_context import DONE, FAILED, CommandContext, Handler
 from ..console import Console
 
@@ -50,8 +51,9 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     has_state, last = context.paths.state_dir is not None, max(0, arguments.last)
     rows = explain.decisions(context.paths, last=last) if has_state and last else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
-    stored, pending = stored_counts(survey), [item for item in survey.items if item.waits]
-    notes, start = len(named_notes(context)), catalog(context) if has_state else None
+    stored, pending = _stored_counts(survey.items), [item for item in survey.items if item.waits]
+    has_catalog = has_state and context.settings.integer("retrieval.catalog.max_tokens")
+    notes, start = len(named_notes(context)), explain.last_catalog(context.paths) if has_catalog else None
     has_guards = has_state and context.settings.flag("guards.enabled")
     guards = len(GuardFile(context.paths).guards) if has_guards else 0
     if arguments.json:
@@ -75,12 +77,19 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
         console.line(_HINT)
         for text in (*survey.left_alone, *unread_nearby(context.paths)):
             console.paragraph(text)
-    labels = titles_and_names(survey)
+    labels = titles_and_names(survey.items)
     _print_pending(pending, labels, console)
     _print_numbers(notes, guards, start, console)
     _print_decisions(rows, labels, context)
     names = ", ".join(check.name for check in problems) or "no problems in the quick check"
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
+
+
+def _stored_counts(items: list[Item]) -> list[tuple[str, str, str, int]]:
+    """Return how many active memories there are of each scope, category and trust."""
+    active = [item for item in items if life_cycle_state(item) == ACTIVE]
+    kinds = Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in active)
+    return [(*kind, number) for kind, number in sorted(kinds.items())]
 
 
 def print_off(context: CommandContext) -> None:

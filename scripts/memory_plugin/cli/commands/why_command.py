@@ -9,8 +9,9 @@ from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall import explain
+from ...recall.decision import shifted_threshold
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
-from ...work.state import THRESHOLDS, as_json, shifted, titles_and_names
+from ...work.memory_facts import titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
 from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt
@@ -94,7 +95,7 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
     lines = lines or [(*pair, "") for pair in explain.told(row)]
     labels = {}
     if lines:
-        labels = titles_and_names(context.overview())
+        labels = titles_and_names(context.overview().items)
         console.line()
     for word, key, reason in lines:
         print_memory(word, labels.get(key, key) + reason, context)
@@ -130,6 +131,7 @@ rate memories as useful or wrong, and show or reset the ratings
   memory feedback reset use-postgres      undoes the rating
   memory feedback reset --all
 """
+_THRESHOLDS = ("inject_threshold", "pointer_threshold")
 _SHOW, _RESET = "show", "reset"
 _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
 
@@ -172,10 +174,13 @@ def _feedback(arguments: argparse.Namespace, context: CommandContext) -> None:
     feedback = Feedback(context.paths)
     if kind == _SHOW:
         chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
+    usual = {name: round(context.settings.number("retrieval." + name), 3) for name in _THRESHOLDS}
+    names = shortest_names(items)
+    ratings = {names[item.stored.key]: _as_json(item, feedback, usual) for item in chosen}
     if arguments.json:
-        context.console.json({**record, "memories": [as_json(item, feedback, context) for item in chosen]})
-    elif chosen:
-        _print_ratings(chosen, feedback, shortest_names(items), context)
+        context.console.json({**record, "memories": list(ratings.values())})
+    elif ratings:
+        _print_ratings(ratings, usual, context)
     else:
         context.console.line("No memory has been rated, and no reply has used one yet.")
 
@@ -187,22 +192,31 @@ def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
     return [choose(items, name) for name in dict.fromkeys(arguments.ids)]
 
 
+def _as_json(item: Item, feedback: Feedback, usual: dict[str, float]) -> dict[str, Any]:
+    """Return how often a memory was rated and used, and its thresholds; `usual` are those of the settings."""
+    key = item.stored.key
+    shift = feedback.shift(key)
+    return {
+        "id": item.stored.memory.id,
+        "title": shown_line(item.stored.memory.title),
+        **feedback.counts(key),
+        "used_at": feedback.used_at(key) or None,
+        **{name: round(shifted_threshold(value, shift), 3) for name, value in usual.items()},
+    }
+
+
 def _print_ratings(
-    items: list[Item], feedback: Feedback, names: dict[str, str], context: CommandContext
+    ratings: dict[str, dict[str, Any]], usual: dict[str, float], context: CommandContext
 ) -> None:
-    """Print the counts of the memories, and the thresholds that differ from those of the settings."""
-    rows, lines = [], []
-    for item in items:
-        counts, name = feedback.counts(item.stored.key), names[item.stored.key]
-        figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
-        rows.append([*figures, name, shown_line(item.stored.memory.title)])
-        if feedback.shift(item.stored.key):
-            usual = map(context.settings.number, THRESHOLDS)
-            shares = [round(100 * share) for share in (*shifted(item, feedback, context), *usual)]
-            lines.append("%s: %s" % (name, _SHIFTED % tuple(shares)))
+    """Print the counts of the memories by name, and the thresholds that differ from the usual ones."""
+    kinds = (USEFUL, WRONG, USED)
+    rows = [[*(str(row[kind]) for kind in kinds), name, str(row["title"])] for name, row in ratings.items()]
     context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
-    for line in lines:
-        context.console.paragraph(line, "", 2)
+    for name, row in ratings.items():
+        own = [row[threshold] for threshold in usual]
+        if own != list(usual.values()):
+            shares = tuple(round(100 * share) for share in (*own, *usual.values()))
+            context.console.paragraph("%s: %s" % (name, _SHIFTED % shares), "", 2)
 
 
 def _reset_ratings(arguments: argparse.Namespace, context: CommandContext) -> None:

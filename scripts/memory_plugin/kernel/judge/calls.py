@@ -219,7 +219,7 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict:
         verdict.is_free = True
         if response.status in _MALFORMED:
             verdict.rejected = rejected_parts(response.body) & target.options.sent()
-        raise _error_for(response, verdict.rejected)
+        raise error_for(response, verdict.rejected)
     answer = vendor.read(_payload(response))
     verdict.tokens_in, verdict.tokens_out = answer.tokens_in, answer.tokens_out
     if answer.failure:
@@ -236,8 +236,11 @@ def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline
     return send(target.access, request, deadline, target.tls)
 
 
-def _error_for(response: Response, parts: frozenset[str]) -> JudgeError:
-    """Return the error for a status. The server's text is left out because it may quote the request or the key."""
+def error_for(response: Response, parts: frozenset[str] = frozenset()) -> JudgeError:
+    """Return the error for a status; `parts` are those of the request that the server rejects.
+
+    The server's text is left out because it may quote the request or the key.
+    """
     status = response.status
     if 300 <= status < 400:
         return JudgeError("redirect", "redirects are not followed, because they would receive the key")

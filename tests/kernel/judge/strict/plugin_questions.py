@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from memory_plugin.capture.pipeline import statements_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
@@ -10,7 +12,7 @@ from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.replies.judge import GradeMaterial, deep_question, grade_question
-from memory_plugin.sessions.rubric import read_scores
+from memory_plugin.sessions.rubric import read_grade
 from memory_plugin.work.judges import check_question
 from memory_plugin.work.search_phrases import phrases_question
 from tests.kernel.judge.bench import question
@@ -42,7 +44,7 @@ QUESTIONS: dict[str, Question] = {
     "interview/signals": Question(
         load_rubric("interview/signals"), {}, lambda value: read_signals(value, _TABLE)
     ),
-    "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, read_scores),
+    "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, partial(read_grade, turns=10)),
     **{
         "evaluate-" + name: rubric_question(evaluation_rubric(name), "", {"turns": []})
         for name in rubric_names()
