@@ -175,6 +175,16 @@ def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
     assert cli(project, "list", "--root", elsewhere)[1].startswith("No memories in this project yet")
 
 
+def test_a_command_is_described_for_its_own_project(project: Project) -> None:
+    elsewhere = os.path.join(os.path.dirname(project.root), "elsewhere")
+    os.makedirs(elsewhere)
+    name = project.save("Postgres for billing", "b")
+    code, out, err = cli(project, "describe", "forget", name, "--now", "--root", elsewhere)
+    assert (code, out) == (1, "")
+    assert "no memory has this id" in err
+    assert "Postgres" in cli(project, "describe", "forget", name, "--now", "--root", project.root)[1]
+
+
 def test_root_may_be_the_store_even_before_it_exists(project: Project) -> None:
     store = os.path.join(project.root, ".claude", "memory")
     words = ("save", "--category", "decision", "--title", "One", "--body", "b", "--root", store)

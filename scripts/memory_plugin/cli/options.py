@@ -1,4 +1,4 @@
-"""Options that several commands share, checks of their values, and the file of an output.
+"""Options that several commands share, checks of their values, lines of JSON on standard input, and the file of an output.
 
 An output never replaces a file that is not an earlier output of ours. Inside the client, a command of Claude's may be allowed without a
 question; there it writes only below the project, outside of hidden files and folders, or into our own folder for reports.
@@ -7,12 +7,16 @@ question; there it writes only below the project, outside of hidden files and fo
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from .command_context import CommandContext, CommandError, UsageError
+from .command_context import DONE, FAILED, CommandContext, CommandError, UsageError
+from .console import Console
 
 _FILE = ".json"
 _MAX_DAYS = 3650
@@ -75,6 +79,27 @@ def require_known(name: str, known: Iterable[str]) -> None:
         require_existing(name)
     elif name not in known:
         raise UsageError("%s: expected one of %s, or a %s file" % (name, ", ".join(known), _FILE))
+
+
+def answer_lines(name: str, answer: Callable[[Mapping[str, Any], str], object], console: Console) -> int:
+    """Print a line of JSON for each object on standard input with a text under `name`, and return the exit code.
+
+    `answer` returns it, given the object and the text. A line without that text is reported with its number; then the exit code is 1.
+    """
+    code = DONE
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            row = None
+        if isinstance(row, dict) and isinstance(row.get(name), str):
+            console.verbatim(json.dumps(answer(row, row[name])))
+        else:
+            console.error('line %d: expected an object with a text under "%s"' % (number, name))
+            code = FAILED
+    return code
 
 
 def write_output(path: str, data: bytes, mark: bytes, context: CommandContext) -> None:

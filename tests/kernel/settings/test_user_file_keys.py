@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.kernel.settings.schema import keys
-from memory_plugin.kernel.settings.user_file import WrongValueError, is_block, parsed
+from memory_plugin.kernel.settings.user_file import WrongValueError, parsed
 from tests.kernel.settings.files import Box, set_value
 
 
@@ -56,7 +56,3 @@ def test_values_that_do_not_fit(box: Box, name: str, text: str, message: str) ->
     with pytest.raises(WrongValueError) as error:
         set_value(box.config, name, parsed(keys()[name], text))
     assert str(error.value) == name + ": " + message
-
-
-def test_names() -> None:
-    assert (is_block("retrieval.judge"), is_block("retrieval.judg")) == (True, False)

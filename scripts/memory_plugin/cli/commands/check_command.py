@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
+from collections.abc import Mapping
 from contextlib import suppress
 
 from ...kernel.hygiene import findings
@@ -16,7 +15,7 @@ from ...memories.hygiene import clean_data
 from ...memories.memory_files import Store, all_memories, stores, why_not_read
 from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
-from ..options import add_flag, require_existing
+from ..options import add_flag, answer_lines, require_existing
 
 _CHECK_TEXT = """\
 validate a repository's memories (commit hooks, CI)
@@ -89,21 +88,14 @@ def _check_text(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print `{id, findings}` for each line `{id, text}`, never the matched values. The exit code is 1 if a line has no text."""
     if not arguments.jsonl:
         raise UsageError("expected --jsonl; see `memory check text --help`")
-    skipped = 0
-    for line in filter(bytes.strip, sys.stdin.buffer):
-        try:
-            entry = json.loads(line)
-            text = entry["text"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            text = None
-        if isinstance(text, str):
-            found = [finding.record() for finding in findings(text, None, arguments.place)]
-            context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
-        else:
-            skipped += 1
-    if skipped:
-        context.console.error("%s without a text skipped" % counted(skipped, "line"))
-    return FAILED if skipped else DONE
+
+    def found(row: Mapping[str, object], text: str) -> dict[str, object]:
+        return {
+            "id": row.get("id"),
+            "findings": [one.record() for one in findings(text, None, arguments.place)],
+        }
+
+    return answer_lines("text", found, context.console)
 
 
 _SECRETS_TEXT = """\

@@ -15,7 +15,6 @@ from ...kernel.settings import USER, Settings
 from ...kernel.settings.schema import expected, find_key, keys
 from ...kernel.settings.user_file import (
     WrongValueError,
-    is_block,
     parsed,
     problem_record,
     problem_sentence,
@@ -143,7 +142,8 @@ def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> N
 def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
     key = find_key(name)
     if key is None:
-        raise _unknown_key(name)
+        _known_values(name, context.settings)
+        raise UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     try:
         change = change_setting(name, parsed(key, arguments.value), context)
     except WrongValueError as error:
@@ -152,10 +152,8 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> N
 
 
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
-    if not name.strip("."):
-        raise _unknown_key(name)
     change = change_setting(name, None, context)
-    if not change.file.changed and not find_key(name) and not is_block(name):
+    if not change.file.changed and not (name and values_at(name, context.settings)):
         raise _unknown_key(name)
     _report(name, change, arguments, context)
 
@@ -198,19 +196,17 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     return code
 
 
-def _unknown_key(name: str) -> UsageError:
-    """Return the error for an unknown key, with the closest known one."""
-    if is_block(name):
-        return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
-    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
-
-
 def _known_values(name: str, settings: Settings) -> dict[str, object]:
     """Return what `values_at` does. Raises UsageError for an unknown name."""
     values = values_at(name, settings)
     if not values:
         raise _unknown_key(name)
     return values
+
+
+def _unknown_key(name: str) -> UsageError:
+    """Return the error for an unknown key, with the closest known one."""
+    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
 _COMPLETIONS_TEXT = """\

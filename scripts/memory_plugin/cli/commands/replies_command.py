@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from collections.abc import Mapping
+from functools import partial
 
 from ...host.events import path_field
 from ...kernel.context import days_ago
+from ...kernel.fastjson import as_text
 from ...kernel.files import read_regular
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
@@ -27,14 +29,9 @@ from ...replies.rows import (
 from ...replies.score import ReplyScorer, read_last_reply
 from ...replies.tune import is_outside
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
-from ..options import add_days_option, add_flag, require_existing
+from ..options import add_days_option, add_flag, answer_lines, require_existing
 
-_TEXT = """\
-score replies, show their scores over time, and tune the filler rules
-  memory replies score --last
-  memory replies history
-  memory replies tune
-"""
+_TEXT = "score replies, show their scores over time, and tune the filler rules"
 _SCORE_TEXT = """\
 score a reply: filler phrases, words before the answer, density, and whether a judge is needed
   memory replies score reply.md
@@ -86,7 +83,7 @@ def _score(arguments: argparse.Namespace, context: CommandContext) -> int:
     if scorer.error:
         context.console.error(str(scorer.error))
     if arguments.jsonl:
-        return _score_lines(scorer, context)
+        return answer_lines("response", partial(_scored_line, scorer), context.console)
     text, prompt, calls = (
         _last_reply(context) if arguments.last else (_read(arguments.file), arguments.user, [])
     )
@@ -121,24 +118,8 @@ def _read(file: str) -> str:
     return read_regular(file, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
 
 
-def _score_lines(scorer: ReplyScorer, context: CommandContext) -> int:
-    """Score line by line; print an error with its number for an unusable line."""
-    code = DONE
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict) or not isinstance(row.get("response"), str):
-            context.console.error('line %d: expected an object with a text under "response"' % number)
-            code = FAILED
-            continue
-        text, user = row["response"], row.get("user")
-        score = scorer.score(text, user if isinstance(user, str) else "")
-        context.console.verbatim(json.dumps(_as_record(row.get("id"), text, score)))
-    return code
+def _scored_line(scorer: ReplyScorer, row: Mapping[str, object], text: str) -> dict[str, object]:
+    return _as_record(row.get("id"), text, scorer.score(text, as_text(row.get("user"))))
 
 
 def _as_record(request_id: object, text: str, score: Score) -> dict[str, object]:

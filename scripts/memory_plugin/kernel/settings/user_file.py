@@ -78,11 +78,6 @@ def _changeable(rule: Rule, table: Any) -> Any:  # noqa: ANN401 (any JSON)
     return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
 
 
-def is_block(name: str) -> bool:
-    """Return whether a name is that of a block of keys."""
-    return any(key.startswith(name + ".") for key in keys())
-
-
 def parsed(key: Rule, text: str) -> object:
     """Return a value from the command line: JSON, or for a string key the string itself. Raises WrongValueError for other text."""
     if key.type == "string" and not text.startswith('"'):
@@ -223,9 +218,8 @@ def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
     if json.dumps(content) == old:
         return FileChange(path, None, changed=False)
     text = _in_style_of(before[0].decode("utf-8") if before else "", content)
-    data = text.encode(
-        "utf-8", "backslashreplace"
-    )  # a lone surrogate, which UTF-8 cannot hold, stays escaped
+    # A lone surrogate, which UTF-8 cannot hold, stays escaped.
+    data = text.encode("utf-8", "backslashreplace")
     if len(data) > MAX_BYTES:
         raise EditError("%s: it would exceed %d bytes" % (path, MAX_BYTES))
     backup = _back_up(path, before[0]) if before else None
