@@ -168,8 +168,9 @@ def _figure_doubt(
         turn.role == "system" or (turn.role == "tool" and _matches(evidence.others, turn.call))
         for turn in before
     )
+    named_in = [run.turn for run in log.runs] if evidence.about else tools
     for name in _names(evidence.names, claim.sentence):
-        if not any(name.search(_without_left_out(evidence, turn)) for turn in tools):
+        if not any(name.search(_without_left_out(evidence, turn)) for turn in named_in):
             return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
     for match in evidence.times.finditer(claim.sentence) if evidence.times is not None else ():
         times = _value(match)
