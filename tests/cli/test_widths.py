@@ -150,12 +150,10 @@ def in_terminal(project: Project, width: int, words: list[str]) -> str:
 
 
 def too_wide(text: str, width: int) -> list[str]:
-    """Return the lines that are wider than the terminal; a word, such as a path, or a whole command may be, and the examples of a help."""
-    lines = [
-        STYLE.sub("", line.rpartition("\r")[2]) for line in text.partition("\nexamples:\n")[0].split("\n")
-    ]
+    """Return the lines that are wider than the terminal; a word, such as a path, or a command may be."""
+    lines = [STYLE.sub("", line.rpartition("\r")[2]) for line in text.split("\n")]
     wide = (line.strip() for line in lines if columns(line) > width)
-    return [line for line in wide if " " in line and not line.startswith("memory ")]
+    return [line for line in wide if " " in line and not line.startswith(("memory ", "--"))]
 
 
 def split(command: str) -> list[str]:

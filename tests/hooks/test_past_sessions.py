@@ -112,8 +112,8 @@ def test_the_doctor_counts_sessions_that_only_the_index_has(told: Project) -> No
         each for each in told.cli("doctor", "--json").json["checks"] if each["name"] == "past sessions"
     ]
     assert (
-        check["text"]
-        == "3 sessions indexed, 0 of them only there; Claude Code deletes transcripts after 30 days (its setting cleanupPeriodDays)"
+        check["text"] == "3 sessions indexed, 0 of them without a transcript; "
+        "Claude Code deletes transcripts after 30 days (its setting cleanupPeriodDays)"
     )
 
 

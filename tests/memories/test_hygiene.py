@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.hygiene import choose, redact
-from memory_plugin.kernel.hygiene.scanner import Redaction
+from memory_plugin.kernel.hygiene import choose
 from memory_plugin.memories import InvalidMemory, hygiene
-from memory_plugin.memories.hygiene import Redacted, clean_data, shown, shown_block, shown_items, shown_line
+from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_items, shown_line
 from memory_plugin.memories.record import MAX_TITLE, categories, new_memory
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -168,38 +166,13 @@ _PIECES = [
 ]
 
 
-@given(
-    st.dictionaries(st.sampled_from(_PIECES), st.lists(st.sampled_from(_PIECES)) | st.sampled_from(_PIECES))
-)
-def test_texts_scanned_together_are_cleaned_as_each_for_itself(fields: dict[str, Any]) -> None:
-    original = data(title="Title", content={"decision": "Body", **fields})
-
-    def cleaned() -> tuple[dict[str, Any], list[Redacted]]:
-        hygiene._clean_texts.clear()
-        return clean_data(original)
-
-    together = cleaned()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hygiene, "scan_together", lambda _: None)
-        assert cleaned() == together
-
-
-def test_a_memory_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    scans: list[str] = []
-
-    def counted(text: str, place: str) -> Redaction:
-        scans.append(text)
-        return redact(text, place)
-
-    monkeypatch.setattr(hygiene, "redact", counted)
-    clean_data(
-        data("Warm", "up", tags=["one"], asked_as=["how?"])
-    )  # an empty id and the like are scanned once a process
-    scans.clear()
-    clean_data(
-        data("A title of %s" % uuid4(), "Body of %s" % uuid4(), tags=["one", "two"], asked_as=["how?"])
-    )
-    assert len(scans) == 1
+@given(st.lists(st.sampled_from(_PIECES)))
+def test_texts_scanned_together_are_shown_as_each_for_itself(texts: list[str]) -> None:
+    hygiene._clean_texts.clear()
+    alone = list(map(hygiene.shown, texts))
+    hygiene._clean_texts.clear()
+    hygiene.scan_together(texts)
+    assert list(map(hygiene.shown, texts)) == alone
 
 
 PASSWORD = "kZ8w" + "Qm4tRx2v"

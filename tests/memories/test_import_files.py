@@ -191,6 +191,15 @@ def test_rules_of_a_subfolder_are_for_its_files(
     assert draft.data.get("related_files", []) == files
 
 
+def test_steps_below_a_symptom_are_a_runbook(project: Project) -> None:
+    text = (
+        "# The build disk is full\n\nSymptom: no space left.\n\n1. Prune the images.\n2. Start the agent.\n"
+    )
+    (draft,) = read(project.write("docs/runbooks/disk.md", text), root=project.root).drafts
+    assert draft.data["category"] == "runbook"
+    assert draft.data["content"]["steps"][1:] == ["Prune the images.", "Start the agent."]
+
+
 def test_a_runbook_in_steps_is_one_memory(project: Project) -> None:
     text = "# Restore a backup\n\n### Step 1: stop\n\n- [ ] Stop the api\n\n### Step 2: restore\n\n```sh\nrestore --all\n```\n"
     (draft,) = read(project.write("runbooks/restore.md", text), root=project.root).drafts

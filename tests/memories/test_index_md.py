@@ -1,4 +1,4 @@
-"""`index.md`, the table of contents for people: it follows every change, and no title can forge a line."""
+"""`index.md`, the table of contents for people: it follows each command, and no title can forge a line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from memory_plugin.memories.memory_files import Store, all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.writing import rebuild_index_md
 from tests.memories.conftest import Put, find
+from tests.project import Project
 
 
 def save(paths: Paths, store: Store, title: str, **fields: object) -> None:
@@ -21,6 +22,7 @@ def save(paths: Paths, store: Store, title: str, **fields: object) -> None:
         {**new_memory(categories()["decision"], "", title, {"decision": "b"}, {}), **fields},
         approved=True,
     )
+    rebuild_index_md(store, all_memories(store))
 
 
 def index(store: Store) -> list[str]:
@@ -52,21 +54,22 @@ def test_a_title_can_choose_neither_path_nor_tags_nor_lines(paths: Paths, store:
     assert "#tags:" not in lines[0]
 
 
-def test_a_forgotten_memory_is_not_recalled_and_a_restored_one_is(paths: Paths, store: Store) -> None:
-    save(paths, store, "Use Postgres")
-    stored = find(store, "use-postgres")
-    lifecycle.forget(paths, stored, "", at_once=False, grace_days=30)
-    assert index(store)[2:] == []
-    lifecycle.restore(paths, find(store, "use-postgres"), approved=True)
+def test_it_follows_each_command(project: Project, store: Store) -> None:
+    project.save("Use Postgres", "b")
     assert len(index(store)) == 3
-    lifecycle.forget(paths, find(store, "use-postgres"), "", at_once=True, grace_days=30)
+    project.cli("forget", "use-postgres")
+    assert index(store)[2:] == []
+    project.cli("restore", "use-postgres")
+    project.cli("edit", "use-postgres", "--add-tag", "db")
+    assert [line.partition(" #")[2] for line in index(store)[2:]] == ["tags:db"]
+    project.cli("forget", "use-postgres", "--now")
     assert index(store)[2:] == []
 
 
 def test_it_can_be_built_anew(paths: Paths, store: Store, put: Put) -> None:
     put("one")
     put("two", record_status="retired")
-    assert rebuild_index_md(store, all_memories(store)) == 1
+    rebuild_index_md(store, all_memories(store))
     assert [line.split(" ")[1] for line in index(store)[2:]] == ["[DECISION]"]
 
 
@@ -91,7 +94,6 @@ def test_an_index_that_people_wrote_is_kept(paths: Paths, store: Store, text: st
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     save(paths, store, "Use Postgres")
-    rebuild_index_md(store, all_memories(store))
     with open(path, encoding="utf-8") as file:
         assert file.read() == text
     with open(os.path.join(store.root, ".gitignore"), encoding="utf-8") as file:

@@ -71,7 +71,7 @@ def test_other_worktrees_of_a_bare_repository_are_named(project: Project) -> Non
 def test_a_team_s_notes_in_the_store_are_named(project: Project) -> None:
     project.write(".claude/memory/deploy.md", "We deploy on Tuesday.\n")
     (line,) = unread(project)
-    assert line.startswith("deploy.md in ")
+    assert line.startswith("1 Markdown note is in ")
     assert "memory import" in line
 
 

@@ -131,7 +131,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
 @pytest.mark.parametrize(
     ("row", "candidate", "outcome"),
     [
-        ({"injected": ["a"]}, {"confidence": 0.968, "pointer_confidence": 0.99}, ("shown", "96% sure")),
+        ({"injected": ["a"]}, {"confidence": 0.968, "pointer_confidence": 0.99}, ("shown", "96% match")),
         ({"pointed": ["a"]}, {"confidence": 0.3}, ("title shown", "related")),
         (
             {"pointed": ["a"]},
@@ -141,9 +141,9 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {},
             {"confidence": 0.08, "pointer_confidence": 0.12},
-            ("not shown", "8% sure, 50% needed"),
+            ("not shown", "8% match (needs 50%)"),
         ),
-        ({}, {"confidence": 0.2499}, ("not shown", "24% sure, 50% needed")),
+        ({}, {"confidence": 0.2499}, ("not shown", "24% match (needs 50%)")),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
@@ -157,14 +157,14 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {"judge": {"verdicts": {"a": [False, None]}}},
             {"confidence": 0.7, "withheld": "declined"},
-            ("not shown", "70% sure; the judges: not relevant"),
+            ("not shown", "70% match; the judges: not relevant"),
         ),
         (
             {"inject_threshold": None, "pointer_threshold": None},
             {"confidence": 0.2},
-            ("not shown", "20% sure"),
+            ("not shown", "20% match"),
         ),
-        ({}, {}, ("not shown", "? sure")),
+        ({}, {}, ("not shown", "? match")),
     ],
 )
 def test_the_outcome_of_a_candidate_as_text(

@@ -51,6 +51,7 @@ usage: memory COMMAND [--json] [--root DIR]
 
 Save what Claude should remember, and see when it was used.
 """
+_BELOW = "      "  # before what an example does, below it
 _CUTOFF = 0.6  # how similar a suggested word must be
 
 
@@ -253,7 +254,7 @@ class _Parser(argparse.ArgumentParser):
         if self.texts:
             width = _help_width()
             self.description = wrapped(self.texts[0], width)
-            self.epilog = "examples:\n" + self.texts[1].rstrip()  # whole, so that a command can be copied
+            self.epilog = "\n".join(["examples:", *_fitted(self.texts[1], width)])
             pairs = ["%s %s" % (self.name, word) for word in second_words(self.name)]
             if pairs:
                 self.epilog = "\n".join(["also:", *_described(pairs, width, "memory "), "", self.epilog])
@@ -278,7 +279,7 @@ class _Parser(argparse.ArgumentParser):
                 known = {name: name for action in self._actions for name in action.option_strings}
                 return "unknown option '%s'%s" % (word, _nearest(word, known))
             return "unexpected word '%s'; put a text of several words in quotes" % word
-        if message.endswith("required: " + _ACTION):
+        if message.partition("required: ")[2].startswith(_ACTION):
             return "expected one of " + ", ".join(self._second_words())
         return _TWICE.sub(r"\1: ", message)
 
@@ -286,6 +287,18 @@ class _Parser(argparse.ArgumentParser):
         """Return the actions of the command, and the second words of others that begin with it."""
         actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
         return list(dict.fromkeys([*chain(*actions), *second_words(self.name)]))
+
+
+def _fitted(examples: str, width: int) -> list[str]:
+    """Return the lines of examples; what a command does is below it if both do not fit. A command stays whole, so it can be copied."""
+    lines: list[str] = []
+    for line in examples.rstrip().splitlines():
+        command, _, about = line.strip().partition("  ")
+        if about and len(line) > width:
+            lines += ["  " + command, *broken(about.strip(), width, _BELOW, _BELOW)]
+        else:
+            lines.append(line)
+    return lines
 
 
 def _nearest(word: str, known: dict[str, str]) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from ..host.environment import HANDED_OVER
 from ..host.events import count_silent, path_field
 from ..kernel.fastjson import loads
+from ..kernel.files import read_regular
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
@@ -28,6 +30,8 @@ _QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
 _SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
 _ASKS = "memory: %s (No dialog, as in `claude -p`: run this in a terminal.)"
+_MARKETPLACES = "known_marketplaces.json"
+_MAX_BYTES = 1 << 20
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
@@ -109,15 +113,33 @@ def command_words(line: str, folder: str = "") -> list[str]:
         return []
     words = ["".join(map("".join, re.findall(_QUOTED, word))) for word in re.findall(_WORD, line)]
     script = _script()
-    program, own = words[0], os.path.join(os.path.dirname(os.path.dirname(script)), "bin", "memory")
+    program, own = words[0], _own_programs(os.path.dirname(os.path.dirname(script)))
     if program in ("python3", "python") and words[1:]:
-        words, own = words[1:], script
+        words, own = words[1:], [script]
         program = os.path.join(folder, words[0])
     elif program == "memory":
         found = (os.path.join(folder, place, program) for place in os.get_exec_path())
-        program = next(filter(os.path.isfile, found), own)  # only commands have our folder on their PATH
-    is_own = os.path.realpath(os.path.join(folder, program)) in (own, script)
+        program = next(filter(os.path.isfile, found), own[0])  # only commands have our folder on their PATH
+    is_own = os.path.realpath(os.path.join(folder, program)) in (*own, script)
     return words[1:] if is_own and OPTION not in words else []
+
+
+def _own_programs(root: str) -> list[str]:
+    """Return the paths of `bin/memory` in this plugin's folder and in its marketplace, where README's link on the PATH leads.
+
+    Claude Code copies a plugin to `plugins/cache/MARKETPLACE/PLUGIN/VERSION`; `plugins/known_marketplaces.json` names the
+    folder of each marketplace.
+    """
+    roots = [root]
+    cache, marketplace = os.path.split(os.path.dirname(os.path.dirname(root)))
+    plugins, name = os.path.split(cache)
+    if name == "cache":
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known: Any = loads(
+                read_regular(os.path.join(plugins, _MARKETPLACES), _MAX_BYTES)[0].decode("utf-8")
+            )
+            roots.append(os.path.join(known[marketplace]["installLocation"]))
+    return [os.path.realpath(os.path.join(folder, "bin", "memory")) for folder in roots]
 
 
 def _script() -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import islice
 
 from ..kernel.paths import load_data
 from .shell_commands import shell_commands
@@ -52,16 +53,12 @@ def _fits(word: str, written: str) -> bool:
 
 def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
     """Return the indices of those `guards` (each a list of words) that a command line runs."""
-    by_name: dict[str, list[int]] = {}
-    for at, words in enumerate(guards):
-        by_name.setdefault(words[0], []).append(at)
+    names = {words[0] for words in guards}
     matches: set[int] = set()
-    for count, command in enumerate(run_commands(text)):
-        if count >= _MAX_COMMANDS:
-            break
-        for at in by_name.get(base_name(command[0]), ()):
-            if at not in matches and _covers(command, guards[at]):
-                matches.add(at)
+    for command in islice(run_commands(text), _MAX_COMMANDS):
+        if (name := base_name(command[0])) in names:
+            due = (at for at, words in enumerate(guards) if words[0] == name and at not in matches)
+            matches.update([at for at in due if _covers(command, guards[at])])
     return matches
 
 
@@ -87,8 +84,8 @@ def _covers(command: list[str], words: Sequence[str]) -> bool:
     has_subcommand = words[1:2] and words[1].rstrip(_ANY).replace("-", "").replace("_", "").isalnum()
     if has_subcommand and "." not in program and program not in _options("operands_only"):
         at = _after_subcommand(command, words[1])
-    given = _Arguments(command[at:], _options("with_value").get(program, ""))
-    return at > 0 and given.contain(words[1 if at == 1 else 2 :])
+    with_value = _options("with_value").get(program, "")
+    return at > 0 and _contain(command[at:], words[1 if at == 1 else 2 :], with_value)
 
 
 def _after_subcommand(command: list[str], name: str) -> int:
@@ -101,49 +98,46 @@ def _after_subcommand(command: list[str], name: str) -> int:
     return 0
 
 
-class _Arguments:
-    """The arguments of a command: its operands in order, its options as written and without their values, the letters of short ones."""
-
-    __slots__ = ("_letters", "_operands", "_options")
-
-    def __init__(self, words: Sequence[str], with_value: str) -> None:
-        self._letters: set[str] = set()
-        self._operands: list[str] = []
-        self._options: set[str] = set()
-        before = ""  # the option whose value this word is
-        for at, word in enumerate(words):
-            if before:
-                self._options.add("%s=%s" % (before, word))
-                before = ""
-            elif word == "--":
-                self._operands += words[at:]
-                break
-            elif word[:1] == "-" and len(word) > 1:
-                name, _, value = word.partition("=")
-                self._options |= {word} if value.lower() in _OFF else {word, name}
-                if _is_bundle(word):
-                    # A letter with a value takes the rest of the bundle, or the next word.
-                    end = next((end for end, letter in enumerate(word[1:], 2) if letter in with_value), None)
-                    self._letters.update(word[1:end])
-                    before = "-" + word[-1] if end == len(word) else ""
-            else:
-                self._operands.append(word)
-
-    def contain(self, words: Sequence[str]) -> bool:
-        """Return whether all words of a guard are there: operands in their order, options anywhere, also as `--option=value`."""
-        operands = iter(self._operands)  # consumed by `in` and `any`, which keeps the order
-        for before, word in zip(["", *words], words):
-            if word[:1] == "-" and len(word) > 1:
-                name, _, value = word.partition("=")
-                given = any(_fits(option, word) for option in self._options)
-                has_option = given or (value and name in self._options and value in operands)
-                if not has_option and not (_is_bundle(word) and self._letters.issuperset(word[1:])):
-                    return False
-            elif "%s=%s" % (before, word) in self._options:
-                continue
-            elif not any(_fits(operand, word) for operand in operands):
+def _contain(arguments: Sequence[str], words: Sequence[str], with_value: str) -> bool:
+    """Return whether all words of a guard are there: operands in their order, options anywhere, also as `--option=value`."""
+    found, options, letters = _read(arguments, with_value)
+    operands = iter(found)  # consumed by `in` and `any`, which keeps the order
+    for before, word in zip(["", *words], words):
+        if word[:1] == "-" and len(word) > 1:
+            name, _, value = word.partition("=")
+            given = any(_fits(option, word) for option in options)
+            has_option = given or (value and name in options and value in operands)
+            if not has_option and not (_is_bundle(word) and letters.issuperset(word[1:])):
                 return False
-        return True
+        elif "%s=%s" % (before, word) in options:
+            continue
+        elif not any(_fits(operand, word) for operand in operands):
+            return False
+    return True
+
+
+def _read(arguments: Sequence[str], with_value: str) -> tuple[list[str], set[str], set[str]]:
+    """Return the operands in order, the options as written and without their values, and the letters of short options."""
+    operands, options, letters = list[str](), set[str](), set[str]()
+    before = ""  # the option whose value this word is
+    for at, word in enumerate(arguments):
+        if before:
+            options.add("%s=%s" % (before, word))
+            before = ""
+        elif word == "--":
+            operands += arguments[at:]
+            break
+        elif word[:1] == "-" and len(word) > 1:
+            name, _, value = word.partition("=")
+            options |= {word} if value.lower() in _OFF else {word, name}
+            if _is_bundle(word):
+                # A letter with a value takes the rest of the bundle, or the next word.
+                end = next((end for end, letter in enumerate(word[1:], 2) if letter in with_value), None)
+                letters.update(word[1:end])
+                before = "-" + word[-1] if end == len(word) else ""
+        else:
+            operands.append(word)
+    return operands, options, letters
 
 
 def _is_bundle(word: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.hygiene import chosen_rules, redact
@@ -60,7 +60,6 @@ def clean_data(data: dict[str, object]) -> tuple[dict[str, Any], list[Redacted]]
     """
     redacted: list[Redacted] = []
     cleaned: dict[str, Any] = {}
-    scan_together(_texts(data, "", 0))
     for field, value in data.items():
         name = clean_text(field, "a field's name", redacted)
         cleaned[name] = value if _is_fixed(name, value) else _clean(value, name, redacted, 0, name)
@@ -73,21 +72,6 @@ def clean_data(data: dict[str, object]) -> tuple[dict[str, Any], list[Redacted]]
         if not _holds_text(cleaned[name]):
             raise InvalidMemory(_NOTHING_LEFT % name)
     return cleaned, redacted
-
-
-def _texts(value: object, name: str, depth: int) -> Iterator[str]:
-    """Yield the texts of a value as `_clean` scans them: keys, texts, and short texts after the name that they are stored under."""
-    if isinstance(value, str):
-        if name and value and len(value) <= _MAX_SHORT_VALUE:
-            yield _named(value, name)
-        yield value
-    elif depth <= MAX_DEPTH and isinstance(value, list):
-        for item in value:
-            yield from _texts(item, name, depth + 1)
-    elif depth <= MAX_DEPTH and isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from () if _is_fixed(key, item) else _texts(item, key, depth + 1)
 
 
 def _is_fixed(name: str, value: object) -> bool:

@@ -39,6 +39,7 @@ _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES, _MAX_OF_FILE = 12, 40  # files of a memory; memories of one document that nobody named
 _NEAR = 3  # folders above a file whose names say what it is
 _LINKS, _FEW = ("](", "[[", "http"), 4  # words
+_NUMBERED = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 INDEX = "an index, a history or a list of things to do, not a note"
@@ -98,8 +99,8 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     if document.runbook and ANSWERS.isdisjoint(_roles(parts)):  # what to check is all that there is to do
         parts = [p._replace(heading=_STEPS) if p.heading.lower() == "diagnosis" else p for p in parts]
     records, others = records_in(parts, title)
-    is_in_steps = document.runbook and any(form("step").match(part.heading) for part in parts)
-    if is_one := is_one_record(document.stem, title, records) or bool(is_in_steps):
+    has_steps = any(form("step").match(part.heading) for part in parts if not part.above)
+    if is_one := is_one_record(document.stem, title, records) or (has_steps and document.runbook != ""):
         records, others = records[:1], []  # what else it says are details
     # A text above records is about the document.
     others = [part for part in others if not records or part.heading not in ("", title)]
@@ -131,8 +132,8 @@ def _rules(
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
     for section, rule in rules:
-        is_step = runbook and rule.text[0].isdigit()
-        kind = reading.category or ("runbook" if is_step else markdown.statement_category(rule.text))
+        has_steps = runbook and _NUMBERED.search(rule.text)
+        kind = reading.category or ("runbook" if has_steps else markdown.statement_category(rule.text))
         yield Entry("%s:%d" % (path, rule.line), _rule_item(rule, section, lead, bound), kind)
 
 

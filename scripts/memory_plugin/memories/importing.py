@@ -263,14 +263,14 @@ def archive_replaced(drafts: list[Draft]) -> None:
                 archive(old, "replaced by " + draft.data["title"])
 
 
-def distinguish_titles(memories: list[dict[str, Any]]) -> None:
+def distinguish_titles(drafts: list[Draft]) -> None:
     """Add the answer to titles that several different memories have, such as the name of a template, unless it says the same."""
-    same: dict[str, list[dict[str, Any]]] = {}
-    for data in memories:
-        same.setdefault(plain_title(data["title"]), []).append(data)
+    same: dict[str, list[Draft]] = {}
+    for draft in drafts:
+        same.setdefault(plain_title(draft.data["title"]), []).append(draft)
     for group in same.values():
-        is_shared = any(data["content"] != group[0]["content"] for data in group)
-        for data in group if is_shared else ():
+        is_shared = any(draft.data["content"] != group[0].data["content"] for draft in group)
+        for data in (draft.data for draft in group if is_shared):
             answer = title_for(record.main_text(data["category"], data["content"]))
             if not repeats_title(answer, data["title"]):
                 data["title"] = title_for(markdown.with_lead(data["title"], answer))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import partial
+from itertools import islice
 from typing import Callable, NamedTuple
 
 from ..kernel.context import now_iso
@@ -16,7 +17,7 @@ from ..kernel.fastjson import as_texts
 from ..kernel.paths import Paths
 from . import InvalidMemory, writing
 from .hygiene import clean_text
-from .memory_files import Store, StoredMemory, all_memories
+from .memory_files import Store, StoredMemory
 from .record import (
     ACTIVE,
     ARCHIVED,
@@ -97,25 +98,19 @@ def save_all(
     memories before the failing one remain stored.
     """
     results: list[Written | InvalidMemory] = []
-    waiting: list[Change] = []
-    try:
-        for data in batch:
-            results.append(added := _added(paths, store, data))
-            waiting += [] if isinstance(added, InvalidMemory) else [Change(added)]
-            if len(waiting) >= _BATCH:
-                batch_of, waiting = waiting, []
-                trust_written(paths, batch_of, approved, "import")
-    finally:
-        trust_written(paths, waiting, approved, "import")
-        writing.rebuild_index_md(store, all_memories(store))
+    rows = iter(batch)
+    while some := list(islice(rows, _BATCH)):
+        written: list[Change] = []
+        try:
+            for data in some:
+                try:
+                    results.append(added := writing.add(paths, store, data))
+                    written.append(Change(added))
+                except InvalidMemory as error:
+                    results.append(error)
+        finally:
+            trust_written(paths, written, approved, "import")
     return results
-
-
-def _added(paths: Paths, store: Store, data: dict[str, object]) -> Written | InvalidMemory:
-    try:
-        return writing.add(paths, store, data, listed=False)
-    except InvalidMemory as error:
-        return error
 
 
 def edit(

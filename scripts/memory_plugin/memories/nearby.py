@@ -11,11 +11,14 @@ import re
 import stat as modes
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import takewhile
 from typing import NamedTuple
 
-from ..kernel.fastjson import digest, loads
+from ..kernel.fastjson import as_text, digest
 from ..kernel.files import read_regular, stamp
 from ..kernel.paths import Paths, git_folder, project_root
+from ..kernel.text.clean import inflected
+from ..kernel.transcript import parse_row
 from .memory_files import project_store
 from .record import categories
 
@@ -32,8 +35,7 @@ _SIBLING = (
     "the memories in %s are not read, because each worktree of a bare repository has its own; commit them"
 )
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
-_NOTES = "%s in %s is a Markdown note and no memory; to make memories of it: memory import %s"
-_MANY_NOTES = "%d Markdown notes in %s are no memories; to make memories of them: memory import %s"
+_NOTES = "%s in %s and not read; to make memories of Markdown: memory import %s"
 _MAX_WORKTREES = 20
 
 
@@ -85,15 +87,9 @@ def _working_folder_is(path: str, root: str) -> bool:
             lines = handle.read(_HEAD_BYTES).splitlines()
     except OSError:
         return False
-    for line in lines:
-        try:
-            record = loads(line.decode("utf-8"))
-        except ValueError:
-            continue
-        folder = record.get("cwd") if isinstance(record, dict) else None
-        if isinstance(folder, str) and os.path.isabs(folder):
-            return project_root(folder) == root
-    return False
+    folders = (as_text(row.get("cwd")) for row in filter(None, map(parse_row, lines)))
+    first = next(filter(os.path.isabs, folders), None)
+    return first is not None and project_root(first) == root
 
 
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
@@ -148,9 +144,11 @@ def _passages(name: str, text: str) -> list[tuple[str, str]]:
 def unread_nearby(paths: Paths) -> list[str]:
     """Return a sentence for each store above, below or beside the project's that is not read, and for Markdown in its own."""
     root, launch = paths.project_root, paths.launch_dir
-    found = [_OUTER % (folder, root) for folder in _above(os.path.dirname(root), paths) if has_store(folder)]
-    inside = launch.startswith(root.rstrip(os.sep) + os.sep)
-    below = _folders_between(launch, root) if inside else ()
+    users = "" if paths.config_dir is None else os.path.realpath(paths.config_dir)
+    above = (one for one in _upward(os.path.dirname(root)) if os.path.join(one, ".claude") != users)
+    found = [_OUTER % (folder, root) for folder in above if has_store(folder)]
+    is_inside = launch.startswith(root.rstrip(os.sep) + os.sep)
+    below = takewhile(root.__ne__, _upward(launch)) if is_inside else ()
     found += [_INNER % (folder, root, os.path.join(folder, _STORE)) for folder in below if has_store(folder)]
     if not has_store(project_store(paths).worktree or root):
         found += [_SIBLING % folder for folder in _worktrees(root) if has_store(folder)]
@@ -166,18 +164,11 @@ def has_store(root: str) -> bool:
     return any(map(os.path.isdir, folders))
 
 
-def _above(folder: str, paths: Paths) -> Iterator[str]:
-    """Yield a folder and those above it, except the one whose `.claude` is the user's."""
+def _upward(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, except the root of the file system."""
     while os.path.dirname(folder) != folder:
-        if paths.config_dir is None or os.path.join(folder, ".claude") != os.path.realpath(paths.config_dir):
-            yield folder
+        yield folder
         folder = os.path.dirname(folder)
-
-
-def _folders_between(low: str, high: str) -> Iterator[str]:
-    while low != high:
-        yield low
-        low = os.path.dirname(low)
 
 
 def _worktrees(root: str) -> Iterator[str]:
@@ -205,7 +196,5 @@ def _markdown(store: str) -> Iterator[str]:
     from .writing import is_own_index  # most callers only read the notes
 
     names = [name for name in names if name != "index.md" or not is_own_index(os.path.join(store, name))]
-    if names[1:]:
-        yield _MANY_NOTES % (len(names), store, store)
-    elif names:
-        yield _NOTES % (names[0], store, store)
+    if names:
+        yield _NOTES % (inflected(len(names), "Markdown note is", "Markdown notes are"), store, store)

@@ -271,8 +271,6 @@ def with_change(data: dict[str, object], summary: str, fields: Mapping[str, obje
     changed["changes"] = [*earlier, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
     if set(fields) != {"asked_as"}:
         changed["updated_at"] = now_iso()
-    if isinstance(times := data.get("times_updated"), int):
-        changed["times_updated"] = times + 1
     return changed
 
 

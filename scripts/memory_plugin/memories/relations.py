@@ -97,7 +97,7 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
     superseded: dict[str, str] = {}
     for key, link in sorted(links.items()):
         if link.superseded_by:
-            target = _target(link.superseded_by, key, find)
+            target = meant_key(link.superseded_by, key, find)
             superseded[key] = target or link.superseded_by
             if target and link.is_trusted:
                 newer.setdefault(key, []).append(target)
@@ -105,7 +105,7 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
         (older, key)
         for key, link in sorted(links.items())
         if link.is_trusted
-        for older in filter(None, (_target(name, key, find) for name in link.supersedes))
+        for older in filter(None, (meant_key(name, key, find) for name in link.supersedes))
     ]
     for older, key in claims:
         newer.setdefault(older, []).append(key)
@@ -121,7 +121,7 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
     return Resolution(superseded, _inherited(superseded, newer, find), circular)
 
 
-def _target(name: str, key: str, find: Callable[[str], Link | None]) -> str:
+def meant_key(name: str, key: str, find: Callable[[str], Link | None]) -> str:
     """Return the key of the active memory that a name means in the memory with this key; empty if there is none."""
     targets = (target for target in named_keys(name, key) if target != key and find(target) is not None)
     return next(targets, "")

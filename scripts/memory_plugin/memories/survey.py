@@ -12,7 +12,7 @@ from ..kernel.paths import Paths
 from . import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read
 from .record import ACTIVE, categories
-from .relations import Link, Resolution, named_keys, resolve
+from .relations import Link, Resolution, meant_key, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "
@@ -108,25 +108,19 @@ def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Ite
 
 def supersession(items: list[Item]) -> Resolution:
     """Return which of these memories are superseded, and what the newer ones inherit."""
-    active = {item.stored.key: item for item in items if item.stored.memory.status == ACTIVE}
-    links = {key: _link(item) for key, item in active.items()}
+    links = {item.stored.key: _link(item) for item in items if item.stored.memory.status == ACTIVE}
     naming = {key: link for key, link in links.items() if link.superseded_by or link.supersedes}
     return resolve(naming, links.get)
 
 
 def superseding(items: list[Item], old: Item) -> list[Item]:
     """Return the active memories that name this one in `supersedes`, with their texts."""
-    active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
+    links = {item.stored.key: _link(item) for item in items if item.stored.memory.status == ACTIVE}
 
-    def names_old(item: Item) -> bool:
-        others = active - {item.stored.key}
-        meant = (
-            filter(others.__contains__, named_keys(name, item.stored.key))
-            for name in item.stored.memory.supersedes
-        )
-        return old.stored.key in (next(keys, "") for keys in meant)
+    def names_old(key: str) -> bool:
+        return any(meant_key(name, key, links.get) == old.stored.key for name in links[key].supersedes)
 
-    return [read_item(item) for item in items if item.stored.key in active and names_old(item)]
+    return [read_item(item) for item in items if item.stored.key in links and names_old(item.stored.key)]
 
 
 def successors(items: list[Item], item: Item) -> list[str]:

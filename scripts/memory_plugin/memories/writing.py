@@ -1,4 +1,4 @@
-"""Write memories: under one lock per store, atomically, without secrets, and with the readable index kept up to date."""
+"""Write memories: under one lock per store, atomically, and without secrets; and the readable list of a store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .memory_files import (
     USER,
     Store,
     StoredMemory,
-    all_memories,
     category_folders,
     read_memory,
     refuse_many_values,
@@ -33,8 +32,6 @@ LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
 _HEADER = "# Memory Index\n"
 _MAX_INDEX_MD = 32 << 20
-# `memory refresh` alone adds lines to a longer list, because one more line rewrites all of it.
-_MAX_UPDATED = 256 << 10
 _ARROW = " -> "
 _MAX_RECORDED = 50  # writes, of which a refresh of the index has usually seen all but the last few
 
@@ -59,10 +56,9 @@ def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
 
 
-def add(paths: Paths, store: Store, data: dict[str, object], listed: bool = True) -> Written:
+def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
-    `listed` False leaves the readable index to a later `rebuild_index_md`.
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
     """
     _require_readable(store)
@@ -79,8 +75,6 @@ def add(paths: Paths, store: Store, data: dict[str, object], listed: bool = True
                 data["id"] = identity
                 with _recorded(paths, store, path):
                     stored = _write(store, category.name, path, data)
-                if listed and not _is_long(store):
-                    _list(store, path, stored)
                 return Written(stored, redacted, True)
             existing = _same_memory(store, category.name, path, data)
             if existing is not None:
@@ -123,9 +117,7 @@ def change(
         if cleaned:
             data, redacted = clean_data(data)
         with _recorded(paths, store, stored.path):
-            changed = _write(store, stored.memory.category, stored.path, data)
-        _list(store, stored.path, changed)
-        return Written(changed, redacted, False)
+            return Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
 
 
 def remove(paths: Paths, stored: StoredMemory) -> list[str]:
@@ -135,7 +127,6 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
         os.unlink(stored.path)
         with suppress(FileNotFoundError):
             os.unlink(_record_path(paths, stored.store))  # it has the file's name
-        _list(stored.store, stored.path, None)
     return [stored.path]
 
 
@@ -204,19 +195,12 @@ def _require_readable(store: Store) -> None:
 def _prepare_store(store: Store) -> None:
     if not os.path.isdir(store.root):
         make_folder(store.root, 0o700 if store.scope == USER else 0o777)
-    ignore = os.path.join(store.root, ".gitignore")
+    ignore, index = os.path.join(store.root, ".gitignore"), index_md(store)
+    if not os.path.lexists(index):
+        with suppress(OSError):
+            rebuild_index_md(store, [])  # the next refresh fills it
     if store.worktree is not None and not os.path.lexists(ignore):
-        replace_file(ignore, b"index.md\n*.tmp\n" if is_own_index(_index_md(store)) else b"*.tmp\n", 0o666)
-
-
-def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
-    """Update the line of a file in `index.md`. That is only for people, so a failure to write it does not stop the save."""
-    with suppress(OSError):
-        lines, shown_path = _listed_lines(store), _shown_path(store, path)
-        lines.pop(shown_path, None)
-        if stored is not None and _is_listed(stored):
-            lines[shown_path] = _line(store, stored)
-        _save_lines(store, lines)
+        replace_file(ignore, b"index.md\n*.tmp\n" if is_own_index(index) else b"*.tmp\n", 0o666)
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory:
@@ -239,51 +223,25 @@ def _encode(data: dict[str, object]) -> bytes:
     return text
 
 
-def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> int:
-    """Rebuild `index.md`, the list for people, from all memories of a store; return how many it lists."""
-    listed = filter(_is_listed, memories)
-    lines = {_shown_path(store, stored.path): _line(store, stored) for stored in listed}
-    _save_lines(store, lines)
-    return len(lines)
-
-
-def _is_long(store: Store) -> bool:
-    """Return whether `index.md` is too long to add single lines to it; the next `rebuild_index_md` adds them."""
-    with suppress(OSError):
-        return os.path.getsize(_index_md(store)) > _MAX_UPDATED
-    return False
+def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> None:
+    """Rebuild `index.md`, the list for people, from all memories of a store. Raises OSError."""
+    lines = sorted(_line(store, stored) for stored in memories if _is_listed(stored))
+    text = "".join(line + "\n" for line in (_HEADER, *lines))
+    data, path = text.encode("utf-8", "replace"), index_md(store)
+    if os.path.isdir(store.root) and is_own_index(path) and data != _present(path):
+        # A project's file gets the permissions that the umask gives to the other files of the working tree.
+        replace_file(path, data, 0o600 if store.scope == USER else 0o666, durable=False)
 
 
 def _is_listed(stored: StoredMemory) -> bool:
     return stored.memory.status == ACTIVE and not stored.memory.superseded_by
 
 
-def _listed_lines(store: Store) -> dict[str, str]:
-    """Return the lines by the path that they name, built from the files if there is no index yet."""
-    current = _present(store)
-    if not current:
-        rebuild_index_md(store, all_memories(store))
-        current = _present(store) or b""
-    text = current.decode("utf-8", "replace")
-    rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
-    return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}
-
-
-def _save_lines(store: Store, lines: dict[str, str]) -> None:
-    if not os.path.isdir(store.root) or not is_own_index(_index_md(store)):
-        return
-    text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
-    data = text.encode("utf-8", "replace")
-    if data != _present(store):
-        # A project's file gets the permissions that the umask gives to the other files of the working tree.
-        replace_file(_index_md(store), data, 0o600 if store.scope == USER else 0o666, durable=False)
-
-
-def _present(store: Store) -> bytes | None:
+def _present(path: str) -> bytes:
     try:
-        return read_regular(_index_md(store), _MAX_INDEX_MD)[0]
+        return read_regular(path, _MAX_INDEX_MD)[0]
     except OSError:
-        return None
+        return b""
 
 
 def is_own_index(path: str) -> bool:
@@ -298,17 +256,15 @@ def is_own_index(path: str) -> bool:
     return all(line.startswith("- [") and _ARROW in line for line in rows)
 
 
-def _index_md(store: Store) -> str:
+def index_md(store: Store) -> str:
+    """Return the path of the list for people."""
     return os.path.join(store.root, "index.md")
-
-
-def _shown_path(store: Store, path: str) -> str:
-    return os.path.relpath(path, store.worktree or store.root).replace(os.sep, "/")
 
 
 def _line(store: Store, stored: StoredMemory) -> str:
     memory = stored.memory
     title = shown_line(memory.title, MAX_TITLE).replace(_ARROW, " - ").replace("#tags:", "")
     tags = ",".join(tag.replace(",", " ") for tag in shown_items(memory.tags, 40))
-    line = "- [%s] %s -> %s" % (categories()[memory.category].label, title, _shown_path(store, stored.path))
+    path = os.path.relpath(stored.path, store.worktree or store.root).replace(os.sep, "/")
+    line = "- [%s] %s -> %s" % (categories()[memory.category].label, title, path)
     return line + " #tags:" + tags if tags else line

@@ -234,7 +234,7 @@ def _outcome(candidate: dict[str, object], row: dict[str, object]) -> Outcome:
     opinion = _opinion(key, row)
     sure, needed = as_number(candidate.get("confidence")), as_number(row.get("inject_threshold"))
     result = _TOLD if key in as_texts(row.get(_INJECTED)) else NOT_TOLD
-    text = way or ("?" if sure is None else _percent(sure)) + " sure"
+    text = way or ("?" if sure is None else _percent(sure)) + " match"
     if result == NOT_TOLD and key in as_texts(row.get(_POINTED)):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
     withheld = as_text(candidate.get("withheld"))
@@ -245,7 +245,7 @@ def _outcome(candidate: dict[str, object], row: dict[str, object]) -> Outcome:
     elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, as_number(candidate.get("shift")) or 0.0)
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
-        text += ", %s needed" % _percent(needed) if sure < needed else ""
+        text += " (needs %s)" % _percent(needed) if sure < needed else ""
     return Outcome(key, result, text + opinion)
 
 

@@ -19,6 +19,7 @@ from ..recall.feedback import RECALLS, injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 
+NO_CANDIDATE = "%s: no suggestion has this id; to see them: memory review"
 _NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
@@ -29,7 +30,7 @@ def find_candidate(context: Context, identity: str) -> Candidate:
     for candidate in CandidateFile(context.paths).load().open:
         if candidate.id == identity:
             return candidate
-    raise InvalidMemory("%s: no suggestion has this id; to see them: memory review" % identity)
+    raise InvalidMemory(NO_CANDIDATE % identity)
 
 
 def may_use(prompt: str) -> bool:
@@ -56,10 +57,7 @@ def _check(candidates: list[Candidate], context: Context) -> Coverage:
         results = {key: compare(candidate, active[key]) for key in keys if key in active}
         contradicted = [names[key] for key, result in results.items() if result == CONTRADICTED]
         covering = [key for key, result in results.items() if result == COVERED]
-        if contradicted:
-            coverage.by_candidate[candidate.id] = contradicted[0]
-        else:
-            coverage.by_candidate[candidate.id] = None if covering else ""
+        coverage.by_candidate[candidate.id] = contradicted[0] if contradicted else None if covering else ""
         repeated = [repeated_correction(candidate, names[key]) for key in covering if key in injected]
         coverage.hints.extend(hint for hint in repeated if hint is not None)
     return coverage
@@ -74,14 +72,10 @@ def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
 
 def keep_other_candidates(context: Context, days: float, watch: SectionWatch | None = None) -> None:
     """Keep the candidates that come from no transcript: sections that a watch saw change, notes of the last days, and guards."""
-    sections_seen = [] if watch is None else watch.candidates()
-    keep([*sections_seen, *_recent_notes(context, days), *_guard_hints(context)], check_for(context), context)
-
-
-def _guard_hints(context: Context) -> list[Candidate]:
-    """Return hints about guards that keep answering, according to the recalls ledger."""
+    found = [] if watch is None else watch.candidates()
     rows = Records(context.paths.state(), RECALLS, project=context.paths.project_key)
-    return repeating_guards(rows, _active(context)[0])
+    found = [*found, *_recent_notes(context, days), *repeating_guards(rows, _active(context)[0])]
+    keep(found, check_for(context), context)
 
 
 def _recent_notes(context: Context, days: float) -> list[Candidate]:

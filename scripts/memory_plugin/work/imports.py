@@ -16,13 +16,14 @@ from ..memories.import_documents import Draft
 from ..memories.importing import STDIN, archive_replaced, distinguish_titles, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
-from ..memories.record import ACTIVE, Memory, categories, parse_memory
+from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory
 from .context import WorkContext
 from .refresh import Refreshed, refresh
 from .save import Similar, TakenTitles, similar_to
 
 WOULD_STORE, CREATED, SAME_STORED = "would be stored", "created", "same"
 SKIPPED, LEFT_OUT = "skipped", "left out"
+_NEW = (WOULD_STORE, CREATED)  # with a memory
 _MAX_REASON = 300
 LOADED_ANYWAY = " in every session anyway"
 LONG = 200  # lines; Claude Code's documentation advises to stay below
@@ -61,21 +62,20 @@ def gather(
     taken = TakenTitles(context.survey().items, scope)
     readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
     found = [draft for reading in readings for draft in reading.drafts]
+    distinguish_titles(found)
     archive_replaced(found)
-    distinguish_titles([draft.data for draft in found])
     others = [_not_stored(*row) for reading in readings for row in reading.problems]
     others += [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
     drafts: list[Draft] = []
     for draft in found:
-        data, reason = draft.data, ""
+        data, reason, outcome = draft.data, "", SKIPPED
         if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-            reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
-            others.append(_not_stored(draft.source, reason, LEFT_OUT))
-            continue
-        if data["record_status"] == ACTIVE and not data.get("supersedes"):
+            name, outcome = os.path.basename(draft.path), LEFT_OUT
+            reason = "Claude reads %s%s" % (name, LOADED_ANYWAY)
+        elif data["record_status"] == ACTIVE and not data.get("supersedes"):
             reason = taken.take(data, shown_source(draft.source, root))
         if reason:
-            others.append(_not_stored(draft.source, reason))
+            others.append(_not_stored(draft.source, reason, outcome))
         else:
             drafts.append(draft)
     return drafts, others
@@ -145,10 +145,9 @@ def _identity(data: dict[str, Any]) -> str:
 
 def _with_similar(outcomes: list[Outcome], context: WorkContext) -> list[Outcome]:
     """Add near duplicates to the outcomes of new memories."""
-    new = [one for one in outcomes if one.outcome in (WOULD_STORE, CREATED)]
-    keyed = [(one.key or "draft", one.memory) for one in new if one.memory]
-    similar = dict(zip(map(id, new), similar_to(context, keyed, repeated_only=True)))
-    return [one._replace(similar=tuple(similar.get(id(one), ()))) for one in outcomes]
+    keyed = [(one.key or "draft", one.memory) for one in outcomes if one.memory and one.outcome in _NEW]
+    similar = iter(similar_to(context, keyed, repeated_only=True))
+    return [one._replace(similar=tuple(next(similar))) if one.outcome in _NEW else one for one in outcomes]
 
 
 def store_all(
@@ -172,16 +171,11 @@ def store_all(
 def _archive_stored(drafts: list[Draft], context: WorkContext, approved: bool) -> None:
     """Archive the stored memories of records that were replaced or rejected since they were imported."""
     ended = [one.data for one in drafts if "archived_reason" in one.data]
-    over = {(data["category"], data["title"]): data for data in ended}
+    over = {(data["title"], main_text(data["category"], data["content"])): data for data in ended}
     for item in context.survey().items if over else ():
         memory = item.stored.memory
-        new = over.get((memory.category, memory.title))
-        primary = categories()[memory.category].primary
-        if (
-            new
-            and memory.status == ACTIVE
-            and memory.data["content"].get(primary) == new["content"].get(primary)
-        ):
+        new = over.get((memory.title, main_text(memory.category, memory.data["content"])))
+        if new and new["category"] == memory.category and memory.status == ACTIVE:
             edit(context.paths, item.stored, partial(_ended, new), "imported again", approved, "import")
 
 

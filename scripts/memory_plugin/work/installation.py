@@ -316,7 +316,7 @@ def past_sessions(context: WorkContext) -> Check:
         fix = "move %s away" % index_path(context.paths)
         return Check(name, WARN, "the index cannot be read: %s" % error, fix)
     text = (
-        "%s indexed, %d of them only there; Claude Code deletes transcripts after %d days"
+        "%s indexed, %d of them without a transcript; Claude Code deletes transcripts after %d days"
         " (its setting cleanupPeriodDays)"
     )
     gone = sum(not os.path.lexists(path) for path in paths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..kernel.context import now
@@ -17,7 +18,7 @@ from ..memories.memory_files import stores, why_not_read
 from ..memories.record import ACTIVE, RETIRED
 from ..memories.survey import life_cycle_state, read_item
 from ..memories.trust import TRUSTED
-from ..memories.writing import rebuild_index_md
+from ..memories.writing import index_md, rebuild_index_md
 from ..recall.index_file import IndexUnavailable
 from ..recall.index_refresh import refresh_index, scrub_index
 from .background import start_refresh
@@ -26,6 +27,8 @@ from .status_line import FOLDER, counts_path
 
 _FAILED = "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
 _LEFT = "The change is stored. The index is still being refreshed in the background: %s left."
+
+_MAX_UPDATED = 256 << 10  # bytes
 
 
 class Refreshed(NamedTuple):
@@ -41,6 +44,7 @@ def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
     With `scrub`, no text of deleted memories remains in the index file.
     """
     try:
+        _update_lists(context, always=scrub)
         report = refresh_index(context.paths, context.settings, rounds=1, full=False)
         prepare_counts(context)
         if scrub:
@@ -51,6 +55,20 @@ def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
         return Refreshed(True, "")
     start_refresh(context.paths)
     return Refreshed(True, _LEFT % counted(report.remaining, "file"))
+
+
+def _update_lists(context: WorkContext, *, always: bool) -> None:
+    """Rebuild the list of memories for people in each store that has one. Raises TrustUnreadable.
+
+    A long one is left to `memory refresh`, unless the change must be seen at once (`always`). Without a list, nothing else is wrong. This
+    comes before the refresh of the index, which would look again at the folder that a new list changes.
+    """
+    for store in stores(context.paths):
+        path = index_md(store)
+        if os.path.isfile(path) and (always or os.path.getsize(path) <= _MAX_UPDATED):
+            items = context.overview(store.scope).items
+            with suppress(OSError):
+                rebuild_index_md(store, (item.stored for item in items))
 
 
 def prepare_counts(context: WorkContext) -> None:

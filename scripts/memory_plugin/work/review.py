@@ -12,7 +12,7 @@ from ..kernel.fastjson import digest, dumps
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
-from ..memories.memory_files import PROJECT, Store, StoredMemory, all_memories, named_store, stores
+from ..memories.memory_files import PROJECT, StoredMemory, all_memories, named_store, stores
 from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
 from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
 from ..memories.repository import ClaimedCommit, claimed_commits
@@ -82,13 +82,10 @@ def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     pending = [item for item in items if item.waits]
     if not pending:
         return []
-    trust = load_trust(context.paths)
-    paths: dict[Store, list[str]] = {}
-    for item in pending:
-        paths.setdefault(item.stored.store, []).append(item.stored.path)
-    commits = {
-        path: commit for store in paths for path, commit in claimed_commits(store, paths[store]).items()
-    }
+    trust, files = load_trust(context.paths), [item.stored.path for item in pending]
+    commits: dict[str, ClaimedCommit] = {}
+    for store in {item.stored.store for item in pending}:
+        commits.update(claimed_commits(store, files))
     return [
         _pending_entry(names[one.stored.key], one, commits.get(one.stored.path), trust) for one in pending
     ]
@@ -105,7 +102,7 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         origin += ", by %s as git says (unverified)" % commit.author
     else:
         origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
-    at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
+    at = "; commit %s of %s" % (commit.commit, commit.date) if commit else ""
     why = "" if item.reason == NEW else ": " + item.reason
     lines = ["%s, %s%s%s" % (memory.category, origin, at, why), ""]
     return ReviewEntry(

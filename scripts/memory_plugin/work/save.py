@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
@@ -188,7 +188,7 @@ class Similar(NamedTuple):
     command: str
 
 
-def similar_lines(similar_memories: list[Similar]) -> list[str]:
+def similar_lines(similar_memories: Iterable[Similar]) -> list[str]:
     """Return the lines that list similar memories, with the commands that resolve them."""
     lines = []
     for similar in similar_memories:

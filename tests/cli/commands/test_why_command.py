@@ -94,7 +94,7 @@ def test_the_suggested_command_works(prompted: Project) -> None:
     prompted.save("The release train leaves on Tuesdays", "Merge on Monday.")
     prompted.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
     text = prompted.cli("why", "weak").stdout
-    assert "% sure, 50% needed" in text
+    assert "% match (needs 50%)" in text
     (command,) = [line.strip() for line in text.splitlines() if "--asked-as" in line]
     assert command == 'memory edit ID --asked-as "..."'
     words = [word.replace("ID", "the-release-train-leaves-on-tuesdays") for word in command.split()[1:-1]]

@@ -13,7 +13,7 @@ from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...work import review
-from ...work.candidate_check import find_candidate
+from ...work.candidate_check import NO_CANDIDATE
 from ...work.memory_facts import guard_lines, holds_guard
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, about, titled
 from ..options import add_flag
@@ -98,10 +98,9 @@ def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> l
     if not all(named):
         raise UsageError("name suggestions or memories, not both")
     candidates = {entry.id: entry for entry in review.candidate_entries(context)}
-    for identity in arguments.ids:
-        if identity not in candidates:
-            find_candidate(context, identity)
-            raise InvalidMemory("%s: a stored memory says that already" % identity)
+    unknown = [identity for identity in arguments.ids if identity not in candidates]
+    if unknown:
+        raise InvalidMemory(NO_CANDIDATE % unknown[0])
     return [candidates[identity] for identity in dict.fromkeys(arguments.ids)]
 
 
@@ -170,9 +169,8 @@ def _lines(accepted: list[StoredMemory]) -> list[str]:
     for memory in (stored.memory for stored in accepted):
         lines.append("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
         lines += ["  " + line for line in guard_lines(memory)]
-        lines += (
-            ["  it replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
-        )
+        if memory.supersedes:
+            lines.append("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
     return lines
 
 

@@ -79,8 +79,9 @@ def _approve_config(arguments: argparse.Namespace, context: CommandContext) -> A
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, MAX_VALUE) if arguments.action == "set" else ""
-    meaning = keys()[name].description if name in keys() else ""
-    return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
+    key = find_key(name)
+    meaning = " " + key.description if key else ""
+    return Approval("%s your setting %s%s?%s" % (arguments.action, name, value, meaning))
 
 
 def _config(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -72,7 +72,7 @@ def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     for row in rows:
         effect = "Claude Code would ask you"
         if row["action"] != "ask":
-            effect = "Claude would be reminded once a session"
+            effect = "the first call in each session would be blocked"
         lines.append("`%s` matches: %s" % (shown_line(row["matched"]), effect))
         lines.append("  %s  %s" % (row["key"], shown_line(row["title"])))
     if not rows:

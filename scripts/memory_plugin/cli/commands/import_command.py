@@ -24,7 +24,7 @@ from ...work.imports import (
     would_store,
 )
 from ...work.memory_facts import find_note, phrase_lines
-from ...work.save import save
+from ...work.save import save, similar_lines
 from ..command_context import Approval, CommandContext, Handler, titled
 from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
 from ..options import add_flag, require_existing
@@ -113,13 +113,14 @@ def _as_json(one: Outcome) -> dict[str, object]:
     memory = one.memory
     if memory is None:
         return {**found, "reason": one.reason}
-    found.update({name: getattr(memory, name) for name in ("category", "title", "tags", "files", "status")})
-    found.update({"id": memory.id} if one.key else {})
-    found.update(context=memory.data["content"].get(CONTEXT, ""))
-    found.update(
-        redacted=[row._asdict() for row in one.redacted], similar=[row._asdict() for row in one.similar]
-    )
-    return found
+    names = ("category", "title", "tags", "files", "status", *(["id"] if one.key else []))
+    return {
+        **found,
+        **{name: getattr(memory, name) for name in names},
+        "context": memory.data["content"].get(CONTEXT, ""),
+        "redacted": [row._asdict() for row in one.redacted],
+        "similar": [row._asdict() for row in one.similar],
+    }
 
 
 def _print_outcomes(outcomes: list[Outcome], context: CommandContext) -> None:
@@ -139,12 +140,8 @@ def _print_outcomes(outcomes: list[Outcome], context: CommandContext) -> None:
     for one in outcomes:
         for redaction in one.redacted:
             console.line("redacted in %s, %s: %s" % (one.source, redaction.field, redaction.rule))
-        for similar in one.similar:
-            title = one.memory.title if one.memory else ""
-            said = (title, one.source, similar.why, similar.id, similar.title)
-            console.line("%s, from %s: %s: %s  %s" % said)
-            if similar.command:
-                console.line("  to replace it: " + similar.command)
+        if one.memory and one.similar:
+            console.lines("%s, from %s:" % (one.memory.title, one.source), *similar_lines(one.similar))
 
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:

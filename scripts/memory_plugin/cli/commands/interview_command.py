@@ -30,14 +30,15 @@ HELP = "run an interview: choose the next question, explain why, and decide when
 EXAMPLES = """\
   memory interview start 'billing export' --pack requirements --json
   memory interview answer --session ID --json < answer.txt
-  memory interview check-question 'Who will use the export?' --session ID     (or on standard input)
+  memory interview check-question 'Who will use the export?' --session ID  the question may also come on standard input
   memory interview status
   memory interview explain 3 --session ID
   memory interview finish --session ID             shows what would be written; then again with --confirm
   memory interview export --session ID
   memory interview discard --session ID
 
-answer reads plain text, JSON, or lines that begin with a name (any other line continues the value above it):
+answer reads plain text, JSON, or lines that begin with a name (any other line
+continues the value above it):
   question: as it was asked
   answer: as it was given
   concept: type | text | stance -1, 0, 1 | confidence | quote
@@ -45,8 +46,9 @@ answer reads plain text, JSON, or lines that begin with a name (any other line c
   signal: uncertainty | type=knowledge_gap | severity=0.8
   covered: element, element
   wish: skip, deeper or stop
-finish --confirm writes all proposed memories, or only those that lines such as `memory: n1` name. Lines below such a line change
-the memory's title, body, context, category, tags or asked_as.
+finish --confirm writes all proposed memories, or only those that lines such as
+`memory: n1` name. Lines below such a line change the memory's title, body,
+context, category, tags or asked_as.
 """
 _STEPS = ("answer", "check-question", "skip", "deeper", "wrap-up", "resume")
 _NEXT = "next, with the question and the answer on standard input: memory interview answer --session %s"

@@ -38,7 +38,8 @@ _ACTIONS = {
 }
 _OFFER = "No key was found. Turn it on through Claude Code, with your own login?"
 _TURN_ON = "Turn it on?"
-_NOT_ASKED = "Nothing changed: the judge is not asked. To use a key instead, set it and run this again."
+_NOT_ASKED = "Nothing changed: the judge is not asked."
+_USE_A_KEY = " To use a key instead, set it and run this again."
 _NONE_KEPT = "the judges kept no memory in the last %d decisions; see: memory judge check"
 _REQUESTED = "not counted against them, for gradings that you asked for: %s today"
 _COST = "tokens: %d in, %d out; cost: %s, and %s of unknown cost"
@@ -97,7 +98,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
         _print(said, context)
         said = []
         if not console.confirm(_OFFER if is_host_offered else _TURN_ON):
-            console.line(_NOT_ASKED)
+            console.line(_NOT_ASKED + (_USE_A_KEY if is_host_offered else ""))
             return
     change, is_on = facts.turn_on(feature, offer, context)
     said += facts.address_notice(context, offer.judges)

@@ -105,7 +105,8 @@ show what recall would do on your past prompts, under current or other settings
   memory report replay --days 7 --config trial.json      also what another settings file would change
   memory report replay --config trial.json --json
 
-  trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
+  trial.json is a settings file, for example
+  {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
 """
 _SHOWN = 10
 _MAX_PROMPT = 70

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from datetime import datetime
-from typing import Any
 
 from ...host.events import count_silent_calls
+from ...kernel.fastjson import as_text
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
 from ...memories.guard_file import GuardFile
@@ -124,7 +124,7 @@ def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, consol
             console.line("%s did not fit; to list all: memory list --rules" % counted(left, "rule"))
 
 
-def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
+def _print_decisions(rows: list[dict[str, object]], labels: dict[str, str], context: CommandContext) -> None:
     """Print the last decisions, each with the prompt and the memories that Claude was shown in full or by title."""
     console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
@@ -145,23 +145,24 @@ def print_memory(word: str, text: str, context: CommandContext) -> None:
     context.console.paragraph(plain(text, MAX_LINE), lead, len(lead))
 
 
-def local_time(row: dict[str, Any]) -> str:
+def local_time(row: dict[str, object]) -> str:
     """Return a row's time in the local time zone."""
-    time = row.get("time", "")
+    time = as_text(row.get("time"))
     try:
         return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):
         return plain(time, _MAX_WORD)
 
 
-def shown_prompt(row: dict[str, Any], texts: dict[str, str], limit: int) -> str:
+def shown_prompt(row: dict[str, object], texts: dict[str, str], limit: int) -> str:
     """Return the beginning of the prompt that a decision is about, or its id; empty for a decision at another place."""
     if row.get("place", "prompt") != "prompt":
         return ""
-    text = texts.get(row.get("prompt_id", ""), "")
+    prompt_id = as_text(row.get("prompt_id"))
+    text = texts.get(prompt_id, "")
     if text:
         return '"%s"' % explain.shown_prompt(text, limit)
-    return "prompt " + plain(row.get("prompt_id") or "without an id", _MAX_WORD)
+    return "prompt " + plain(prompt_id or "without an id", _MAX_WORD)
 
 
 _DOCTOR_TEXT = """\

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall import explain
 from ...recall.decision import shifted_threshold
-from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
+from ...recall.feedback import USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from ...work.memory_facts import titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
@@ -26,7 +27,7 @@ explain why a prompt did or did not bring up memories, or test one
 """
 
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
-_TRIED = "Tried now, as the first prompt of a session, which began with the standing rules and the titles of the others."
+_TRIED = "Tried now, as the first prompt of a session. Claude already has the standing rules, and titles of other memories."
 _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
@@ -85,7 +86,7 @@ def _nothing_found(prompt: str, place: str) -> str:
     return text % (prompt, "memory status --last 20 --json")
 
 
-def _explain(row: dict[str, Any], context: CommandContext) -> None:
+def _explain(row: dict[str, object], context: CommandContext) -> None:
     console = context.console
     summary = plain(explain.sentence(row), MAX_LINE)
     console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
@@ -131,7 +132,7 @@ rate memories as useful or wrong, and show or reset the ratings
   memory feedback reset use-postgres      undoes the rating
   memory feedback reset --all
 """
-_THRESHOLDS = ("inject_threshold", "pointer_threshold")
+_THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
 _SHOW, _RESET = "show", "reset"
 _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
 
@@ -174,11 +175,11 @@ def _feedback(arguments: argparse.Namespace, context: CommandContext) -> None:
     feedback = Feedback(context.paths)
     if kind == _SHOW:
         chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
-    usual = {name: round(context.settings.number("retrieval." + name), 3) for name in _THRESHOLDS}
+    usual = [round(context.settings.number(name), 3) for name in _THRESHOLDS]
     names = shortest_names(items)
-    ratings = {names[item.stored.key]: _as_json(item, feedback, usual) for item in chosen}
+    ratings = {names[item.stored.key]: _rating(item, feedback, usual) for item in chosen}
     if arguments.json:
-        context.console.json({**record, "memories": list(ratings.values())})
+        context.console.json({**record, "memories": [one._asdict() for one in ratings.values()]})
     elif ratings:
         _print_ratings(ratings, usual, context)
     else:
@@ -192,30 +193,41 @@ def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
     return [choose(items, name) for name in dict.fromkeys(arguments.ids)]
 
 
-def _as_json(item: Item, feedback: Feedback, usual: dict[str, float]) -> dict[str, Any]:
-    """Return how often a memory was rated and used, and its thresholds; `usual` are those of the settings."""
+class Rating(NamedTuple):
+    """How often a memory was rated and used in replies, when it was used last, and its own thresholds."""
+
+    id: str
+    title: str
+    useful: int
+    wrong: int
+    used: int
+    used_at: str | None
+    inject_threshold: float
+    pointer_threshold: float
+
+
+def _rating(item: Item, feedback: Feedback, usual: Sequence[float]) -> Rating:
+    """Return the rating of a memory; `usual` are the thresholds of the settings."""
     key = item.stored.key
-    shift = feedback.shift(key)
-    return {
-        "id": item.stored.memory.id,
-        "title": shown_line(item.stored.memory.title),
+    full, pointer = (round(shifted_threshold(value, feedback.shift(key)), 3) for value in usual)
+    return Rating(
+        id=item.stored.memory.id,
+        title=shown_line(item.stored.memory.title),
         **feedback.counts(key),
-        "used_at": feedback.used_at(key) or None,
-        **{name: round(shifted_threshold(value, shift), 3) for name, value in usual.items()},
-    }
+        used_at=feedback.used_at(key) or None,
+        inject_threshold=full,
+        pointer_threshold=pointer,
+    )
 
 
-def _print_ratings(
-    ratings: dict[str, dict[str, Any]], usual: dict[str, float], context: CommandContext
-) -> None:
+def _print_ratings(ratings: dict[str, Rating], usual: Sequence[float], context: CommandContext) -> None:
     """Print the counts of the memories by name, and the thresholds that differ from the usual ones."""
-    kinds = (USEFUL, WRONG, USED)
-    rows = [[*(str(row[kind]) for kind in kinds), name, str(row["title"])] for name, row in ratings.items()]
+    rows = [[*map(str, (one.useful, one.wrong, one.used)), name, one.title] for name, one in ratings.items()]
     context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
-    for name, row in ratings.items():
-        own = [row[threshold] for threshold in usual]
-        if own != list(usual.values()):
-            shares = tuple(round(100 * share) for share in (*own, *usual.values()))
+    for name, one in ratings.items():
+        own = [one.inject_threshold, one.pointer_threshold]
+        if own != usual:
+            shares = tuple(round(100 * share) for share in (*own, *usual))
             context.console.paragraph("%s: %s" % (name, _SHIFTED % shares), "", 2)
 
 

@@ -6,7 +6,7 @@ import os
 import stat
 
 from ..fastjson import as_integer, as_number, as_text, as_texts, loads
-from ..files import Unreadable, read_regular
+from ..files import read_regular
 from ..paths import data_path, load_data
 
 TYPE_CHECKING = False
@@ -184,10 +184,8 @@ def content(path: str, follow: bool = False) -> dict[str, object]:
         return decoded(read_regular(path, MAX_BYTES, follow)[0])
     except FileNotFoundError:
         raise
-    except Unreadable as error:
-        raise SettingsFileError("a readable file of at most %d bytes" % MAX_BYTES, str(error)) from None
     except (OSError, ValueError) as error:
-        raise SettingsFileError("a readable file", str(error)) from None
+        raise SettingsFileError("a readable file of at most %d bytes" % MAX_BYTES, str(error)) from None
 
 
 def decoded(data: bytes) -> dict[str, object]:
