@@ -26,7 +26,7 @@ _FIELDS = {
     "irregular", "spellings", "macros", "shared", "defaults",
 }  # fmt: skip
 _RULE_FIELDS = {
-    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "weights", "any_of", "hit", "miss",
+    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "hint", "any_of", "hit", "miss",
 }  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence", "text")
@@ -148,16 +148,28 @@ class _PackReader:
         self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))
         is_explained = lists["hit"] and lists["miss"] and isinstance(entry.get("reason"), str)
         self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
-        matches = lists["frames"] or entry.get("patterns") or entry.get("weights")
-        self.require(matches, where, "expected patterns or frames")
+        hint = entry.get("hint")
+        self.require(hint is None or type(hint) is int, where, "hint: expected a whole number")
+        matches = lists["frames"] or entry.get("patterns") or "hint" in entry
+        self.require(matches, where, "expected patterns, frames or a hint")
         pattern = self.optional_pattern(entry.get("patterns") or None, where + ": patterns")
         with self.naming(where + ": frames"):
             frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in lists["frames"])
         unless = tuple(self.unless[name] for name in lists["unless"])
-        flags = entry.get("against") is True, entry.get("weights") is True
         examples = lists["hit"], lists["miss"], lists["any_of"]
         return PackRule(
-            key, gate, speaker, entry["reason"], pattern, frames, unless, needs, reads, *flags, *examples
+            key,
+            gate,
+            speaker,
+            entry["reason"],
+            pattern,
+            frames,
+            unless,
+            needs,
+            reads,
+            entry.get("against") is True,
+            hint,
+            *examples,
         )
 
     def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
