@@ -1,7 +1,9 @@
-"""Fit the weights of words that hint at a crisis, on the tables of sentences; `--check` measures them on tables that were left out.
+"""Fit the weights of letters that hint at a crisis, on the tables of sentences; `--check` measures them on tables that were left out.
 
-python3 benchmarks/crisis_hints.py            writes config/evaluation/hints.json
-python3 benchmarks/crisis_hints.py --check    writes nothing
+    crisis_hints.py            writes config/evaluation/hints.json
+    crisis_hints.py --check    writes nothing
+
+It needs scikit-learn (`pip install '.[train]'`); the same tables and version give the same weights.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ import argparse
 import json
 import math
 import os
-import random
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -20,24 +21,10 @@ from memory_plugin.evaluation.packs import load_pack  # noqa: E402
 from memory_plugin.evaluation.rule_matching import fold_text, hint_features  # noqa: E402
 
 TARGET = os.path.join(ROOT, "config", "evaluation", "hints.json")
-NEW = (
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-    "twenty-second",
-    "twenty-third",
-    "twenty-fourth",
-    "twenty-fifth",
-    "twenty-sixth",
-)  # mostly indirect signs
-PACK = load_pack("caregiving")
-EPOCHS, RATE, DECAY = 15, 0.2, 1e-3
-THRESHOLD = 45  # in hundredths of log odds: above even odds, because a false alarm costs trust
-MIN_WEIGHT = 5  # in hundredths; smaller ones are dropped
+MIN_TEXTS = 8  # that a sequence of letters must occur in
+STRENGTH = 5.0  # the inverse of the regularization; 2 to 20 differ little
+THRESHOLD = 90  # as `hint` of the pack's rule: above even odds, because a false alarm costs trust
+MIN_WEIGHT = 10  # in hundredths; smaller ones are dropped
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -46,64 +33,49 @@ def rows(name: str) -> list[dict[str, str]]:
         return [json.loads(line) for line in file]
 
 
+def features(text: str) -> set[str]:
+    """Return the features of a text as at run time."""
+    return hint_features(fold_text(text))
+
+
 def fit(examples: list[tuple[str, bool]]) -> dict[str, int]:
     """Return a weight in hundredths for each feature, by logistic regression; the feature "" is the bias."""
-    generator = random.Random(1)
-    counts: dict[str, int] = {}
-    for text, _ in examples:
-        for feature in hint_features(text):
-            counts[feature] = counts.get(feature, 0) + 1
-    data = [
-        (
-            [feature for feature in sorted(hint_features(text)) if counts[feature] > 1],
-            len(hint_features(text)),
-            label,
-        )
-        for text, label in examples
-    ]
-    weights, squares, bias = dict.fromkeys(counts, 0.0), dict.fromkeys(counts, 1e-6), 0.0
-    for _ in range(EPOCHS):
-        generator.shuffle(data)
-        for features, size, label in data:
-            norm = math.sqrt(size + 1)
-            error = 1 / (1 + math.exp(-bias - sum(map(weights.__getitem__, features)) / norm)) - label
-            bias -= 0.05 * error
-            for feature in features:
-                gradient = error / norm + DECAY * weights[feature]
-                squares[feature] += gradient * gradient
-                weights[feature] -= RATE * gradient / math.sqrt(squares[feature])
-    whole = {feature: round(100 * weight) for feature, weight in weights.items()}
+    from scipy.sparse import diags
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    texts, labels = zip(*examples)
+    counts = CountVectorizer(analyzer=features, min_df=MIN_TEXTS)
+    matrix = counts.fit_transform(texts)
+    lengths = diags([1 / math.sqrt(len(features(text)) + 1) for text in texts])
+    model = LogisticRegression(C=STRENGTH, solver="liblinear", max_iter=500, random_state=1)
+    model.fit(lengths @ matrix, labels)
+    weights = zip(counts.get_feature_names_out(), (100 * model.coef_[0]).round().astype(int).tolist())
     return {
-        "": round(100 * bias),
-        **{key: whole[key] for key in sorted(whole) if abs(whole[key]) >= MIN_WEIGHT},
+        "": round(100 * float(model.intercept_[0])),
+        **{str(name): weight for name, weight in weights if abs(weight) >= MIN_WEIGHT},
     }
 
 
 def score(weights: dict[str, int], text: str) -> float:
     """Return the score of a text as at run time."""
-    features = hint_features(text)
-    return weights[""] + sum(weights.get(feature, 0) for feature in features) / math.sqrt(len(features) + 1)
+    found = features(text)
+    return weights[""] + sum(weights.get(feature, 0) for feature in found) / math.sqrt(len(found) + 1)
 
 
-def is_excused(text: str) -> bool:
-    """Return whether an exception of the pack's rule applies to a text."""
-    rule = next(rule for rule in PACK.rules if rule.weights)
-    return any(unless.pattern.search(fold_text(text)) for unless in rule.unless)
-
-
-def left_out(table: list[dict[str, str]], others: list[tuple[str, bool]]) -> tuple[list[float], list[float]]:
-    """Return the scores of signals and of other sentences in each new table, by weights fitted without it."""
-    signals: list[float] = []
-    rest: list[float] = []
-    for half in NEW:
+def check(table: list[dict[str, str]], others: list[tuple[str, bool]]) -> None:
+    """Print what weights find in each of the later tables, fitted without it."""
+    halves = list(dict.fromkeys(row["half"] for row in table))
+    for half in halves[halves.index("fourteenth") :]:
         weights = fit(
             others + [(row["text"], row["label"] == "signal") for row in table if row["half"] != half]
         )
-        for row in table:
-            if row["half"] == half:
-                value = -math.inf if is_excused(row["text"]) else score(weights, row["text"])
-                (signals if row["label"] == "signal" else rest).append(value)
-    return signals, rest
+        for label, verb in (("signal", "found"), ("none", "false")):
+            scores = [
+                score(weights, row["text"]) for row in table if (row["half"], row["label"]) == (half, label)
+            ]
+            number = sum(value >= THRESHOLD for value in scores)
+            print("%-14s %s %d of %d" % (half, verb, number, len(scores)))
 
 
 def main() -> int:
@@ -115,17 +87,15 @@ def main() -> int:
     options = parser.parse_args()
     table = rows("crisis")
     others = [(row["text"], False) for name in ("compliance", "honesty") for row in rows(name)]
-    signals, rest = left_out(table, others)
-    found = sum(value > THRESHOLD for value in signals)
-    print(
-        "left out: found %d of %d, false %d of %d"
-        % (found, len(signals), sum(v > THRESHOLD for v in rest), len(rest))
-    )
-    if not options.check:
-        weights = fit(others + [(row["text"], row["label"] == "signal") for row in table])
-        with open(TARGET, "w", encoding="utf-8") as file:
-            json.dump({"schema_version": 1, "threshold": THRESHOLD, "weights": weights}, file, indent=0)
-            file.write("\n")
+    for rule in load_pack("caregiving").rules_for("crisis", "user"):
+        others += [(text, True) for text in rule.hits] + [(text, False) for text in rule.misses]
+    if options.check:
+        check(table, others)
+        return 0
+    weights = fit(others + [(row["text"], row["label"] == "signal") for row in table])
+    with open(TARGET, "w", encoding="utf-8") as file:
+        json.dump({"schema_version": 1, "weights": weights}, file, separators=(",", ":"))
+        file.write("\n")
     return 0
 
 

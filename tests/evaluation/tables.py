@@ -2,7 +2,7 @@
 
 The halves `tuned` and `held-out` were written before the first rules, those of the fifth before the frames. Each of the later ones was
 written without looking at the rules, measured once, and only then used to improve them; docs/evaluation.md sums them up. The sixteenth
-and later ones of crises, mostly indirect signs, are for the word weights of `benchmarks/crisis_hints.py`, and no bound is set for them.
+and later ones of crises, mostly indirect signs, are for the weights of `benchmarks/crisis_hints.py`, and no bound is set for them.
 """
 
 from __future__ import annotations

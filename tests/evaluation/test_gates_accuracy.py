@@ -26,7 +26,7 @@ def test_a_gates_recall_and_false_alarms(
     if not sentences(table, half):
         return  # a later table need not have every kind
     loaded = load_pack(pack)
-    rules = [rule for rule in loaded.rules_for(gate, speaker) if not (rule.against or rule.weights)]
+    rules = [rule for rule in loaded.rules_for(gate, speaker) if not (rule.against or rule.is_hint)]
     matched: dict[bool, list[bool]] = {True: [], False: []}
     wrong = []
     for record in sentences(table, half):

@@ -81,7 +81,7 @@ def test_a_cycle_is_rejected(tmp_path: Path) -> None:
         ),
         pytest.param({"rules": {"r": {**RULE, "needs": "x"}}}, "unknown evidence x", id="unknown evidence"),
         pytest.param(
-            {"rules": {"r": {**RULE, "patterns": []}}}, "patterns or frames", id="a rule without patterns"
+            {"rules": {"r": {**RULE, "patterns": []}}}, "frames or a hint", id="a rule without patterns"
         ),
         pytest.param({"rules": {"r": {**RULE, "frames": ["NO"]}}}, "unknown class NO", id="an unknown class"),
         pytest.param(

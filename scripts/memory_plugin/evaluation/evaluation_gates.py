@@ -143,7 +143,7 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
     for place, turn in enumerate(conversation.turns):
         signs: dict[str, tuple[GateFinding, Quote]] = {}
         for rule, finding, quote in _matches(pack, "crisis", turn):
-            if not (rule.weights and signs):
+            if not (rule.is_hint and signs):
                 signs.setdefault(quote.text, (finding, quote))
         for finding, quote in signs.values():
             yield finding._replace(note=True), quote

@@ -26,7 +26,7 @@ _FIELDS = {
     "irregular", "spellings", "macros", "shared", "defaults",
 }  # fmt: skip
 _RULE_FIELDS = {
-    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "weights", "any_of", "hit", "miss",
+    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "hint", "any_of", "hit", "miss",
 }  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence", "text")
@@ -148,16 +148,28 @@ class _PackReader:
         self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))
         is_explained = lists["hit"] and lists["miss"] and isinstance(entry.get("reason"), str)
         self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
-        matches = lists["frames"] or entry.get("patterns") or entry.get("weights")
-        self.require(matches, where, "expected patterns or frames")
+        hint = entry.get("hint")
+        self.require(hint is None or type(hint) is int, where, "hint: expected a whole number")
+        matches = lists["frames"] or entry.get("patterns") or "hint" in entry
+        self.require(matches, where, "expected patterns, frames or a hint")
         pattern = self.optional_pattern(entry.get("patterns") or None, where + ": patterns")
         with self.naming(where + ": frames"):
             frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in lists["frames"])
         unless = tuple(self.unless[name] for name in lists["unless"])
-        flags = entry.get("against") is True, entry.get("weights") is True
         examples = lists["hit"], lists["miss"], lists["any_of"]
         return PackRule(
-            key, gate, speaker, entry["reason"], pattern, frames, unless, needs, reads, *flags, *examples
+            key,
+            gate,
+            speaker,
+            entry["reason"],
+            pattern,
+            frames,
+            unless,
+            needs,
+            reads,
+            entry.get("against") is True,
+            hint,
+            *examples,
         )
 
     def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
@@ -166,16 +178,15 @@ class _PackReader:
         return UnlessPattern(key, str(place), self.pattern(entry.get("patterns"), where))
 
     def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
-        flags, where = ("note", "suffices", "attempts", "about"), "evidence: " + key
+        flags, where = ("note", "suffices", "attempts", "about", "each"), "evidence: " + key
         entry = {**self.mapping("shared"), **entry}
         self.require("call" in entry, where, "expected call")
         for name in entry:
             self.require(name in ClaimEvidence._fields, where, "unknown field %s" % name)
-        fields: dict[str, Any] = {
-            name: entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
+        return ClaimEvidence._make(
+            entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
             for name in ClaimEvidence._fields
-        }
-        return ClaimEvidence(**fields)
+        )
 
     def optional_pattern(self, texts: object, where: str) -> re.Pattern[str] | None:
         return None if texts is None else self.pattern(texts, where)
@@ -198,7 +209,7 @@ class _PackReader:
         self.require(isinstance(value, dict), field, "expected an object")
         return dict(value)
 
-    def entries(self, field: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def entries(self, field: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for key, entry in self.mapping(field).items():
             self.require(isinstance(entry, dict), "%s: %s" % (field, key), "expected an object")
             yield key, entry

@@ -46,9 +46,11 @@ class UnlessPattern(NamedTuple):
 class PackRule(NamedTuple):
     """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty. `reads` is one of READS.
 
-    If `against`, a match counts only where the last evidence contradicts it. If `weights`, texts match whose words hint at a crisis.
+    If `against`, a match counts only where the last evidence contradicts it. If `any_of` is not empty, the pattern is tried only in
+    sentences that contain one of its texts.
 
-    If `any_of` is not empty, the pattern is tried only in sentences that contain one of its texts.
+    `hint` is the least score of a message's letters at which the rule counts, in hundredths of log odds; None for any. A rule with neither
+    pattern nor frames matches every such message.
     """
 
     id: str
@@ -61,17 +63,26 @@ class PackRule(NamedTuple):
     needs: str
     reads: str
     against: bool
-    weights: bool
+    hint: int | None
     hits: list[str]
     misses: list[str]
     any_of: list[str]
+
+    @property
+    def is_hint(self) -> bool:
+        """Return whether the rule goes by the score of letters alone."""
+        return self.pattern is None and not self.frames
+
+    def counts(self, score: float | None) -> bool:
+        """Return whether the rule counts in a message with this score, or without one."""
+        return not self.is_hint if score is None else self.hint is None or score >= self.hint
 
 
 class ClaimEvidence(NamedTuple):
     """What proves a claim. `note` is True if its lack is only a note.
 
     One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced. If `about`, only calls count
-    that name a file of the claim.
+    that name a file of the claim. If `each`, every failed call counts against it until one like it passes, else only the last.
 
     | patterns | what |
     | --- | --- |
@@ -96,6 +107,7 @@ class ClaimEvidence(NamedTuple):
     suffices: bool
     attempts: bool
     about: bool
+    each: bool
     call: re.Pattern[str]
     output: re.Pattern[str] | None
     maybe: re.Pattern[str] | None
@@ -192,8 +204,9 @@ def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[R
     """Return the matches in text order, at most one per rule and sentence; matches of rules that read quotations come last."""
     matches: list[RuleMatch] = []
     text = fold_text(text)
+    score = hint_score(text) if any(rule.hint is not None for rule in rules) else None
     for reads in READS:
-        selected = [rule for rule in rules if rule.reads == reads]
+        selected = [rule for rule in rules if rule.reads == reads and rule.counts(score)]
         sentences = split_sentences(text, reads) if selected else []
         by_sentence = {
             sentence: _match_all(pack, selected, sentence, text) for sentence in dict.fromkeys(sentences)
@@ -222,7 +235,7 @@ def _spans(rule: PackRule, text: str, tagged: TaggedSentence) -> Iterator[tuple[
         yield from (match.span() for match in rule.pattern.finditer(text))
     for frame in rule.frames:
         yield from frame.find(tagged)
-    if rule.weights and is_hint(text):
+    if rule.is_hint:
         yield 0, len(text)
 
 
@@ -238,21 +251,20 @@ def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, e
 
 
 def hint_features(text: str) -> set[str]:
-    """Return the words of a text and its pairs of neighboring words."""
-    words = _HINT_WORD.findall(fold_text(text).lower())
-    return {*words, *map(" ".join, zip(words, words[1:]))}
+    """Return all sequences of two to six letters of a folded text, also over the spaces between words."""
+    letters = " %s " % " ".join(_HINT_WORD.findall(text.lower()))
+    return {letters[at : at + size] for size in range(2, 7) for at in range(len(letters) - size + 1)}
 
 
 @cache
-def _model() -> dict[str, Any]:
-    return load_data("evaluation", "hints")
+def _weights() -> dict[str, int]:
+    weights: dict[str, int] = load_data("evaluation", "hints")["weights"]
+    return weights
 
 
-def is_hint(text: str) -> bool:
-    """Return whether the words of a short message hint at a crisis."""
+def hint_score(text: str) -> float | None:
+    """Return how much the letters of a folded message hint at a crisis, in hundredths of log odds; None for a long one."""
     if len(text) > _MAX_HINT:
-        return False
-    model, features = _model(), hint_features(text)
-    weights = model["weights"]
-    total = sum(weights.get(feature, 0) for feature in features) / sqrt(len(features) + 1)
-    return bool(weights[""] + total > model["threshold"])
+        return None
+    weights, features = _weights(), hint_features(text)
+    return weights[""] + sum(weights.get(feature, 0) for feature in features) / sqrt(len(features) + 1)
