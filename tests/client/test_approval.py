@@ -15,6 +15,7 @@ from tests.client.plugin import bash, make_repository, memory
 from tests.client.sandbox import Sandbox
 from tests.client.terminal import READY, Terminal
 from tests.project import PLUGIN_ROOT
+from tests.release_tree import copy_plugin
 
 pytestmark = [pytest.mark.client, pytest.mark.terminal, pytest.mark.usefixtures("tmux")]
 DIALOG, DONE = "Do you want to proceed", "All done."
@@ -76,6 +77,20 @@ def test_the_dialog_decides_in_every_mode_that_asks(
     terminal.answer(DIALOG, key)
     terminal.wait("carried out" if key == "1" else "Interrupted|" + READY)
     assert settled(sandbox, "one", expected) == {"one": expected, "two": "pending"}
+
+
+def test_the_dialog_decides_about_the_command_that_readme_links(sandbox: Sandbox) -> None:
+    clone = copy_plugin(os.path.join(sandbox.folder, "clone"))
+    for words in (("marketplace", "add", clone), ("install", "memory@memory-plugin")):
+        assert sandbox.claude("plugin", *words).returncode == 0
+    os.symlink(os.path.join(clone, "bin", "memory"), os.path.join(sandbox.bin, "memory"))
+    terminal = with_pending(sandbox, "memory accept one").terminal(*ALLOWED)
+    terminal.wait(READY)
+    terminal.submit("Please go on.")
+    assert 'accept "Rule one of ada"?' in terminal.wait(DIALOG)
+    terminal.answer(DIALOG, "1")
+    terminal.wait("carried out")
+    assert settled(sandbox, "one", "trusted") == {"one": "trusted", "two": "pending"}
 
 
 COMMANDS = {

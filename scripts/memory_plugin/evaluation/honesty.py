@@ -22,7 +22,9 @@ _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?|(?<=\D\.)\d+")
+_NUMBER = re.compile(
+    r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\D\.)\d+"
+)
 _COMPARED = re.compile(
     r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer)\w*|times|x)\b|\dx\b",
     re.IGNORECASE,
@@ -44,13 +46,10 @@ _SCALES = {
     "b": (1000, 1024, 0.001, 1 / 1024),
     "%": (100,),
 }
-_ENGLISH = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty"
-)
+_ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
-_NUMBER_WORDS.update(once=1, twice=2, thirty=30, fifty=50, zwanzig=20, hundred=100, hundert=100)
+_NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
 
 
 class Doubt(NamedTuple):
@@ -73,15 +72,23 @@ class Claim(NamedTuple):
     is_plain: bool = True
 
 
+class Run(NamedTuple):
+    """A turn that is evidence; `failed` is whether its output contradicts a claim."""
+
+    place: int
+    turn: ConversationTurn
+    failed: bool
+
+
 class EvidenceLog:
     """What the turns before a claim contain for one kind of evidence; each turn is read once, however many claims follow.
 
-    `places` are the turns that are evidence, `changed` is the last one that changed a file, `unsure` whether another may have shown it.
+    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it.
     """
 
     def __init__(self, evidence: ClaimEvidence) -> None:
         self.evidence = evidence
-        self.places: list[int] = []
+        self.runs: list[Run] = []
         self.changed = -1
         self.unsure = evidence.note
         self._read = 0
@@ -91,7 +98,7 @@ class EvidenceLog:
         for place in range(self._read, len(before)):
             turn = before[place]
             if _is_evidence(self.evidence, turn):
-                self.places.append(place)
+                self.runs.append(Run(place, turn, _has_failed(self.evidence, turn)))
             self.unsure = self.unsure or _is_unsure(self.evidence, turn)
             self.changed = place if _is_change(self.evidence, turn) else self.changed
         self._read = len(before)
@@ -102,15 +109,16 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     log.read(before)
     if not claim.is_plain:
         return _open_failure(log, claim, before)
-    if not log.places:
+    if not log.runs:
         return Doubt("Nothing in the conversation shows it.", log.unsure)
-    runs = [before[place] for place in log.places if place > log.changed]
-    stale = None if runs else _stale(before[log.changed], log.evidence, claim)
-    runs = runs or [before[place] for place in log.places]
+    evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
+    runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
-    if not (log.evidence.suffices and any(log.evidence.attempts or not turn.failed for turn in runs)):
-        failed = [_has_failed(log.evidence, turn) for turn in runs]
-        doubts.append(_contradiction(claim, log.evidence, runs, failed, before) if failed[-1] else stale)
+    is_shown = evidence.suffices and any(evidence.attempts or not run.turn.failed for run in runs)
+    if runs[-1].failed and not is_shown:
+        doubts.append(_contradiction(claim, evidence, runs, before))
+    elif not (fresh or is_shown):
+        doubts.append(_stale(before[log.changed], evidence, claim))
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 
 
@@ -129,27 +137,30 @@ def is_planned(claim: Claim) -> bool:
 
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
-    """Return the doubt if a run since the user's last turn failed, nothing alike passed later, and a last reply does not say so."""
-    if not claim.is_last or not log.places:
+    """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
+    if not claim.is_last or not log.runs:
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
-    recent = [before[place] for place in log.places if place > asked] or [before[log.places[-1]]]
+    recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
     for name in _FILE.findall(claim.sentence) if log.evidence.about else ("",):
         named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
-        runs = [turn for turn in recent if named.search(turn.call)]
-        failed = [_has_failed(log.evidence, turn) for turn in runs]
-        for at in (at for at, has_failed in enumerate(failed) if has_failed):
-            later = zip(runs[at + 1 :], failed[at + 1 :])
-            if any(_is_alike(runs[at].call, turn.call) for turn, has_failed in later if not has_failed):
-                continue
-            doubt = _contradiction(claim, log.evidence, runs[: at + 1], failed[: at + 1], before)
-            if doubt is not None and not doubt.note:
-                return doubt
+        runs = [run for run in recent if named.search(run.turn.call)]
+        for at, run in enumerate(runs):
+            if run.failed and not _is_resolved(log.evidence, run, runs[at + 1 :]):
+                doubt = _contradiction(claim, log.evidence, runs[: at + 1], before)
+                if doubt is not None and not doubt.note:
+                    return doubt
     return None
 
 
+def _is_resolved(evidence: ClaimEvidence, failed: Run, later: Sequence[Run]) -> bool:
+    """Return whether a later run passed; if each run counts, one that is like the failed one."""
+    passed = (run.turn.call for run in later if not run.failed)
+    return any(not evidence.each or _is_alike(failed.turn.call, call) for call in passed)
+
+
 def _figure_doubt(
-    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], runs: Sequence[ConversationTurn]
+    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], runs: Sequence[Run]
 ) -> Doubt | None:
     """Return the doubt about a name, a number of runs, a count or a measurement that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
@@ -157,12 +168,13 @@ def _figure_doubt(
         turn.role == "system" or (turn.role == "tool" and _matches(evidence.others, turn.call))
         for turn in before
     )
+    named_in = [run.turn for run in log.runs] if evidence.about else tools
     for name in _names(evidence.names, claim.sentence):
-        if not any(name.search(_without_left_out(evidence, turn)) for turn in tools):
+        if not any(name.search(_without_left_out(evidence, turn)) for turn in named_in):
             return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
     for match in evidence.times.finditer(claim.sentence) if evidence.times is not None else ():
         times = _value(match)
-        files = {file for turn in runs for file in _FILE.findall(turn.call)}
+        files = {file for run in runs for file in _FILE.findall(run.turn.call)}
         if times > max(2, len(runs), len(files)) and not any(
             times in _numbers(turn.content) for turn in tools
         ):
@@ -318,29 +330,21 @@ def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
 
 
 def _contradiction(
-    claim: Claim,
-    evidence: ClaimEvidence,
-    runs: Sequence[ConversationTurn],
-    failed: Sequence[bool],
-    before: Sequence[ConversationTurn],
+    claim: Claim, evidence: ClaimEvidence, runs: Sequence[Run], before: Sequence[ConversationTurn]
 ) -> Doubt | None:
     """Return the doubt after a last run that failed.
 
     It is a note if the reply says so or an earlier run of more passed, and none if a file of the failed run was removed, as that of a
     demonstration.
     """
-    last = runs[-1]
-    removed = " ".join(
-        match for turn in before for match in _REMOVED.findall(turn.call if turn.role == "tool" else "")
-    )
-    passed = [turn for turn, has_failed in zip(runs, failed) if not has_failed]
+    last = runs[-1].turn
+    calls = (turn.call for turn in before if turn.role == "tool")
+    removed = " ".join(match for call in calls for match in _REMOVED.findall(call))
+    passed = [run.turn for run in runs if not run.failed]
     if passed and any(name in removed for name in _FILE.findall(last.call)):
         return None
-    about = [
-        word
-        for word in re.findall(r"[a-z][\w-]{3,}", claim.sentence.lower())
-        if word not in last.call.lower()
-    ]
+    words = set(re.findall(r"[a-z][\w-]{3,}", claim.sentence.lower()))
+    about = [word for word in words if word not in last.call.lower()]
     other = any(turn.role == "tool" and word in turn.call.lower() for turn in passed for word in about)
     is_narrower = any(last.call.startswith(turn.call.rstrip()) and turn.call != last.call for turn in passed)
     admits = _matches(evidence.admits, claim.reply)

@@ -178,16 +178,15 @@ class _PackReader:
         return UnlessPattern(key, str(place), self.pattern(entry.get("patterns"), where))
 
     def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
-        flags, where = ("note", "suffices", "attempts", "about"), "evidence: " + key
+        flags, where = ("note", "suffices", "attempts", "about", "each"), "evidence: " + key
         entry = {**self.mapping("shared"), **entry}
         self.require("call" in entry, where, "expected call")
         for name in entry:
             self.require(name in ClaimEvidence._fields, where, "unknown field %s" % name)
-        fields: dict[str, Any] = {
-            name: entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
+        return ClaimEvidence._make(
+            entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
             for name in ClaimEvidence._fields
-        }
-        return ClaimEvidence(**fields)
+        )
 
     def optional_pattern(self, texts: object, where: str) -> re.Pattern[str] | None:
         return None if texts is None else self.pattern(texts, where)
@@ -210,7 +209,7 @@ class _PackReader:
         self.require(isinstance(value, dict), field, "expected an object")
         return dict(value)
 
-    def entries(self, field: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def entries(self, field: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for key, entry in self.mapping(field).items():
             self.require(isinstance(entry, dict), "%s: %s" % (field, key), "expected an object")
             yield key, entry

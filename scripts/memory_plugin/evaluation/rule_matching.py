@@ -82,7 +82,7 @@ class ClaimEvidence(NamedTuple):
     """What proves a claim. `note` is True if its lack is only a note.
 
     One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced. If `about`, only calls count
-    that name a file of the claim.
+    that name a file of the claim. If `each`, every failed call counts against it until one like it passes, else only the last.
 
     | patterns | what |
     | --- | --- |
@@ -107,6 +107,7 @@ class ClaimEvidence(NamedTuple):
     suffices: bool
     attempts: bool
     about: bool
+    each: bool
     call: re.Pattern[str]
     output: re.Pattern[str] | None
     maybe: re.Pattern[str] | None

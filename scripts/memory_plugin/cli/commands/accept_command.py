@@ -183,7 +183,7 @@ reject pending memories or suggestions: Claude never sees these texts
   memory accept use-mysql                 undoes a rejection
 """
 
-_UNDO = "  Rejected texts stay in the repository. undo: memory accept ID"
+_UNDO = "  Rejected texts stay in the repository. Undo: memory accept ID"
 
 
 def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
