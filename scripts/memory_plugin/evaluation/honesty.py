@@ -217,8 +217,8 @@ def _count_doubt(
     if again or any(abs(value - number) <= 0.5 for number in shown):  # rounded
         return None
     mentioned = {number for other, number in _pairs(pattern, claim.reply) if other == noun}
-    is_shown = any(value in _numbers(turn.output) for turn in before if turn.role == "tool")
-    return Doubt("Turn %d shows another number." % last.number, is_shown or not mentioned.isdisjoint(shown))
+    is_known = any(value == number for _, number in counted) or not mentioned.isdisjoint(shown)
+    return Doubt("Turn %d shows another number." % last.number, is_known)
 
 
 def _without_left_out(evidence: ClaimEvidence, turn: ConversationTurn) -> str:
