@@ -198,8 +198,8 @@ def check_question() -> Question:
 class Offer(NamedTuple):
     """What switching a judge on means.
 
-    `values` are the other settings that are written with its switch. `said` is what is sent and what it costs, addresses and keys, a sentence
-    each; `brief` is the part of it that fits into a dialog. `failure` says why nobody could be asked yet; empty if a judge can.
+    `values` are the other settings that are written with its switch. `said` is what is sent and what it costs, addresses and keys, a
+    sentence each; `brief` is the part of it that fits into a dialog. `failure` says why nobody could be asked yet; empty if a judge can.
     """
 
     judges: list[Judge]
