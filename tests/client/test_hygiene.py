@@ -60,6 +60,8 @@ def test_a_secret_in_an_old_memory_is_redacted_and_reported_by_the_doctor(
     turn = sandbox.prompt(ASK, plugins=PLUGIN)
     assert turn.sent(r"<memory-context>.*\[redacted:github-token\]")
     assert not turn.sent(KEY[4:])
-    check = next(check for check in memory(sandbox, "doctor", code=1)["checks"] if check["name"] == "memories")
+    check = next(
+        check for check in memory(sandbox, "doctor", code=1)["checks"] if check["name"] == "memories"
+    )
     assert "gateway.json" in str(check)
     assert KEY[4:] not in str(check)
