@@ -101,7 +101,7 @@ class ClaimEvidence(NamedTuple):
     | `reran` | words of a claim that say that it was shown after the last change |
     | `names` | what a claim names; it must occur in a call or output, outside `left_out` |
     | `times` | how often it was run; so many calls, or that number in one |
-    | `counts` | a number and its noun; false if outputs count the noun, but none since the last change, nor all in total, as the claim does |
+    | `counts` | a number and its noun; false if outputs count the noun, but no recent one, nor all in total, has that number |
     | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
