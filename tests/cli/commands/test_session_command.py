@@ -148,7 +148,10 @@ def test_a_grade_that_cannot_be_stored_is_shown(project: Project) -> None:
     assert run.returncode == 1
     assert "overall_quality      0." in run.stdout
     assert "memory: the grade was not stored: sessions: " in run.stderr
-    assert project.cli("session", "store", path, "--json", stdin=json.dumps(reply())).json["row"]["missing"] == []
+    assert (
+        project.cli("session", "store", path, "--json", stdin=json.dumps(reply())).json["row"]["missing"]
+        == []
+    )
 
 
 def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project) -> None:
