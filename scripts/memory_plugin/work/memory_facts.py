@@ -98,7 +98,7 @@ def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
         return ["  You rejected it, and that stays so. next: memory accept %s" % name]
-    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.waits else []
+    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.is_pending else []
 
 
 def guard_as_json(memory: Memory) -> dict[str, object] | None:

@@ -79,7 +79,7 @@ def review_entries(context: WorkContext) -> list[ReviewEntry]:
 def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     items = context.survey().items
     names = shortest_names(items)
-    pending = [item for item in items if item.waits]
+    pending = [item for item in items if item.is_pending]
     if not pending:
         return []
     trust = load_trust(context.paths)
