@@ -88,7 +88,8 @@ def status_text(item: Item) -> str:
     """Return a memory's status in one or two words, such as `active` or `archived, pending`."""
     state = life_cycle_state(item)
     words = [] if state == ACTIVE else [_IN_WORDS.get(state, state)]
-    if item.trust != TRUSTED:
+    # Forgetting takes trust away, and `restore` gives it back, so a forgotten memory awaits no approval.
+    if item.trust == REJECTED or (item.trust != TRUSTED and state != RETIRED):
         words.append(item.trust)
     return ", ".join(words) or ACTIVE
 
