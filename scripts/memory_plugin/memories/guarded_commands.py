@@ -250,7 +250,8 @@ def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str] |
             if _has_option(word, prefix.get("lookups", ()), values):
                 return None, []
             option, value, at = _option(words, at, (*values, *codes))
-            texts += [value] if value and option in codes else []
+            if value and option in codes:
+                texts.append(value)
             continue
         if subcommands:
             if word not in subcommands:

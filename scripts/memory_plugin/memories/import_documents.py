@@ -196,7 +196,8 @@ def _of_record(document: _Document, record: DecisionRecord) -> Entry:
     """Return a record or runbook as an entry, whose phrases are its symptoms and questions, with its other texts by field."""
     fields, texts = document.fields, dict(record.fields)
     replaces = tuple(replaced_names(texts, fields))
-    texts.update({_STATUS: str(fields[_STATUS])} if _STATUS in fields else {})
+    if _STATUS in fields:
+        texts[_STATUS] = str(fields[_STATUS])
     symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
     phrases = [*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))]
     dated = form("dated").search(texts.get(_NOTES, ""))

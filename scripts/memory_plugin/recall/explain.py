@@ -97,7 +97,6 @@ _RELATED = 0.2  # the pointer confidence from which a memory has to do with a pr
 _MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
-
 Row = dict[str, Any]  # a row of the ledger, checked by RECALLS
 
 
