@@ -18,7 +18,7 @@ from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
-from .feedback import RECALLS
+from .recall_rows import RECALLS
 
 REASONS = {
     "disabled": "recall was off in the settings",

@@ -15,9 +15,9 @@ from ..memories.markdown import sections
 from ..memories.nearby import native_folders, note_files, notes_in
 from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
-from ..recall.feedback import RECALLS, injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
+from ..recall.recall_rows import RECALLS, injected_in_session
 
 NO_CANDIDATE = "%s: no suggestion has this id; to see them: memory review"
 _NEAREST = 12
