@@ -23,7 +23,8 @@ from memory_plugin.evaluation.rule_matching import fold_text, hint_features  # n
 TARGET = os.path.join(ROOT, "config", "evaluation", "hints.json")
 MIN_TEXTS = 8  # that a sequence of letters must occur in
 STRENGTH = 5.0  # the inverse of the regularization; 2 to 20 differ little
-THRESHOLD = 90  # as `hint` of the pack's rule: above even odds, because a false alarm costs trust
+RULES = load_pack("caregiving").rules_for("crisis", "user")
+THRESHOLD = next(rule.hint for rule in RULES if rule.is_hint) or 0
 MIN_WEIGHT = 10  # in hundredths; smaller ones are dropped
 
 
@@ -87,7 +88,7 @@ def main() -> int:
     options = parser.parse_args()
     table = rows("crisis")
     others = [(row["text"], False) for name in ("compliance", "honesty") for row in rows(name)]
-    for rule in load_pack("caregiving").rules_for("crisis", "user"):
+    for rule in RULES:
         others += [(text, True) for text in rule.hits] + [(text, False) for text in rule.misses]
     if options.check:
         check(table, others)

@@ -150,8 +150,8 @@ def test_what_an_sdk_allows_is_not_allowed_by_the_user() -> None:
 
 
 def test_claude_cannot_settle_what_it_made_up(pending: Project) -> None:
-    wish = {"words": ["accept", "port", "--root", pending.root], "texts": [], "folder": pending.root}
-    pending.cli("settle", inside=True, stdin=json.dumps([wish]))
+    command = {"words": ["accept", "port", "--root", pending.root], "texts": [], "folder": pending.root}
+    pending.cli("settle", inside=True, stdin=json.dumps([command]))
     assert trusted(pending) == {"use-postgres"}
 
 

@@ -71,8 +71,9 @@ def test_other_worktrees_of_a_bare_repository_are_named(project: Project) -> Non
 def test_a_team_s_notes_in_the_store_are_named(project: Project) -> None:
     project.write(".claude/memory/deploy.md", "We deploy on Tuesday.\n")
     (line,) = unread(project)
-    assert line.startswith("1 Markdown note is in ")
-    assert "memory import" in line
+    store = os.path.join(project.root, ".claude", "memory")
+    notes = "1 Markdown note in %s is not read; to make memories from notes: memory import %s"
+    assert line == notes % (store, store)
 
 
 def test_notes_of_claude_code_that_are_linked_into_a_repository_are_named(project: Project) -> None:

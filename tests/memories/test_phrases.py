@@ -93,7 +93,7 @@ def test_a_change_of_phrases_leaves_the_text_trusted(
     assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (state, awaits)
     assert trust.with_accepted_phrases(stored).memory.asked_as == used
     (item,) = survey(paths).items
-    assert (item.reason == PHRASES, item.waits) == (awaits, awaits or state == PENDING)
+    assert (item.reason == PHRASES, item.is_pending) == (awaits, awaits or state == PENDING)
     trust.accept([stored], "accept")
     trust, stored = now(paths, store)
     assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, False)

@@ -46,7 +46,9 @@ def test_why_a_memory_is_not_trusted(paths: Paths, store: Store, put: Put) -> No
     trust.accept([find(store, "changed"), find(store, "mine")], "accept")
     trust.reject(find(store, "rejected"))
     put("changed", title="Changed by hand")
-    assert {item.stored.memory.id: (item.trust, item.reason, item.waits) for item in survey(paths).items} == {
+    assert {
+        item.stored.memory.id: (item.trust, item.reason, item.is_pending) for item in survey(paths).items
+    } == {
         "new": (PENDING, "you have not accepted it", True),
         "changed": (PENDING, "changed since you trusted it", True),
         "rejected": (REJECTED, "you rejected it", False),
@@ -69,7 +71,7 @@ def test_life_cycle_state(paths: Paths, put: Put, fields: dict[str, object], exp
     put("one", **fields)
     (item,) = survey(paths).items
     assert life_cycle_state(item) == expected
-    assert item.waits == (expected == "active")
+    assert item.is_pending == (expected == "active")
 
 
 def test_a_name_means_the_trusted_one_but_for_a_decision_about_pending_ones(paths: Paths, put: Put) -> None:

@@ -84,8 +84,10 @@ class Bench:
         return str(path)
 
     def grade(self, path: str) -> GradeResult:
-        """Grade a session."""
-        return grade_session(prepare(path), self.scorer)
+        """Grade a session, and store the grade."""
+        graded = grade_session(prepare(path), self.scorer)
+        graded.store(self.paths)
+        return graded
 
     def rows(self, name: str = "sessions") -> list[dict[str, Any]]:
         """Return the rows of a ledger."""

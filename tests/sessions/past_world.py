@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.sessions import past
-from memory_plugin.sessions.past import Exchange, Told, answer
+from memory_plugin.sessions.past import Exchange, ShownSessions, answer
 from memory_plugin.sessions.past_ask import ask_of, may_ask
 from memory_plugin.sessions.past_index import refresh
 from tests.project import write_repository
@@ -56,7 +56,7 @@ class World:
         """Return the block for a prompt."""
         return self.answer(text, session).block if may_ask(text) else ""
 
-    def answer(self, text: str, session: str = "") -> Told:
+    def answer(self, text: str, session: str = "") -> ShownSessions:
         """Return what an ask is answered with."""
         connection = past.open_sessions(past.index_path(self.paths), RULES)
         assert connection is not None

@@ -139,22 +139,22 @@ def _settle(arguments: argparse.Namespace, context: CommandContext) -> None:
         carry_out(allowed, context)
 
 
-def carry_out(wishes: list[dict[str, Any]], caller: CommandContext) -> int:
+def carry_out(commands: list[dict[str, Any]], caller: CommandContext) -> int:
     """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed."""
     code, folder = 0, os.getcwd()
-    for wish in wishes:
+    for command in commands:
         try:
-            os.chdir(str(wish["folder"]))
-            code = _guarded(partial(_run_allowed, wish, caller), caller.console) or code
+            os.chdir(str(command["folder"]))
+            code = _guarded(partial(_run_allowed, command, caller), caller.console) or code
         finally:
             os.chdir(folder)
     return code
 
 
-def _run_allowed(wish: dict[str, Any], caller: CommandContext) -> int:
-    arguments, context, handler = _prepared(as_texts(wish["words"]), caller.console, caller.caller)
+def _run_allowed(command: dict[str, Any], caller: CommandContext) -> int:
+    arguments, context, handler = _prepared(as_texts(command["words"]), caller.console, caller.caller)
     approval = handler.approval and handler.approval(arguments, context)
-    if approval is not None and not set(as_texts(wish["texts"])).issuperset(approval.texts):
+    if approval is not None and not set(as_texts(command["texts"])).issuperset(approval.texts):
         raise CommandError(_CHANGED)
     context.has_ticket = True
     return _started(arguments, context, handler)

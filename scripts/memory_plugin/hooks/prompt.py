@@ -20,7 +20,7 @@ from ..recall.gate import Prompt, admit, load_gate
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
-    from ..sessions.past import Told
+    from ..sessions.past import ShownSessions
     from .entry import Event
 
 _STYLE = "memory: showed Claude a note on style about its last reply"
@@ -146,7 +146,7 @@ def _question(prompt: Prompt, context: Context) -> str:
     return ask_about(prompt.visible_text, context)
 
 
-def _past(prompt: Prompt, context: Context, problems: list[str]) -> Told | None:
+def _past(prompt: Prompt, context: Context, problems: list[str]) -> ShownSessions | None:
     """Return what Claude is shown of past sessions, if the prompt asks about them; usually None, which imports nothing."""
     if not prompt.is_from_user or not load_gate().may_ask_about_past(prompt.visible_text):
         return None

@@ -35,7 +35,8 @@ _SIBLING = (
     "the memories in %s are not read, because each worktree of a bare repository has its own; commit them"
 )
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
-_NOTES = "%s in %s and not read; to make memories of Markdown: memory import %s"
+_NOTES = "Markdown note in %s is", "Markdown notes in %s are"
+_IMPORT_NOTES = " not read; to make memories from notes: memory import %s"
 _MAX_WORKTREES = 20
 
 
@@ -197,4 +198,4 @@ def _markdown(store: str) -> Iterator[str]:
 
     names = [name for name in names if name != "index.md" or not is_own_index(os.path.join(store, name))]
     if names:
-        yield _NOTES % (inflected(len(names), "Markdown note is", "Markdown notes are"), store, store)
+        yield (inflected(len(names), *_NOTES) + _IMPORT_NOTES) % (store, store)

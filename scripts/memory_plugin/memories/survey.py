@@ -35,7 +35,7 @@ class Item(NamedTuple):
     superseded_by: str = ""
 
     @property
-    def waits(self) -> bool:
+    def is_pending(self) -> bool:
         """Return whether it, or its phrases, awaits approval and would have an effect once accepted."""
         return (self.trust == PENDING or self.reason == PHRASES) and life_cycle_state(self) == ACTIVE
 

@@ -1,11 +1,11 @@
-"""Commands that the user allowed in Claude Code's dialog: tickets, and wishes, which are allowed commands to be carried out.
+"""Commands that the user allowed in Claude Code's dialog: tickets, and deferred commands, which are carried out later.
 
 A ticket is for one command, word for word, about which the client's dialog asks. A hook writes it, appends its number to the command, and
 has the client ask. Only a command that is let run gets to know the number, so a parallel call or a later one cannot use the ticket. It
 ends when it is used, at the next prompt, when the turn ends, and after ten minutes.
 
 Who answered the dialog, the user or a hook of theirs or of a project, is only in the transcript, and there only after the command has
-ended (measured with 2.1.197, 2.1.330 and 2.1.332). So the command that uses a ticket changes nothing yet, but leaves a wish. It is carried
+ended (measured with 2.1.197, 2.1.330 and 2.1.332). So the command that uses a ticket changes nothing yet, but is deferred. It is carried
 out by the next command, when the turn ends, or at the next prompt, as soon as the transcript says that the user allowed this call.
 """
 
@@ -21,7 +21,7 @@ from ..kernel.paths import Paths, read_state, write_state
 SECONDS = 600.0  # for which a ticket is valid
 FOLDER = "tickets"
 OPTION = "--ticket"
-_WISH = "wish."
+_DEFERRED = "deferred."
 _PAUSE = 0.05
 _NOT_DONE = "memory: not done: `memory %s`. %s To do it yourself, run it in a terminal."
 _WHY = {
@@ -52,7 +52,7 @@ def issue_ticket(
 
 
 def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> frozenset[str] | None:
-    """Turn a ticket into a wish; return the digests of the texts that it covers, or None if it is not valid for this command.
+    """Defer the command of a ticket; return the digests of the texts that it covers, or None if it is not valid for this command.
 
     The process that removes the file has used the ticket, so it works once even if two try. Raises OSError.
     """
@@ -66,7 +66,7 @@ def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> fr
     is_valid = isinstance(until, float) and 0 <= until - now() <= SECONDS
     if not is_valid or (ticket.get("words"), ticket.get("project")) != (list(words), paths.project_key):
         return None
-    name = _stem(session) + _WISH + os.path.basename(path).removeprefix(_stem(session))
+    name = _stem(session) + _DEFERRED + os.path.basename(path).removeprefix(_stem(session))
     write_state(paths.state(FOLDER, name), {**ticket, "folder": os.getcwd()})
     return frozenset(as_texts(ticket.get("texts")))
 
@@ -74,21 +74,21 @@ def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> fr
 def settle(
     paths: Paths, session: str, *, wait: float = 0.0, is_last: bool = False
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """Return the wishes of a session that the user allowed, to be carried out now, and lines that say why others never will be.
+    """Return the deferred commands of a session that the user allowed, and lines that say why others are never carried out.
 
-    Waits up to `wait` seconds for the transcript. A wish whose answer is not to be seen is kept, unless this `is_last`. Raises OSError.
+    Waits up to `wait` seconds for the transcript. One whose answer cannot be seen yet is kept, unless this `is_last`. Raises OSError.
     """
     from ..kernel.transcript import PERSON, who_allowed
 
     allowed: list[dict[str, object]] = []
     lines: list[str] = []
     end = now() + wait
-    for path in _files(paths, _stem(session) + _WISH):
-        wish = read_state(path)
-        who = who_allowed(as_text(wish.get("transcript")), as_text(wish.get("call")))
+    for path in _files(paths, _stem(session) + _DEFERRED):
+        command = read_state(path)
+        who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         while not who and now() < end:
             sleep(_PAUSE)
-            who = who_allowed(as_text(wish.get("transcript")), as_text(wish.get("call")))
+            who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         if not who and not is_last:
             continue
         try:
@@ -96,25 +96,25 @@ def settle(
         except FileNotFoundError:  # another process carries it out
             continue
         if who == PERSON:
-            allowed.append(wish)
+            allowed.append(command)
         else:
-            lines.append(_NOT_DONE % (shown(wish), _WHY[who]))
+            lines.append(_NOT_DONE % (shown(command), _WHY[who]))
     return allowed, lines
 
 
-def shown(wish: dict[str, object]) -> str:
+def shown(command: dict[str, object]) -> str:
     """Return an allowed command on one line, to be shown."""
     from shlex import join
 
     from .hygiene import shown_line
 
-    return shown_line(join(as_texts(wish.get("words"))), 200)
+    return shown_line(join(as_texts(command.get("words"))), 200)
 
 
 def end_tickets(paths: Paths, session: str) -> None:
-    """Make all unused tickets of a session invalid; wishes stay. Raises OSError."""
+    """Make all unused tickets of a session invalid; deferred commands stay. Raises OSError."""
     for path in _files(paths, _stem(session)):
-        if not os.path.basename(path).startswith(_stem(session) + _WISH):
+        if not os.path.basename(path).startswith(_stem(session) + _DEFERRED):
             os.unlink(path)
     try:
         os.rmdir(paths.state(FOLDER))

@@ -229,7 +229,7 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     opinion = _opinion(key, row)
     sure, needed = candidate.get("confidence"), row.get("inject_threshold")
     result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
-    text = way or ("?" if sure is None else _percent(sure)) + " match"
+    text = way or ("?" if sure is None else percent(sure)) + " match"
     if result == NOT_TOLD and key in row.get(_POINTED, ()):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
     withheld = candidate.get("withheld", "")
@@ -240,7 +240,7 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, candidate.get("shift", 0.0))
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
-        text += " (needs %s)" % _percent(needed) if sure < needed else ""
+        text += " (needs %s)" % percent(needed) if sure < needed else ""
     return Outcome(key, result, text + opinion)
 
 
@@ -255,7 +255,7 @@ def _opinion(key: str, row: Row) -> str:
     return "; the judges: " + ", ".join(words) if words else ""
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Return a share in whole percent, rounded down so that a value just below a threshold does not seem to reach it."""
     return "%d%%" % int(100 * max(0.0, min(1.0, share)) + 1e-9)
 

@@ -52,18 +52,23 @@ class SessionScorer(NamedTuple):
 
 
 class GradeResult(NamedTuple):
-    """A session with its row, or None, and its parts' failures; `detail` explains them."""
+    """A session with its row, or None, and its parts' failures; `detail` explains them. The row is not in the ledger yet."""
 
     prepared: PreparedSession
     row: dict[str, Any] | None
     failures: list[str]
     detail: str = ""
 
+    def store(self, paths: Paths) -> None:
+        """Write the row, if there is one; it replaces the session's earlier one. Raises LedgerError."""
+        if self.row is not None:
+            append_row(paths, self.row)
+
 
 def grade_session(
     prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
 ) -> GradeResult:
-    """Grade a session; `automatic` marks a grade that the user did not ask for. Raises LedgerError."""
+    """Grade a session; `automatic` marks a grade that the user did not ask for."""
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, [_EMPTY], "the transcript has no turns")
     judge = scorer.judge(session_id(prepared))
@@ -80,7 +85,7 @@ def grade_session(
         "cost_usd": None if None in costs else round(sum(cost or 0 for cost in costs), 6),
         "failures": failures,
     }
-    row = store_answers(prepared, [verdict.values for verdict in verdicts], by, scorer.paths)
+    row = row_of_answers(prepared, [verdict.values for verdict in verdicts], by, scorer.paths)
     return GradeResult(prepared, row, failures)
 
 
@@ -96,20 +101,18 @@ def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
     return verdicts
 
 
-def store_answers(
+def row_of_answers(
     prepared: PreparedSession, answers: Sequence[Values | None], by: dict[str, Any], paths: Paths
 ) -> dict[str, Any]:
-    """Merge the answers about all parts, write the grade, which replaces the session's earlier one, and return its row.
+    """Merge the answers about all parts, and return the row of the grade.
 
-    At least one part has an answer. The confidence is lowered by the share of turns that were not shown. Raises LedgerError.
+    At least one part has an answer. The confidence is lowered by the share of turns that were not shown.
     """
     grade = merge(answers, [part.tokens for part in prepared.parts])
     if grade["confidence"] is not None:
         shown = 1 - prepared.left_out / max(1, prepared.signals.totals.turns)
         grade["confidence"] = round(grade["confidence"] * shown, 4)
-    row = grade_row(prepared, grade, by, paths)
-    append_row(paths, row)
-    return row
+    return grade_row(prepared, grade, by, paths)
 
 
 class Graded(NamedTuple):
@@ -137,6 +140,7 @@ def grade_one_by_one(paths: Sequence[str], scorer: SessionScorer, progress: Call
         progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(run.failed), name))
         try:
             graded = grade_session(prepare(path), scorer)
+            graded.store(scorer.paths)
         except OSError as error:
             run.failed[name] = error_text(error)
             continue
@@ -179,6 +183,7 @@ def _grade_note(
         if prepared.signals.totals.turns < _LEAST_TURNS:
             return False
         graded = grade_session(prepared, scorer, automatic=True)
+        graded.store(scorer.paths)
     except OSError as error:
         report(session, "the session is not graded: %s" % os_error_text(error))
         return False

@@ -194,11 +194,9 @@ class Outbox:
     def _state(self, body: Body) -> ScoreState:
         content = digest(dumps(body).encode("ascii"), 8)
         state = self.scores.get(str(body["id"]))
-        return (
-            state
-            if state and state["content"] == content
-            else {"content": content, "posted": 0, "outcome": ""}
-        )
+        if state and state["content"] == content:
+            return state
+        return {"content": content, "posted": 0, "outcome": ""}
 
     def enqueue(self, bodies: Iterable[Body]) -> None:
         """Make the missing ones of some scores pending. Raises OSError."""

@@ -217,7 +217,7 @@ def by_session(found: list[Exchange]) -> list[Exchange]:
     return list(best.values())
 
 
-class Told:
+class ShownSessions:
     """What Claude is shown of past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing.
 
     `is_pointer` means that only a line with a title was shown, for a prompt that may ask.
@@ -290,18 +290,18 @@ def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
     }
 
 
-def answer(connection: Connection, ask: Ask, now: float, session: str) -> Told:
+def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownSessions:
     """Return the answer to an ask from other sessions, a pointer for an unsure one, or nothing. Raises SqliteError."""
     found = find(connection, ask, now, session)
     if not found:
-        return Told()
+        return ShownSessions()
     weights = forms_data()["weights"]["match"]
     odds = ask.odds + sum(weights[name] * value for name, value in match_signs(ask, found).items())
     if odds < 0:
-        return Told()
+        return ShownSessions()
     share = max(each.share for each in found[:3])
     if ask.subject and odds < _SURE:
-        return Told(found[:1], [_pointer(found[0])], is_pointer=True)
+        return ShownSessions(found[:1], [_pointer(found[0])], is_pointer=True)
     kind = OPEN if ask.kind == STOP and share >= WEAK else ask.kind
     if kind == STOP or not share:  # nothing matches in the named time
         found = _last_work(found)
@@ -310,7 +310,7 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> Told:
     else:
         found = [each for each in found if not each.trivial] or found
     words = {stem(word) for word in ask.subject}
-    return Told(found[:3], [_line(each, words, kind) for each in found[:3]])
+    return ShownSessions(found[:3], [_line(each, words, kind) for each in found[:3]])
 
 
 def _with_end(found: list[Exchange], session: list[Exchange], kind: str) -> list[Exchange]:

@@ -69,7 +69,7 @@ def settle_wishes(context: Context, *, wait: float = 0.0, is_last: bool = False)
     data = dumps(allowed).encode("ascii")
     root = ["--root", context.paths.project_root]
     is_started = len(data) <= MAX_INPUT and start(["settle", *root], data, judge_variables(context.settings))
-    return [*lines, *((_STARTED if is_started else _FAILED) % shown(wish) for wish in allowed)]
+    return [*lines, *((_STARTED if is_started else _FAILED) % shown(command) for command in allowed)]
 
 
 def _is_due(path: str) -> bool:

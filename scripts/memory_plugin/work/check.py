@@ -166,8 +166,9 @@ def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     keys = {stored.key for stored in memories}
     text = "%s: no memory is called %s; remove the name, or bring the memory back"
     for stored in memories:
-        links = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
-        for field, name in ((field, name) for field, names in links.items() for name in names):
+        links = [("superseded_by", stored.memory.superseded_by)]
+        links += [("supersedes", name) for name in stored.memory.supersedes]
+        for field, name in links:
             is_checked = name and not name.startswith(USER + ":")
             if is_checked and not keys.intersection(named_keys(name, stored.key)):
                 shown = shown_line(name[:_MAX_SHOWN])

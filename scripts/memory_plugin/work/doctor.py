@@ -87,7 +87,7 @@ def _nearby(context: WorkContext) -> Check:
 
 def _pending(survey: Survey) -> Check:
     """Report memories that await approval."""
-    items = [item for item in survey.items if item.waits]
+    items = [item for item in survey.items if item.is_pending]
     if not items:
         return Check("pending", OK, "no pending memory")
     text = inflected(len(items), "pending memory", "pending memories") + ", which Claude does not see"

@@ -176,10 +176,10 @@ _LANGFUSE = "langfuse"
 
 
 _INDEX = {
-    "whole": (OK, "%s", ""),
-    "behind": (NOTE, "older than the stores; the next prompt refreshes it; %s", _REFRESH),
+    "whole": (OK, "{}", ""),
+    "behind": (NOTE, "older than the stores; the next prompt refreshes it; {}", _REFRESH),
     "missing": (NOTE, "not built yet; the next session or save builds it", _REFRESH),
-    "unusable": (WARN, "unusable: %s; it will be rebuilt", _REFRESH),
+    "unusable": (WARN, "unusable: {}; it will be rebuilt", _REFRESH),
 }
 
 
@@ -187,7 +187,7 @@ def index(context: WorkContext) -> Check:
     """Check that the index is intact and up to date."""
     state, facts = index_state(context.paths)
     status, text, fix = _INDEX[state]
-    return Check("index", status, text % facts if "%s" in text else text, fix)
+    return Check("index", status, text.format(facts), fix)
 
 
 def events(context: WorkContext) -> Check:

@@ -88,7 +88,8 @@ def status_text(item: Item) -> str:
     """Return a memory's status in one or two words, such as `active` or `archived, pending`."""
     state = life_cycle_state(item)
     words = [] if state == ACTIVE else [_IN_WORDS.get(state, state)]
-    if item.trust != TRUSTED:
+    # Forgetting takes trust away, and `restore` gives it back, so a forgotten memory awaits no approval.
+    if item.trust == REJECTED or (item.trust != TRUSTED and state != RETIRED):
         words.append(item.trust)
     return ", ".join(words) or ACTIVE
 
@@ -97,7 +98,7 @@ def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
         return ["  You rejected it, and that stays so. next: memory accept %s" % name]
-    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.waits else []
+    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.is_pending else []
 
 
 def guard_as_json(memory: Memory) -> dict[str, object] | None:

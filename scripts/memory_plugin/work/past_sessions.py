@@ -10,7 +10,7 @@ from ..recall.index_file import index_version
 from ..sessions.past import (
     WEAK,
     Exchange,
-    Told,
+    ShownSessions,
     answer,
     exchanges,
     find,
@@ -53,23 +53,26 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
-def answer_ask(text: str, context: Context, problems: list[str]) -> Told:
+def answer_ask(text: str, context: Context, problems: list[str]) -> ShownSessions:
     """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
     now = time()
-    return (
-        _told(context, problems, lambda index: answer(index, ask_of(text, now), now, context.session))
-        or Told()
-    )
+
+    def read(index: Connection) -> ShownSessions:
+        return answer(index, ask_of(text, now), now, context.session)
+
+    return _read_for_claude(context, problems, read) or ShownSessions()
 
 
 def catalog_lines(context: Context, problems: list[str]) -> str:
     """Return the last sessions for Claude at a session's start; empty if that is switched off."""
     if not context.settings.flag("sessions.history.catalog"):
         return ""
-    return _told(context, problems, lambda index: recent_lines(index, context.session)) or ""
+    return _read_for_claude(context, problems, lambda index: recent_lines(index, context.session)) or ""
 
 
-def _told(context: Context, problems: list[str], read: Callable[[Connection], Read]) -> Read | None:
+def _read_for_claude(
+    context: Context, problems: list[str], read: Callable[[Connection], Read]
+) -> Read | None:
     """Return what is read for Claude; None if that is switched off or fails, which is a problem."""
     try:
         return _read(context, read) if is_on(context) else None

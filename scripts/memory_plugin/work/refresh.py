@@ -83,7 +83,7 @@ def current_counts(context: WorkContext) -> dict[str, object]:
     items = context.overview().items
     return {
         "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
-        "pending": sum(item.waits for item in items),
+        "pending": sum(item.is_pending for item in items),
         "recall": context.settings.flag("retrieval.enabled"),
     }
 

@@ -116,7 +116,7 @@ def _memories(survey: Survey, recalls: RecallFigures, paths: Paths) -> Values:
     return {
         "active": active,
         "shown": len(helping),
-        "pending": sum(item.waits for item in survey.items),
+        "pending": sum(item.is_pending for item in survey.items),
         "helping": helping,
         "unused": sorted(unused, key=lambda row: (-row["near"], row["updated"])),
         "stale": stale,

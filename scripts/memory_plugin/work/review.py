@@ -79,12 +79,13 @@ def review_entries(context: WorkContext) -> list[ReviewEntry]:
 def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     items = context.survey().items
     names = shortest_names(items)
-    pending = [item for item in items if item.waits]
+    pending = [item for item in items if item.is_pending]
     if not pending:
         return []
-    trust, files = load_trust(context.paths), [item.stored.path for item in pending]
+    trust = load_trust(context.paths)
     commits: dict[str, ClaimedCommit] = {}
     for store in {item.stored.store for item in pending}:
+        files = [item.stored.path for item in pending if item.stored.store == store]
         commits.update(claimed_commits(store, files))
     return [
         _pending_entry(names[one.stored.key], one, commits.get(one.stored.path), trust) for one in pending

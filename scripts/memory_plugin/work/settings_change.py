@@ -52,7 +52,7 @@ def change_setting(name: str, value: object, context: WorkContext) -> SettingsCh
     change = change_values(context.paths.config_dir, {name: value})
     now = load(context.paths.config_dir, context.paths.project_root)
     notes = _judges_now_on(context.settings, now)
-    notes += [] if value is None else _hindrances(name, value, now)
+    notes += [] if value is None else _why_without_effect(name, value, now)
     return SettingsChange(change, context.settings, now, notes)
 
 
@@ -67,7 +67,7 @@ def _judges_now_on(before: Settings, now: Settings) -> list[str]:
     return notes
 
 
-def _hindrances(name: str, value: object, now: Settings) -> list[str]:
+def _why_without_effect(name: str, value: object, now: Settings) -> list[str]:
     """Return notes on why a key that was just set has no effect: another file overrides it, or its judge is off."""
     notes = []
     if now.get(name) != merged(now.get(name), value) and now.origin(name) in now.files:
@@ -171,9 +171,9 @@ def remove_status_line(context: WorkContext) -> str:
     def edit(content: dict[str, Any]) -> None:
         current = content.get(_STATUS_LINE)
         if isinstance(current, dict) and current.get("command") == _line_command(paths):
-            before = read_state(paths.state(FOLDER, _BACKUP))
+            before = read_state(paths.state(FOLDER, _BACKUP)).get("before")
             if before:
-                content.update(before)
+                content[_STATUS_LINE] = before
             else:
                 del content[_STATUS_LINE]
 
@@ -188,7 +188,7 @@ def _back_up(current: dict[str, Any], paths: Paths) -> None:
     if current.get("type") != "command" or not isinstance(before, str):
         raise WorkError(_UNKNOWN_FORM)
     replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
-    write_state(paths.state(FOLDER, _BACKUP), {_STATUS_LINE: current}, durable=True)
+    write_state(paths.state(FOLDER, _BACKUP), {"before": current}, durable=True)
 
 
 def _line_command(paths: Paths) -> str:

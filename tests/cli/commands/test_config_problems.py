@@ -74,6 +74,23 @@ def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "own", "value", "expected"),
+    [
+        pytest.param("retrieval.enabled", False, True, "expected nothing but false in a", id="a switch"),
+        pytest.param("retrieval.match_strategy", "keyword", "fts5_bm25", 'expected in a project\'s file "keyword"', id="a choice"),
+        pytest.param("ledger.keep_text", [], ["prompts"], "expected a list that adds nothing to your own", id="a list"),
+    ],
+)  # fmt: skip
+def test_what_a_project_may_set_is_said_in_words(
+    key: str, own: object, value: object, expected: str, box: Box
+) -> None:
+    box.write(USER, block(key, own))
+    box.write(PROJECT, block(key, value))
+    (problem,) = box.load().problems
+    assert expected in problem_sentence(problem)
+
+
 def test_a_broken_file_says_its_line(box: Box) -> None:
     box.write(USER, '{\n  "a": 1,\n  "b" 2\n}')
     problem = box.load().problems[0]

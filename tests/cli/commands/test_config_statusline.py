@@ -62,6 +62,10 @@ def test_an_existing_status_line_is_shown_first_and_restored(project: Project) -
         assert project.cli("config", "statusline", "install").returncode == 0
     assert settings(project)["model"] == "opus"
     assert run_status_line(project).stdout == "it's mine \u00b7 0 memories\n"
+    with open(os.path.join(project.state, "statusline", "before.json"), encoding="utf-8") as file:
+        assert json.load(file) == {
+            "before": before["statusLine"]
+        }  # earlier versions wrote and read it like this
     assert project.cli("config", "statusline", "remove").returncode == 0
     assert settings(project) == before
     assert not os.path.exists(os.path.join(project.state, "statusline"))

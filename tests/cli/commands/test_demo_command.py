@@ -25,6 +25,7 @@ def test_the_demo_needs_no_home_and_no_project(project: Project) -> None:
     assert run.stdout.count("\n> ") == 5
     assert run.stdout.count("(nothing)") == 2
     assert "Order queue is stuck" in run.stdout
+    assert "% (the full text needs 50%), " in run.stdout
     assert "<memory" not in run.stdout
 
 

@@ -7,12 +7,14 @@ import os
 import re
 import sqlite3
 import stat
+import sys
 from contextlib import closing
 from typing import Any
 
 import pytest
 
 from memory_plugin.interview.setup import find_pack
+from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import SESSION, Project
 
 FAST = {"text": "export within a minute", "type": "constraint", "stance": 1, "quote": "a minute at most"}
@@ -30,6 +32,16 @@ def talk(project: Project, *args: str, data: Any = "", inside: bool = False) -> 
 def begin(project: Project, *more: str, inside: bool = False) -> str:
     """Return the id of a new interview."""
     return str(talk(project, "start", "billing export", *more, inside=inside)["interview"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_person_is_told_that_an_answer_is_awaited(project: Project) -> None:
+    begin(project)
+    run = PseudoTerminal(project, "interview", "answer")
+    run.until("reading standard input; to end it, type Ctrl-D on a line of its own")
+    run.type("Clerks export the bills.\n\x04")
+    run.until(", turn 2, ")
+    assert run.end() == 0
 
 
 def test_a_talk_from_start_to_memories(project: Project) -> None:

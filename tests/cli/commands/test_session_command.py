@@ -141,6 +141,19 @@ def test_prepare_and_store(project: Project) -> None:
         assert project.cli("session", "store", path, stdin=text).returncode == 1
 
 
+def test_a_grade_that_cannot_be_stored_is_shown(project: Project) -> None:
+    path = transcript(project, IDS[1])
+    os.makedirs(os.path.join(project.state, "sessions.jsonl"))  # fails like a full disk
+    run = project.cli("session", "store", path, stdin=json.dumps(reply()))
+    assert run.returncode == 1
+    assert "overall_quality      0." in run.stdout
+    assert "memory: the grade was not stored: sessions: " in run.stderr
+    assert (
+        project.cli("session", "store", path, "--json", stdin=json.dumps(reply())).json["row"]["missing"]
+        == []
+    )
+
+
 def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project) -> None:
     transcript(project, SESSION)
     target = transcript(project, IDS[1])

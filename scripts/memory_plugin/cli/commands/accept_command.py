@@ -206,7 +206,7 @@ def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, st
     chosen = [choose(items, name, first=PENDING) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
-        if item.trust == TRUSTED and not item.waits:
+        if item.trust == TRUSTED and not item.is_pending:
             raise InvalidMemory("%s is trusted; to stop using it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))

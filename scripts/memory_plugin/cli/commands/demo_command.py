@@ -20,7 +20,7 @@ from ...kernel.settings.load import load
 from ...memories.lifecycle import save
 from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory
-from ...recall.explain import find_decision, sentence
+from ...recall.explain import find_decision, percent, sentence
 from ...recall.index_refresh import refresh_index
 from ..command_context import CommandContext
 from ..console import Console
@@ -110,8 +110,6 @@ def _show(console: Console, shown: _Shown) -> None:
         console.paragraph(line, "    ", 4, "green" if shown.told else "dim")
     best = "no memory was looked up" if shown.inject_threshold is None else "no match"
     if shown.candidates:
-        best = "best match %.2f, %.2f needed" % (
-            shown.candidates[0]["confidence"],
-            shown.inject_threshold or 0,
-        )
+        needed = percent(shown.inject_threshold or 0)
+        best = "best match %s (the full text needs %s)" % (percent(shown.candidates[0]["confidence"]), needed)
     console.paragraph("%s; %s, %s ms" % (shown.why, best, shown.ms), "  ", 2, "dim")

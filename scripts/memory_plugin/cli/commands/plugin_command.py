@@ -43,10 +43,10 @@ def _settle(arguments: argparse.Namespace, context: CommandContext) -> int:  # n
     if context.inside_client:
         return 0
     try:
-        wishes: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
-        return carry_out(wishes, context)
+        commands: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
+        return carry_out(commands, context)
     except (ValueError, KeyError, TypeError):
-        raise UsageError("expected the wishes of a hook on standard input") from None
+        raise UsageError("expected commands from a hook on standard input") from None
 
 
 _REFRESH_TEXT = """\

@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Any
 
+from ...kernel.context import LedgerError
 from ...kernel.judge.question import explain_failure, read_reply
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import counted, plain, terminal_safe
@@ -236,11 +237,9 @@ def _accept_price(
     price: float, prepared: PreparedSession, arguments: argparse.Namespace, context: CommandContext
 ) -> None:
     """Ask once about a price above the session cap. Raises CommandError if it exceeds the request cap too, or is not accepted."""
-    cap, model = (
-        context.settings.number("judge.caps.request_usd"),
-        terminal_safe(context.settings.text("sessions.judge.model")),
-    )
-    text = "Grading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
+    settings = context.settings
+    cap, model = settings.number("judge.caps.request_usd"), settings.text("sessions.judge.model")
+    text = "Grading %s costs at most $%.2f with %s" % (_size(prepared), price, terminal_safe(model))
     if price > cap:
         why = "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session"
         raise CommandError(why % (text, cap))
@@ -254,13 +253,19 @@ def _size(prepared: PreparedSession) -> str:
 
 
 def _show(graded: grade.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Store and print a grade. One that cannot be stored is printed too, because the user paid for it."""
     console, row = context.console, graded.row
-    if arguments.json:
-        record = {"row": row, "failures": graded.failures, "detail": graded.detail}
-        console.json({"file": graded.prepared.path, **record})
-    else:
-        show_signals(console, session_id(graded.prepared), graded.prepared.signals)
-        _show_scores(console, row)
+    try:
+        graded.store(context.paths)
+    except LedgerError as error:
+        raise CommandError("the grade was not stored: %s" % error) from None
+    finally:
+        if arguments.json:
+            record = {"row": row, "failures": graded.failures, "detail": graded.detail}
+            console.json({"file": graded.prepared.path, **record})
+        else:
+            show_signals(console, session_id(graded.prepared), graded.prepared.signals)
+            _show_scores(console, row)
     problem = grade.send_new_scores(session_scorer(context), console.progress) if row is not None else ""
     if problem:
         later = "to send them later: memory session langfuse push"
@@ -317,7 +322,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    row = grade.store_answers(prepared, [answer], by, context.paths)
+    row = grade.row_of_answers(prepared, [answer], by, context.paths)
     return _show(grade.GradeResult(prepared, row, []), arguments, context)
 
 

@@ -93,7 +93,9 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
         "unanswered call": totals.unresolved,
     }
     unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
-    console.lines(*filter(None, [unusual]), "")
+    if unusual:
+        console.line(unusual)
+    console.line()
     found = [
         [
             signal.label,
@@ -145,7 +147,7 @@ def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
         _label(arguments, context)
         return
     only_compares = arguments.target or arguments.report or arguments.json
-    if arguments.ask or not (only_compares or not context.console.can_prompt()):
+    if arguments.ask or (context.console.can_prompt() and not only_compares):
         labeled = counted(_label_series(context), "session")
         context.console.line("%s labeled; to go on: memory session calibrate" % labeled)
     if arguments.target:
@@ -301,8 +303,8 @@ def _langfuse(arguments: argparse.Namespace, context: CommandContext) -> int:
         if arguments.json:
             context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
             return FAILED
-        ignored = [] if failed.name == "disabled" else ignored_sentences(context, HOSTS)
-        for text in (": ".join(filter(None, [failed.name, detail, hint])), *ignored):
+        context.console.error("%s (%s)%s" % (detail, failed.name, "; " + hint if hint else ""))
+        for text in [] if failed.name == "disabled" else ignored_sentences(context, HOSTS):
             context.console.error(text)
         return FAILED
 
@@ -312,7 +314,7 @@ def _hint(failure: str) -> str:
     if failure in ("no_key", "disabled", "bad_url"):
         return ""
     if failure == "rate_limited":
-        return "Nothing is lost; run it again later"
+        return "nothing is lost; run it again later"
     return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 

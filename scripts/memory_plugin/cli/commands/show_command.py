@@ -200,7 +200,7 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
         if not (in_force and is_standing_rule(item.stored.memory)):
             return False
     if arguments.status == PENDING:
-        return item.waits
+        return item.is_pending
     if arguments.status == REJECTED:
         return item.trust == REJECTED
     is_refused = arguments.status == ACTIVE and item.trust == REJECTED

@@ -51,7 +51,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     has_state, last = context.paths.state_dir is not None, max(0, arguments.last)
     rows = explain.decisions(context.paths, last=last) if has_state and last else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
-    stored, pending = _stored_counts(survey.items), [item for item in survey.items if item.waits]
+    stored, pending = _stored_counts(survey.items), [item for item in survey.items if item.is_pending]
     has_catalog = has_state and context.settings.integer("retrieval.catalog.max_tokens")
     notes, start = len(named_notes(context)), explain.last_catalog(context.paths) if has_catalog else None
     has_guards = has_state and context.settings.flag("guards.enabled")

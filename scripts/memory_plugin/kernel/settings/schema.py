@@ -202,7 +202,19 @@ def shown(value: object) -> str:
 
 def project_limit(rule: Rule, own: object) -> str:
     """Return a description of what a project's file may set under a key with a direction, given the user's own value."""
-    bound = "at least" if rule.project == "raise" else "at most"
+    raised = rule.project == "raise"
+    if rule.type == "boolean":
+        return "nothing but %s in a project's file" % dumps(raised)
+    if rule.type == "object":
+        return "in a project's file no value above your own settings"
+    if rule.type == "array":
+        change = "keeps each item of" if raised else "adds nothing to"
+        return "a list that %s your own settings in a project's file" % change
+    if rule.choices:
+        at = rule.choices.index(own)
+        choices = rule.choices[at:] if raised else rule.choices[: at + 1]
+        return "in a project's file " + " or ".join(map(dumps, choices))
+    bound = "at least" if raised else "at most"
     return "%s %s in a project's file, the value of your own settings" % (bound, dumps(own))
 
 
