@@ -127,11 +127,8 @@ def _rules(
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
     if not has_records and is_diary and not rules:
         raise LeftOut(_DIARY)
-    is_of_rules = (
-        path.endswith(".mdc")
-        or markdown.is_named(path, "instructions")
-        or form("rules").search(document.names)
-    )
+    is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions")
+    is_of_rules = is_named or form("rules").search(document.names)
     if reading.is_folder and not (has_records or is_of_rules) and len(rules) > _MAX_OF_FILE:
         raise LeftOut(_LONG)
     bound = _bound_to(path, document.fields, reading) if rules else []
