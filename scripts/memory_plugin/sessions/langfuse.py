@@ -99,10 +99,12 @@ def score_bodies(row: dict[str, Any]) -> list[Body]:
     score only if both are the same.
     """
     scorer, subject = row.get("scorer", {}), row.get("subject", {})
-    is_trace = subject.get("kind") == "trace"  # of a pulled session
+    target = {"sessionId": row["session"]}
+    if subject.get("kind") == "trace":  # of a pulled session
+        target = {"traceId": subject.get("id")}
     common = {
         "timestamp": row.get("stamp"),
-        "traceId" if is_trace else "sessionId": subject.get("id") if is_trace else row["session"],
+        **target,
         "metadata": {
             "scorer": "memory %s" % row.get("version", ""),
             **{name: scorer.get(name) for name in ("by", "model", "rubric")},

@@ -100,7 +100,7 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
         [
             signal.label,
             str(signal.count),
-            signal.tone.replace("plain", ""),
+            "" if signal.tone == "plain" else signal.tone,
             turns_text(sorted(signal.turns)),
             one_line(signal.last, _MAX_EXAMPLE),
         ]
