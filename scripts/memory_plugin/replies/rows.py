@@ -274,11 +274,9 @@ class CorrectionEffect(NamedTuple):
         if self.gap is None or not self.is_conclusive:
             return _TOO_FEW % _MIN_DRIFTS
         _, low, high = self.gap
-        verdict = "have no clear effect"
-        if low > 0:
-            verdict = "help"
-        elif high < 0:
-            verdict = "hurt"
+        verdict = "help" if low > 0 else "hurt"
+        if low <= 0 <= high:
+            verdict = "have no clear effect"
         points = tuple(("%+.0f" % (100 * part)).replace("-", "\u2212") for part in self.gap)
         return "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, *points)
 

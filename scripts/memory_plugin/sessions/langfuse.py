@@ -99,9 +99,8 @@ def score_bodies(row: dict[str, Any]) -> list[Body]:
     score only if both are the same.
     """
     scorer, subject = row.get("scorer", {}), row.get("subject", {})
-    target = {"sessionId": row["session"]}
-    if subject.get("kind") == "trace":  # of a pulled session
-        target = {"traceId": subject.get("id")}
+    is_trace = subject.get("kind") == "trace"  # of a pulled session
+    target = {"traceId": subject.get("id")} if is_trace else {"sessionId": row["session"]}
     common = {
         "timestamp": row.get("stamp"),
         **target,

@@ -93,9 +93,7 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
         "unanswered call": totals.unresolved,
     }
     unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
-    if unusual:
-        console.line(unusual)
-    console.line()
+    console.lines(*([unusual] if unusual else []), "")
     found = [
         [
             signal.label,
