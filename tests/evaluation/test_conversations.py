@@ -136,6 +136,19 @@ def test_a_transcript_with_tool_calls() -> None:
     ]
 
 
+def test_an_edit_in_a_transcript_holds_what_it_wrote() -> None:
+    edit = {"file_path": "ci.yml", "old_string": "npm audit", "new_string": "npm audit || true"}
+    use = {"type": "tool_use", "id": "t1", "name": "Edit", "input": edit}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "updated"}
+    rows = [
+        {"type": "user", "uuid": "1", "message": {"role": "user", "content": "repair the pipeline"}},
+        {"type": "assistant", "uuid": "2", "message": {"id": "m1", "role": "assistant", "content": [use]}},
+        {"type": "user", "uuid": "3", "message": {"role": "user", "content": [result]}},
+    ]
+    turn = parse("\n".join(map(json.dumps, rows))).turns[1]
+    assert (turn.call, turn.output) == ("Edit ci.yml\nnew_string: npm audit || true\n", "updated")
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "[", "[1, 2]", "{}", "\x00\x01", "[" * 5000])
 def test_other_text_has_no_turns(text: str) -> None:
     assert read(text) == []

@@ -83,6 +83,17 @@ def test_a_cycle_is_rejected(tmp_path: Path) -> None:
         pytest.param(
             {"rules": {"r": {**RULE, "patterns": []}}}, "frames or a hint", id="a rule without patterns"
         ),
+        pytest.param(
+            {"rules": {"r": {**RULE, "patterns": [], "hint": None}}}, "frames or a hint", id="an empty hint"
+        ),
+        pytest.param({"rules": {"r": {**RULE, "hint": True}}}, "a whole number", id="a hint that is a flag"),
+        pytest.param(
+            {"rules": {"r": RULE}, "defaults": {"extra": 1}}, "unknown field extra", id="an unknown default"
+        ),
+        pytest.param(
+            {"evidence": {"e": {"call": ["x"], "extra": 1}}}, "unknown field extra", id="an unknown part"
+        ),
+        pytest.param({"evidence": {"e": {"call": ["("]}}}, "evidence: e", id="broken evidence"),
         pytest.param({"rules": {"r": {**RULE, "frames": ["NO"]}}}, "unknown class NO", id="an unknown class"),
         pytest.param(
             {"rules": {"r": {**RULE, "frames": ["@no"]}}}, "unknown macro @no", id="a missing macro"

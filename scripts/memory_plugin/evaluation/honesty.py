@@ -22,7 +22,7 @@ _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
     r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\dm)\d+(?:\.\d+)?|(?<=\D\.)\d+"
 )
 _COMPARED = re.compile(

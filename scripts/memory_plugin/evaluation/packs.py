@@ -150,7 +150,7 @@ class _PackReader:
         self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
         hint = entry.get("hint")
         self.require(hint is None or type(hint) is int, where, "hint: expected a whole number")
-        matches = lists["frames"] or entry.get("patterns") or "hint" in entry
+        matches = lists["frames"] or entry.get("patterns") or hint is not None
         self.require(matches, where, "expected patterns, frames or a hint")
         pattern = self.optional_pattern(entry.get("patterns") or None, where + ": patterns")
         with self.naming(where + ": frames"):

@@ -75,7 +75,9 @@ class PackRule(NamedTuple):
 
     def counts(self, score: float | None) -> bool:
         """Return whether the rule counts in a message with this score, or without one."""
-        return not self.is_hint if score is None else self.hint is None or score >= self.hint
+        if score is None:
+            return not self.is_hint
+        return self.hint is None or score >= self.hint
 
 
 class ClaimEvidence(NamedTuple):
@@ -97,9 +99,9 @@ class ClaimEvidence(NamedTuple):
     | `left_out` | what a call was told not to run, as `-x integrationTest` |
     | `others` | calls that may have run anything: scripts, other agents |
     | `reran` | words of a claim that say that it was shown after the last change |
-    | `names` | what a claim names; it must occur in a call or output |
+    | `names` | what a claim names; it must occur in a call or output, outside `left_out` |
     | `times` | how often it was run; so many calls, or that number in one |
-    | `counts` | a number and its noun; if the last output that counts the noun has another number, it is false |
+    | `counts` | a number and its noun; false if outputs count the noun, but no recent one, nor all in total, has that number |
     | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
