@@ -1,4 +1,4 @@
-"""How capture meets the rest: what a prompt must be to be read, how candidates compare with the stored memories, and other sources."""
+"""Connect capture with the stored memories: which prompts it may read, how candidates compare with memories, and its other sources."""
 
 from __future__ import annotations
 
