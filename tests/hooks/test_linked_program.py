@@ -32,3 +32,13 @@ def test_the_link_that_readme_makes_to_the_marketplace_is_our_own(
     monkeypatch.setattr("memory_plugin.hooks.tool_use._script", lambda: str(cached / "scripts" / "memory.py"))
     monkeypatch.setenv("PATH", str(links))
     assert command_words("memory accept x") == words
+
+
+def test_the_marketplaces_are_read_only_for_a_program_of_our_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("memory_plugin.hooks.tool_use._in_marketplace", read.append)
+    for line in ("cat memory.md", "pytest tests/memory", "python3 memory.py", "python3"):
+        assert command_words(line) == []
+    assert read == []
+    assert command_words("tools/memory accept x") == []
+    assert len(read) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.judge.asking import CALLS
 from memory_plugin.kernel.records import Form, Records, ledger_names
-from memory_plugin.recall.feedback import RECALLS
+from memory_plugin.recall.recall_rows import RECALLS
 from memory_plugin.replies.rows import SCORES
 from memory_plugin.sessions.rows import SESSIONS
 

@@ -14,16 +14,15 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import feedback
 from memory_plugin.recall.decision import shifted_threshold
 from memory_plugin.recall.feedback import (
-    _FIELDS,
     USED,
     USEFUL,
     WRONG,
     Feedback,
     find_uses,
-    injected_in_session,
     record_feedback,
     reset_feedback,
 )
+from memory_plugin.recall.recall_rows import _FIELDS, injected_in_session
 from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 from tests.replies.builders import assistant_record, call_record, user_record, write_transcript

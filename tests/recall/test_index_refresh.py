@@ -21,7 +21,7 @@ from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import store_refresh
+from memory_plugin.recall import index_refresh, store_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
 from memory_plugin.recall.store_refresh import ReadBudget, RefreshReport
@@ -199,6 +199,21 @@ def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: 
         later()
         assert inline(paths).reflagged == 5
         assert injectable(paths) == {"Memory 3"}
+
+
+def test_a_refresh_that_finds_no_change_resolves_no_links(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved: list[object] = []
+    put(project, "old", memory("Old"))
+    with at_home(project) as paths:
+        fully(paths)
+        monkeypatch.setattr(index_refresh, "apply_supersession", resolved.append)
+        fully(paths)
+        assert resolved == []
+        put(project, "new", memory("New", supersedes=["old"]))
+        fully(paths)
+        assert len(resolved) == 1
 
 
 def test_two_refreshes_never_run_at_once(project: Project) -> None:

@@ -100,7 +100,7 @@ def fill_buckets(days: Mapping[str, Mapping[str, float]], since: str, until: str
         inside, values = dates[at : at + width], Counter[str]()
         for date in inside:
             values.update(days.get(date, {}))
-        label = " to ".join(map(day_label, (inside[0], inside[-1]) if width > 1 else inside))
+        label = " to ".join(map(day_label, dict.fromkeys([inside[0], inside[-1]])))
         buckets.append(Bucket(inside[0], label, values))
     return buckets
 

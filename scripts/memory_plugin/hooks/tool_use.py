@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 from ..host.environment import HANDED_OVER
 from ..host.events import count_silent, path_field
@@ -112,34 +111,45 @@ def command_words(line: str, folder: str = "") -> list[str]:
     if not re.fullmatch(r"%s(?: +%s)*" % (_WORD, _WORD), line):
         return []
     words = ["".join(map("".join, re.findall(_QUOTED, word))) for word in re.findall(_WORD, line)]
-    script = _script()
-    program, own = words[0], _own_programs(os.path.dirname(os.path.dirname(script)))
-    if program in ("python3", "python") and words[1:]:
-        words, own = words[1:], [script]
-        program = os.path.join(folder, words[0])
-    elif program == "memory":
-        found = (os.path.join(folder, place, program) for place in os.get_exec_path())
-        program = next(filter(os.path.isfile, found), own[0])  # only commands have our folder on their PATH
-    is_own = os.path.realpath(os.path.join(folder, program)) in (*own, script)
+    if words[0] in ("python3", "python"):
+        words = words[1:]
+        is_own = bool(words) and os.path.realpath(os.path.join(folder, words[0])) == _script()
+    else:
+        is_own = _is_own(words[0], folder)
     return words[1:] if is_own and OPTION not in words else []
 
 
-def _own_programs(root: str) -> list[str]:
-    """Return the paths of `bin/memory` in this plugin's folder and in its marketplace, where README's link on the PATH leads.
+def _is_own(program: str, folder: str) -> bool:
+    """Return whether a program is the one in this plugin's folder or in its marketplace, where README's link on the PATH leads."""
+    script = _script()
+    root = os.path.dirname(os.path.dirname(script))
+    own = os.path.join(root, "bin", "memory")
+    if program == "memory":
+        found = (os.path.join(folder, place, program) for place in os.get_exec_path())
+        program = next(filter(os.path.isfile, found), own)  # only commands have our folder on their PATH
+    target = os.path.realpath(os.path.join(folder, program))
+    # Most lines that say "memory" run another program; only for one of this name are the marketplaces read.
+    return target in (own, script) or (
+        os.path.basename(target) == "memory" and target == _in_marketplace(root)
+    )
+
+
+def _in_marketplace(root: str) -> str:
+    """Return the path of `bin/memory` in the marketplace that the plugin in this folder is from; empty if there is none.
 
     Claude Code copies a plugin to `plugins/cache/MARKETPLACE/PLUGIN/VERSION`; `plugins/known_marketplaces.json` names the
     folder of each marketplace.
     """
-    roots = [root]
     cache, marketplace = os.path.split(os.path.dirname(os.path.dirname(root)))
     plugins, name = os.path.split(cache)
-    if name == "cache":
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            known: Any = loads(
-                read_regular(os.path.join(plugins, _MARKETPLACES), _MAX_BYTES)[0].decode("utf-8")
-            )
-            roots.append(os.path.join(known[marketplace]["installLocation"]))
-    return [os.path.realpath(os.path.join(folder, "bin", "memory")) for folder in roots]
+    if name != "cache":
+        return ""
+    try:
+        text = read_regular(os.path.join(plugins, _MARKETPLACES), _MAX_BYTES)[0].decode("utf-8")
+        known: Any = loads(text)
+        return os.path.realpath(os.path.join(known[marketplace]["installLocation"], "bin", "memory"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _script() -> str:

@@ -243,14 +243,14 @@ def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str] |
     at = 1
     while at < len(words):
         word = words[at]
-        is_option = word[:1] in ("-", "+") and len(word) > 1
         if word == "--" and not subcommands:
             return words[at + 1 :][operands:], texts
-        if is_option:
+        if word[:1] in ("-", "+") and len(word) > 1:
             if _has_option(word, prefix.get("lookups", ()), values):
                 return None, []
             option, value, at = _option(words, at, (*values, *codes))
-            texts += [value] if value and option in codes else []
+            if value and option in codes:
+                texts.append(value)
             continue
         if subcommands:
             if word not in subcommands:
@@ -292,5 +292,6 @@ def _option(words: list[str], at: int, valued: tuple[str, ...]) -> tuple[str, st
         return (name if name in valued else ""), value, at + 1
     for end, letter in enumerate(word[1:], 2):
         if word[0] + letter in valued:
-            return word[0] + letter, word[end:] or following, at + (1 if word[end:] else 2)
+            option, rest = word[0] + letter, word[end:]
+            return (option, rest, at + 1) if rest else (option, following, at + 2)
     return "", "", at + 1

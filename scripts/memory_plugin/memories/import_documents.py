@@ -100,7 +100,8 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         parts = [p._replace(heading=_STEPS) if p.heading.lower() == "diagnosis" else p for p in parts]
     records, others = records_in(parts, title)
     has_steps = any(form("step").match(part.heading) for part in parts if not part.above)
-    if is_one := is_one_record(document.stem, title, records) or (has_steps and document.runbook != ""):
+    is_one = is_one_record(document.stem, title, records) or (has_steps and bool(document.runbook))
+    if is_one:
         records, others = records[:1], []  # what else it says are details
     # A text above records is about the document.
     others = [part for part in others if not records or part.heading not in ("", title)]
@@ -124,10 +125,11 @@ def _rules(
     path, runbook, is_diary = document.path, document.runbook, document.is_diary
     parts = [piece for part in parts for piece in _decided(part)] if is_diary else parts
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
-    is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions") or not reading.is_folder
     if not has_records and is_diary and not rules:
         raise LeftOut(_DIARY)
-    if not (has_records or is_named or form("rules").search(document.names)) and len(rules) > _MAX_OF_FILE:
+    is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions")
+    is_of_rules = is_named or form("rules").search(document.names)
+    if reading.is_folder and not (has_records or is_of_rules) and len(rules) > _MAX_OF_FILE:
         raise LeftOut(_LONG)
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
@@ -196,7 +198,8 @@ def _of_record(document: _Document, record: DecisionRecord) -> Entry:
     """Return a record or runbook as an entry, whose phrases are its symptoms and questions, with its other texts by field."""
     fields, texts = document.fields, dict(record.fields)
     replaces = tuple(replaced_names(texts, fields))
-    texts.update({_STATUS: str(fields[_STATUS])} if _STATUS in fields else {})
+    if _STATUS in fields:
+        texts[_STATUS] = str(fields[_STATUS])
     symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
     phrases = [*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))]
     dated = form("dated").search(texts.get(_NOTES, ""))

@@ -273,8 +273,9 @@ def distinguish_titles(drafts: list[Draft]) -> None:
         if draft.path.lower().endswith(_MARKDOWN):
             same.setdefault(plain_title(draft.data["title"]), []).append(draft)
     for group in same.values():
-        is_shared = any(draft.data["content"] != group[0].data["content"] for draft in group)
-        for data in (draft.data for draft in group if is_shared):
+        if all(draft.data["content"] == group[0].data["content"] for draft in group):
+            continue
+        for data in (draft.data for draft in group):
             answer = title_for(record.main_text(data["category"], data["content"]))
             if not repeats_title(answer, data["title"]):
                 data["title"] = title_for(markdown.with_lead(data["title"], answer))

@@ -11,24 +11,22 @@ from math import inf
 
 from ..kernel.context import now_iso
 from ..kernel.files import stamp
-from ..kernel.records import Records
 from ..kernel.text import escape_content
 from .decision import cut_at_word, first_sentence, joined, one_line, tokens_of
-from .feedback import FEEDBACK, RECALLS, USED, USEFUL
+from .feedback import USED, USEFUL
+from .recall_rows import FEEDBACK, RECALLS, latest_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.records import Form
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
 _MAX_RELATED = 20
 _MAX_NAMED = 500  # SQLite takes at most 999 values
 _MIN_SHARE = 0.4  # of the best match's score, for a memory that is related to the work
-_TAIL_BYTES = 64 * 1024
 _USES = (USED, USEFUL)
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
 # The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
@@ -99,7 +97,7 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
 def _applications(context: Context) -> dict[str, int]:
     """Return key -> how often a memory bore on a prompt, a file or a command lately, or a reply used it, from the ends of the ledgers."""
     uses: dict[str, int] = {}
-    for row in _latest(RECALLS, context):
+    for row in latest_rows(RECALLS, context):
         if row.get("place") not in ("catalog", "subagent"):
             keys = [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
             for key in [*keys, *row.get("injected", ()), *row.get("guards", ())]:
@@ -107,10 +105,6 @@ def _applications(context: Context) -> dict[str, int]:
     for key in recently_used(context):
         uses[key] = uses.get(key, 0) + 1
     return uses
-
-
-def _latest(form: Form, context: Context) -> Records:
-    return Records(context.paths.state(), form, project=context.paths.project_key, tail=_TAIL_BYTES)
 
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
@@ -158,7 +152,7 @@ def _is_current(path: str, indexed: str) -> bool:
 
 def recently_used(context: Context) -> list[str]:
     """Return the keys of memories that replies used or users called useful recently, once for each use, from the end of the ledger."""
-    rows = [row for row in _latest(FEEDBACK, context) if row.get("kind") in _USES]
+    rows = [row for row in latest_rows(FEEDBACK, context) if row.get("kind") in _USES]
     return [key for row in rows for key in row.get("memories", ())]
 
 

@@ -18,7 +18,7 @@ from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
-from .feedback import RECALLS
+from .recall_rows import RECALLS
 
 REASONS = {
     "disabled": "recall was off in the settings",
@@ -96,7 +96,6 @@ _MAX_SESSIONS = 60
 _RELATED = 0.2  # the pointer confidence from which a memory has to do with a prompt
 _MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
-
 
 Row = dict[str, Any]  # a row of the ledger, checked by RECALLS
 

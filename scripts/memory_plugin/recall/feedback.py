@@ -13,11 +13,9 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import as_integer, as_text, as_texts, digest, loads
+from ..kernel.fastjson import as_integer, as_texts, digest, loads
 from ..kernel.files import FileLock, make_folder, read_regular
 from ..kernel.paths import read_state, write_state
-from ..kernel.records import WRONG as WRONG_VALUE
-from ..kernel.records import Form, Records, checked, count, mapping, number_or_null, signed, text, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +38,6 @@ _MAX_ENTRIES = 20_000
 _LOCK_WAIT = 2.0
 _SCHEMA = 1
 _FILE = "feedback.json"
-_TAIL_BYTES = 64 * 1024
-_MAX_MEMORIES = 30
-# Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
-_IGNORED_PLACES = ("catalog", "subagent")
 _MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
 _TRANSCRIPT_BYTES = 256 * 1024
 # A word is rare if at most this many memories of the store, or this share of them, and at most this share of everyday technical texts
@@ -55,55 +49,6 @@ _MIN_RARE = 4  # characters
 _MIN_NAME = 5  # characters of a path or full name, one of which is enough
 _MIN_RARE_WORDS = 2
 _TOOL, _FAILURE = "tool", "failure"
-# The fields of a record that tell how a memory was injected.
-_FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
-
-
-_VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
-_CANDIDATE = {
-    **dict.fromkeys(("key", "way", "withheld"), text),
-    **dict.fromkeys(("confidence", "pointer_confidence"), number_or_null),
-    **dict.fromkeys(("score", "shift"), signed),
-    "parts": mapping,
-}
-
-
-def _candidates(value: object) -> object:
-    if not isinstance(value, list):
-        return WRONG_VALUE
-    found = [checked(item, _CANDIDATE) for item in value if isinstance(item, dict)]
-    return [item for item in found if "key" in item]
-
-
-def _verdicts(value: object) -> object:
-    """Check the judges' votes on each candidate: relevant and useful, each true, false, or null if that judge gave none."""
-    if not isinstance(value, dict):
-        return WRONG_VALUE
-    return {
-        key: pair
-        for key, pair in value.items()
-        if isinstance(pair, list) and tuple(map(type, pair)) in _VOTES
-    }
-
-
-def _judge(value: object) -> object:
-    form = {"path": text, "reasons": texts, "verdicts": _verdicts}
-    return checked(value, form) if isinstance(value, dict) else WRONG_VALUE
-
-
-RECALLS = Form(
-    "recalls",
-    {
-        **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), text),
-        **dict.fromkeys(("prompt", "answered_by"), text),
-        **dict.fromkeys(("injected", "pointed", "guards", "sessions"), texts),
-        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), count),
-        **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), number_or_null),
-        "candidates": _candidates,
-        "judge": _judge,
-    },
-)
-FEEDBACK = Form("feedback", {"memories": texts})
 
 
 class Feedback:
@@ -197,26 +142,6 @@ def _entries_to_change(paths: Paths) -> dict[str, dict[str, object]]:
 def _write(paths: Paths, entries: dict[str, dict[str, object]]) -> None:
     newest = dict(list(entries.items())[-_MAX_ENTRIES:])
     write_state(paths.state(_FILE), {"schema": _SCHEMA, "memories": newest}, durable=True)
-
-
-def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
-    """Return the records by which memories were injected in this session, by key, at most the last 30, from the end of the ledger.
-
-    If its guard was asked since, the record is that of the guard, but with the place and the call of the injection. Empty if the ledger
-    cannot be read.
-    """
-    injected: dict[str, dict[str, str]] = {}
-    paths = context.paths
-    for row in Records(paths.state(), RECALLS, project=paths.project_key, tail=_TAIL_BYTES):
-        if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
-            fields = {name: as_text(row.get(name)) for name in _FIELDS}
-            for key in row.get("guards") or row.get("injected", ()):
-                if "guards" in row and key in injected:
-                    where = {name: injected[key][name] for name in ("place", "tool_use_id")}
-                    injected[key] = {**fields, **where}
-                elif key in row.get("injected", ()):
-                    injected[key] = fields
-    return dict(list(injected.items())[-_MAX_MEMORIES:])
 
 
 def find_uses(

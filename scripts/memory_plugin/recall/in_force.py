@@ -36,10 +36,8 @@ def apply_supersession(connection: Connection) -> None:
     """Update the flags and inherited phrases of all documents that others supersede or replace, inside the caller's transaction."""
     named = links(connection)
     resolution = resolve(named, cache(lambda key: named.get(key) or find_link(connection, key)))
-    before, after = (
-        dict(connection.execute("SELECT key, by FROM superseded").fetchall()),
-        resolution.superseded,
-    )
+    before = dict(connection.execute("SELECT key, by FROM superseded").fetchall())
+    after = resolution.superseded
     connection.execute("DELETE FROM superseded")
     connection.executemany("INSERT INTO superseded VALUES (?, ?)", after.items())
     for key in sorted(before.keys() ^ after.keys()):

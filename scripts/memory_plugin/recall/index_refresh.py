@@ -205,7 +205,7 @@ def refresh(
     if run.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders))
     marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
-    is_stale = _derive(paths, connection, is_stale=full or meta_get(connection, STALE) != "0")
+    is_stale = _derive(paths, connection, full=full)
     # Last, so that a refresh that is interrupted before is repeated.
     with transaction(connection):
         meta_set(connection, STALE, str(int(is_stale)))
@@ -242,11 +242,12 @@ def _changed_by_others(
     return changed
 
 
-def _derive(paths: Paths, connection: Connection, *, is_stale: bool) -> bool:
+def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
     """Update what memories change for each other and the prepared files; return whether one could not be written, so that it is due.
 
-    Unless `is_stale`, only a missing file is written.
+    If no document changed since, the files are written only if one is missing, or if `full`, as somebody may have changed them.
     """
+    is_stale = meta_get(connection, STALE) != "0"
     if is_stale:
         with transaction(connection):
             apply_supersession(connection)
@@ -255,7 +256,7 @@ def _derive(paths: Paths, connection: Connection, *, is_stale: bool) -> bool:
         (named_files_path(paths), write_named_files),
         (guard_file_path(paths), write_guards),
     ):
-        if is_stale or not os.path.lexists(path):
+        if is_stale or full or not os.path.lexists(path):
             try:
                 write(paths, connection)
             except OSError:

@@ -155,11 +155,8 @@ def _columns(connection: Connection, matches: list[Match]) -> dict[int, tuple[st
 
 def _hit(columns: tuple[str, ...], match: Match) -> Hit:
     hit = Hit(columns)
-    hit.score, hit.confidence, hit.pointer_confidence = (
-        match.score,
-        match.confidence,
-        match.pointer_confidence,
-    )
+    hit.score = match.score
+    hit.confidence, hit.pointer_confidence = match.confidence, match.pointer_confidence
     hit.terms, hit.signals = match.matched, match.signals
     hit.parts = {"exact": match.stem_score, "forms": match.form_score, "soft": match.gram_score}
     hit.parts.update((name, hit.signals[name]) for name in _EXPLAINED if name in hit.signals)

@@ -228,12 +228,12 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
 
     `connection` is the index, or None if it cannot answer. Raises SqliteError.
     """
-    for path in (paths.state("trust", name) for name in _TRUST_RECORDS):
+    for name in _TRUST_RECORDS:
+        path = paths.state("trust", name)
         try:
-            with open(path, "rb", opener=open_to_read):
-                continue
+            open(path, "rb", opener=open_to_read).close()
         except FileNotFoundError:
-            continue
+            pass
         except OSError as error:
             from ..memories.trust_file import TrustUnreadable
 

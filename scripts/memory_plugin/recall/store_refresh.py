@@ -326,8 +326,9 @@ def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
     connection, known = run.connection, notes_by_file(run.connection)
     listed = {path: status for folder in folders for path, status in note_files(folder)}
     gone = [key for path, (_, keys) in known.items() if path not in listed for key in keys]
-    with transaction(connection):
-        drop(connection, gone)
+    if gone:
+        with transaction(connection):
+            drop(connection, gone)
     read = remaining = 0
     for path in sorted(listed, key=lambda path: (listed[path].st_size, path)):
         mark, before = known.get(path, ("", []))

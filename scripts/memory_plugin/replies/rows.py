@@ -273,7 +273,10 @@ class CorrectionEffect(NamedTuple):
         """Return whether corrections help, with the difference to the control group in percentage points."""
         if self.gap is None or not self.is_conclusive:
             return _TOO_FEW % _MIN_DRIFTS
-        verdict = "help" if self.gap[1] > 0 else "hurt" if self.gap[2] < 0 else "have no clear effect"
+        _, low, high = self.gap
+        verdict = "help" if low > 0 else "hurt"
+        if low <= 0 <= high:
+            verdict = "have no clear effect"
         points = tuple(("%+.0f" % (100 * part)).replace("-", "\u2212") for part in self.gap)
         return "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, *points)
 

@@ -49,7 +49,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 class Signal:
-    """A signal of `config/sessions/signals.json`: how often and in which turns it was detected, and the last time in short."""
+    """A signal of `config/sessions/signals.json`: how often and in which turns it was detected, and what the last one was."""
 
     __slots__ = ("count", "dimension", "label", "last", "name", "tone", "turns")
 

@@ -100,9 +100,10 @@ def score_bodies(row: dict[str, Any]) -> list[Body]:
     """
     scorer, subject = row.get("scorer", {}), row.get("subject", {})
     is_trace = subject.get("kind") == "trace"  # of a pulled session
+    target = {"traceId": subject.get("id")} if is_trace else {"sessionId": row["session"]}
     common = {
         "timestamp": row.get("stamp"),
-        "traceId" if is_trace else "sessionId": subject.get("id") if is_trace else row["session"],
+        **target,
         "metadata": {
             "scorer": "memory %s" % row.get("version", ""),
             **{name: scorer.get(name) for name in ("by", "model", "rubric")},

@@ -64,7 +64,7 @@ class Scale(NamedTuple):
         return None if number is None or (self.labels and number % 1) else number
 
     def read(self, value: object) -> float | None:
-        """Return a score; None for what is none or outside the scale."""
+        """Return a score on the scale; None for anything else."""
         number = self.number(value)
         return number if number is not None and 0 <= number <= self.highest else None
 
@@ -97,7 +97,7 @@ def valid_scores(entries: Mapping[str, object]) -> dict[str, float]:
 
 
 def score_in(entry: object) -> object:
-    """Return the score of an entry, which is it or has it."""
+    """Return an entry's score: the entry itself, or the `score` of an object."""
     return entry.get("score") if isinstance(entry, dict) else entry
 
 

@@ -16,7 +16,8 @@ from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
 from ..kernel.text.clean import terminal_safe
-from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
+from ..recall.feedback import USED, find_uses, record_feedback
+from ..recall.recall_rows import injected_in_session
 from ..replies import ReplyState
 from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
 from ..replies.rows import Score

@@ -1,4 +1,4 @@
-"""How capture meets the rest: what a prompt must be to be read, how candidates compare with the stored memories, and other sources."""
+"""Connect capture with the stored memories: which prompts it may read, how candidates compare with memories, and its other sources."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..memories.markdown import sections
 from ..memories.nearby import native_folders, note_files, notes_in
 from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
-from ..recall.feedback import RECALLS, injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
+from ..recall.recall_rows import RECALLS, injected_in_session
 
 NO_CANDIDATE = "%s: no suggestion has this id; to see them: memory review"
 _NEAREST = 12

@@ -28,7 +28,7 @@ from ..kernel.settings import Settings, judge_switches
 from ..kernel.settings.load import load
 from ..kernel.settings.user_file import FileChange, change_values
 from ..kernel.text.clean import terminal_safe
-from ..recall.feedback import RECALLS
+from ..recall.recall_rows import RECALLS
 from ..sessions import grade
 from .context import WorkContext
 

@@ -27,7 +27,7 @@ _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
 
 def is_personal(category: str, title: str) -> bool:
-    """Return whether a memory seems to be a taste of one person, which does not belong into the team's store."""
+    """Return whether a memory seems to be one person's preference, which does not belong in the team's store."""
     return category == "preference" and _PERSONAL.match(title) is not None
 
 

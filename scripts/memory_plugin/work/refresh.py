@@ -27,8 +27,7 @@ from .status_line import FOLDER, counts_path
 
 _FAILED = "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
 _LEFT = "The change is stored. The index is still being refreshed in the background: %s left."
-
-_MAX_UPDATED = 256 << 10  # bytes
+_MAX_UPDATED = 256 << 10  # bytes of a list for people
 
 
 class Refreshed(NamedTuple):
@@ -63,12 +62,12 @@ def _update_lists(context: WorkContext, *, always: bool) -> None:
     A long one is left to `memory refresh`, unless the change must be seen at once (`always`). Without a list, nothing else is wrong. This
     comes before the refresh of the index, which would look again at the folder that a new list changes.
     """
-    for store in stores(context.paths):
-        path = index_md(store)
-        if os.path.isfile(path) and (always or os.path.getsize(path) <= _MAX_UPDATED):
-            items = context.overview(store.scope).items
-            with suppress(OSError):
-                rebuild_index_md(store, (item.stored for item in items))
+    present = [store for store in stores(context.paths) if os.path.isfile(index_md(store))]
+    due = [store for store in present if always or os.path.getsize(index_md(store)) <= _MAX_UPDATED]
+    items = context.overview().items if due else []
+    for store in due:
+        with suppress(OSError):
+            rebuild_index_md(store, (item.stored for item in items if item.stored.store == store))
 
 
 def prepare_counts(context: WorkContext) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ..kernel.judge.asking import CALLS
 from ..kernel.records import Records
 from ..kernel.text.clean import plain
-from ..recall.feedback import FEEDBACK, RECALLS
+from ..recall.recall_rows import FEEDBACK, RECALLS
 from ..replies.rows import DRIFT, SCORES, DriftLog, ScoreJoin
 from ..sessions.rows import SCORE, SESSIONS
 from .installation import EVENTS

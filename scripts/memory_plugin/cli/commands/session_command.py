@@ -184,7 +184,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _row(session: list[Exchange]) -> dict[str, Any]:
-    """Return a session's exchanges in short."""
+    """Return the summary of a session."""
     last = session[-1]
     return {
         **{name: getattr(last, name) for name in ("session", "time", "title", "first")},
@@ -271,19 +271,21 @@ def _show(graded: grade.GradeResult, arguments: argparse.Namespace, context: Com
         later = "to send them later: memory session langfuse push"
         console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
     for failure in dict.fromkeys(graded.failures):
-        console.error("not graded" + _why(failure, graded))
+        console.error(_why(failure, graded))
     return FAILED if row is None else DONE
 
 
 def _why(failure: str, graded: grade.GradeResult) -> str:
+    """Return why the session, or a part of it, was not graded."""
     if failure == "empty":
-        return ": " + graded.detail
+        return "not graded: " + graded.detail
     if failure == "disabled":
-        text = ": %s; without a key, /memory:grade-session in Claude Code asks a sub-agent"
+        text = "not graded: %s; without a key, /memory:grade-session in Claude Code asks a sub-agent"
         return text % graded.detail
     words = explain_failure(failure, "sessions")
     about = " It concerns %s." % _size(graded.prepared) if failure == "over_budget" else ""
-    return " (%s): %s%s %s" % (failure, words.says, about, words.do)
+    what = "not graded" if graded.row is None else "a part was not graded"
+    return "%s (%s): %s%s %s" % (what, failure, words.says, about, words.do)
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:

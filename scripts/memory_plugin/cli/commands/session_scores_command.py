@@ -93,14 +93,12 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
         "unanswered call": totals.unresolved,
     }
     unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
-    if unusual:
-        console.line(unusual)
-    console.line()
+    console.lines(*([unusual] if unusual else []), "")
     found = [
         [
             signal.label,
             str(signal.count),
-            signal.tone.replace("plain", ""),
+            "" if signal.tone == "plain" else signal.tone,
             turns_text(sorted(signal.turns)),
             one_line(signal.last, _MAX_EXAMPLE),
         ]
