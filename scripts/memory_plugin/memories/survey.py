@@ -15,8 +15,6 @@ from .record import ACTIVE, categories
 from .relations import Link, Resolution, meant_key, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
-_CUT_OFF = "\u2026. "
-_MAX_NAMED = 10
 _MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
@@ -176,7 +174,7 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
     if len(hits) > 1:
         names = shortest_names(items)
         files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
-        shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:_MAX_NAMED])
+        shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:10])
         raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 
@@ -215,7 +213,7 @@ def may_mean(name: str, key: str, title: str) -> bool:
 
 
 def _comparable(title: str) -> str:
-    return " ".join(unescape(title).casefold().split()).rstrip(_CUT_OFF)
+    return " ".join(unescape(title).casefold().split()).rstrip("\u2026. ")
 
 
 def shortest_names(items: list[Item]) -> dict[str, str]:

@@ -52,9 +52,7 @@ context, category, tags or asked_as.
 """
 _STEPS = ("answer", "check-question", "skip", "deeper", "wrap-up", "resume")
 _NEXT = "next, with the question and the answer on standard input: memory interview answer --session %s"
-_AWAITED = "reading standard input; to end it, type Ctrl-D on a line of its own"
 ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
-_SECONDS = 10.0
 _DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
 
 
@@ -90,7 +88,7 @@ class _Run(NamedTuple):
     def read(self) -> str:
         """Return the text on standard input; in a terminal, say first that it is awaited."""
         if self.context.console.can_prompt():
-            self.context.console.error(_AWAITED)
+            self.context.console.error("reading standard input; to end it, type Ctrl-D on a line of its own")
         return read_input()
 
     def show(self, record: object, *lines: str) -> None:
@@ -139,7 +137,7 @@ def _step(this: _Run) -> None:
 def _next_decision(this: _Run, interview: Interview) -> Decision:
     action, context, store = this.arguments.action, this.context, this.store
     if action == "answer":
-        timed = context.within(_SECONDS)
+        timed = context.within(10.0)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
         return pipeline.answer(store, interview, decode_answer(this.read()), timed if uses_judge else None)
     if action == "skip":

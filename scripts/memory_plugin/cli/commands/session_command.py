@@ -57,7 +57,6 @@ _ACTIONS = {
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
 }
 _RESUME = {"claude": "claude --resume", "codex": "codex resume"}
-_SHOWN = 8
 _MAX_PROMPT, _MAX_REPLY = 100, 240
 _ID = "a session id or its first six characters"
 _OFF = "past sessions are not indexed; to change that: memory config set sessions.history.enabled true"
@@ -122,7 +121,7 @@ def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         console.json({"exchanges": [each.record() for each in found]})
         return DONE
-    for each in by_session(found)[:_SHOWN]:
+    for each in by_session(found)[:8]:
         _print(each, console)
         console.line("    " + console.style(_resume(each), "cyan"))
     if not found:
