@@ -163,18 +163,15 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
 
 def _written_calls(transcript: str, call: str) -> set[str]:
     """Return the ids of all calls in a call's message. The client writes a row for each block of a message, all with the message's id."""
-    from ..kernel.transcript import records_backwards
+    from ..kernel.transcript import blocks_of, message_of, records_backwards
 
     by_message: dict[str, set[str]] = {}
     for record in records_backwards(transcript, _TAIL_BYTES, 200):
-        message = record.get("message")
-        if record.get("type") == "assistant" and isinstance(message, dict):
-            blocks = message.get("content")
-            by_message.setdefault(str(message.get("id")), set()).update(
-                str(block.get("id"))
-                for block in (blocks if isinstance(blocks, list) else ())
-                if isinstance(block, dict) and block.get("type") == "tool_use"
-            )
+        if record.get("type") == "assistant":
+            message = message_of(record)
+            blocks = blocks_of(message.get("content"))
+            calls = {str(block.get("id")) for block in blocks if block.get("type") == "tool_use"}
+            by_message.setdefault(str(message.get("id")), set()).update(calls)
     return next((ids for ids in by_message.values() if call in ids), set())
 
 
