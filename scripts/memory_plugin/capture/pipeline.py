@@ -11,7 +11,7 @@ from functools import partial
 from typing import IO, Any, Callable, NamedTuple, Optional
 
 from ..kernel.context import Context
-from ..kernel.fastjson import as_text
+from ..kernel.fastjson import as_object, as_text
 from ..kernel.files import Unreadable
 from ..kernel.judge.question import Question, load_rubric, one_line
 from ..kernel.text import without_private
@@ -203,7 +203,7 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
 
     A quote that the sentence does not contain becomes the sentence: the evidence is always the user's own words.
     """
-    fields = item if isinstance(item, dict) else {}
+    fields = as_object(item)
     index, kind, quote, title = (fields.get(name) for name in ("index", "kind", "quote", "title"))
     if type(index) is not int or not 0 <= index < len(sentences) or kind not in _CATEGORIES:
         return None

@@ -7,7 +7,7 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.context import Context
-from ..kernel.fastjson import as_text
+from ..kernel.fastjson import as_object, as_text
 from ..memories.guard_file import GuardFile, GuardInForce
 from . import Answer
 from .history import FOREVER, RecallHistory
@@ -28,8 +28,7 @@ class GuardedCall:
     """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
 
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
-        tool_input = payload.get("tool_input")
-        fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
+        fields = as_object(payload.get("tool_input"))
         self.tool = as_text(payload.get("tool_name"))
         self.command = as_text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
         changed, patched = [fields.get(_FILE_TOOLS.get(self.tool, ""))], payload.get("patched")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 
+from ...kernel.fastjson import as_objects
 from ...kernel.text.clean import counted, plain
 from ...memories.guard import guard_in_words
 from ...memories.hygiene import shown, shown_line
@@ -112,8 +113,7 @@ def _shown_value(value: object, known: Collection[str] = ()) -> object:
 
 def _history(memory: Memory) -> list[tuple[str, str]]:
     """Return the date and the summary of the last changes, as the file has them."""
-    changes = memory.data.get("changes")
-    rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
+    rows = as_objects(memory.data.get("changes"))
     last = [(row.get("date"), str(row.get("summary", ""))) for row in rows[-_MAX_CHANGES:]]
     return [(date_text(date)[:10], shown_line(summary)) for date, summary in last]
 
