@@ -5,8 +5,7 @@ The marker is a small file that exists only while the interview is open. Its fie
 
 from __future__ import annotations
 
-import os
-
+from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, session_file, write_state
 
 _LINE = (
@@ -37,10 +36,7 @@ class Reminder:
 
     def delete(self) -> None:
         """Delete the marker, if there is one."""
-        try:
-            os.unlink(self._path)
-        except FileNotFoundError:
-            return
+        remove_file(self._path)
 
     def take_line(self) -> str:
         """Return the line for Claude about a prompt, empty if it was shown before."""

@@ -222,8 +222,17 @@ def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
     if content:
         make_folder(os.path.dirname(path))
         replace_file(path, content, durable=False)
-    elif os.path.lexists(path):
+    else:
+        remove_file(path)
+    return True
+
+
+def remove_file(path: str) -> bool:
+    """Delete a file; return False if there is none, or another process was first. Raises OSError for any other failure."""
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        return False
     return True
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from ..kernel.fastjson import as_texts, dumps
-from ..kernel.files import make_folder, replace_file
+from ..kernel.files import make_folder, remove_file, replace_file
 from ..kernel.paths import Paths, locate, read_state
 from . import InvalidMemory
 from .hygiene import clean_data
@@ -170,8 +170,7 @@ class Trust:
             name = withdrawal.name
             self.rejected.rewrite(lambda one: one._replace(id="") if one.name == name else one)
             for full in digests:
-                with suppress(FileNotFoundError):
-                    os.unlink(self._text_path(full))
+                remove_file(self._text_path(full))
 
     def _every_text(self, stored: StoredMemory) -> tuple[Decision, list[str]]:
         """Return the decision that withdraws trust in this text, and the digests of this and all older texts of the memory."""

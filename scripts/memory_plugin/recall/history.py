@@ -12,7 +12,7 @@ import errno
 import os
 
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import APPEND, FileLock, make_folder, read_regular, require_regular
+from ..kernel.files import APPEND, FileLock, make_folder, read_regular, remove_file, require_regular
 from ..kernel.paths import session_file
 
 TYPE_CHECKING = False
@@ -35,10 +35,7 @@ def forget_session(paths: Paths, session: str) -> None:
 
     Raises OSError, but not for a session without a history.
     """
-    try:
-        os.unlink(session_file(paths, session))
-    except FileNotFoundError:
-        return
+    remove_file(session_file(paths, session))
 
 
 def remaining_for_tools(history: RecallHistory, settings: Settings) -> int:

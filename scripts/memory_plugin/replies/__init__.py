@@ -13,6 +13,7 @@ import os
 from time import sleep
 
 from ..kernel.context import now
+from ..kernel.files import remove_file
 from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -72,10 +73,7 @@ class ReplyState:
 
     def discard_correction(self) -> None:
         """Delete a pending correction or the mark, because the last reply needs none. Raises OSError."""
-        try:
-            os.unlink(self._path("drift"))
-        except FileNotFoundError:
-            return
+        remove_file(self._path("drift"))
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
