@@ -68,8 +68,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     """
     require_existing(*(path for path in arguments.paths if path != STDIN))
     kind, scope, console, dry = arguments.category or "", arguments.scope, context.console, arguments.dry_run
+    given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
     with console.working("reading"):
-        given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
         drafts, others = gather(arguments.paths, given, kind, scope, context, everything=arguments.all)
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and console.can_prompt()
     if asks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
@@ -16,7 +15,7 @@ from ...recall.memory_search import search
 from ...work.past_sessions import matching_sessions
 from ...work.search import ADJECTIVES, hit_record, judged_hits
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import Console
+from ..console import Console, read_text
 from ..options import add_flag
 
 HELP = "find memories, also pending and replaced ones"
@@ -52,11 +51,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     text = " ".join(arguments.query)
     if text == "-":
-        text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")
+        text = read_text(_MAX_INPUT)
     query = without_private(text)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
-        result = search(context.paths, context.settings, query, pool)
+        with context.console.working("search"):
+            result = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
         raise CommandError("the index cannot be read: %s" % error) from None
     if result.problem:

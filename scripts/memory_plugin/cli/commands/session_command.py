@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from ...kernel.context import LedgerError
@@ -24,7 +23,7 @@ from ...work import past_sessions
 from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, UsageError
-from ..console import Console
+from ..console import Console, read_text
 from ..options import add_actions, add_days_option, add_flag
 from .session_scores_command import named_transcript, show_signals, turns_text
 
@@ -122,9 +121,12 @@ def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         console.json({"exchanges": [each.record() for each in found]})
         return DONE
-    for each in by_session(found)[:_SHOWN]:
+    sessions = by_session(found)
+    for each in sessions[:_SHOWN]:
         _print(each, console)
         console.line("    " + console.style(_resume(each), "cyan"))
+    if len(sessions) > _SHOWN:
+        console.line("and %d more; to see all: --json" % (len(sessions) - _SHOWN))
     if not found:
         console.line("No past session found.")
     return DONE
@@ -319,7 +321,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         current = session_files.current_transcript(context.paths, context.session)
         replies = session_files.subagent_answers(current, target)
     else:
-        replies = iter([sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")])
+        replies = iter([read_text(_MAX_INPUT)])
     answer = next(filter(None, (read_reply(text, prepared.read_grade) for text in replies)), None)
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
