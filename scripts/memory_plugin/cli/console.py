@@ -32,7 +32,9 @@ _STYLE = re.compile("\033\\[[0-9;]*m")
 _AWAITED = "reading standard input; to end it, type Ctrl-D on a line of its own"
 _GAP = re.compile(r" {2,}")
 # Spaces, a word, or a command at the end of a clause, which stays on one line so that it can be copied.
-_PIECE = re.compile(r""" +|(?<=[:;,] )memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+""")
+_PIECE = re.compile(
+    r""" +|`memory [^`]*`[^ ]*|(?<=[:;,] )memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+"""
+)
 _HANG = 2
 _MAX_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
 _UNSAFE = re.compile(
@@ -240,7 +242,8 @@ def _wrapped(line: str, width: int) -> str:
     hang = indent + _HANG if indent or line.startswith(("- ", "* ", "memory: ")) else 0
     gap = _GAP.search(line, indent)
     label = columns(line[: gap.end()]) if gap else 0
-    hang = label if 0 < label <= width * _MAX_HANG else hang
+    if 0 < label <= width * _MAX_HANG and all(label + columns(piece) <= width for piece in line.split()):
+        hang = label
     return "\n".join(broken(line[indent:], width, " " * indent, " " * hang))
 
 

@@ -27,7 +27,7 @@ _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
 _QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
 _SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
-_ASKS = "memory: %s (No dialog, as in `claude -p`: run this in a terminal.)"
+_ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a terminal.)"
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 

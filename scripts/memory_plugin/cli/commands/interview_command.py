@@ -52,6 +52,8 @@ context, category, tags or asked_as.
 """
 _STEPS = ("answer", "check-question", "skip", "deeper", "wrap-up", "resume")
 _NEXT = "next, with the question and the answer on standard input: memory interview answer --session %s"
+_NO_MEMORIES = "No memories to write: no answer came with a concept. /memory:interview adds them; by hand, see: memory interview --help"
+_NOT_DEEPER = "  not used: deeper; nothing you said can be deepened yet"
 _MAX_INPUT = 1 << 20
 ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
 _SECONDS = 10.0
@@ -165,7 +167,10 @@ def _report(this: _Run, interview: Interview, decision: Decision) -> None:
         context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
     asks = brief.get("intent") if context.inside_client else decision.get("probe")
-    this.show(brief, *_lines(brief, asks))
+    lines = _lines(brief, asks)
+    if this.arguments.action == "deeper" and brief.get("strategy") != "deepen":
+        lines.append(_NOT_DEEPER)
+    this.show(brief, *lines)
     if not (context.inside_client or this.arguments.json or brief["stop"]):
         context.console.line("To be interviewed, type in Claude Code: /memory:interview")
 
@@ -212,7 +217,7 @@ def _show_result(this: _Run, interview: Interview) -> None:
     elif memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
     else:
-        lines.append("No memories to write yet.")
+        lines.append(_NO_MEMORIES)
     proposed = [memory.record() for memory in memories]
     this.show({**found._asdict(), "status": interview.status, "memories": proposed}, *lines)
 

@@ -178,7 +178,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json({"sessions": rows})
     elif rows:
-        headers = ["session", "ended", "turns", "files", "grade", "about"]
+        headers = ["session", "ended", "prompts", "files", "grade", "about"]
         context.console.table(headers, [_cells(row) for row in rows])
     else:
         context.console.line("No session is known yet.")
@@ -191,7 +191,7 @@ def _row(session: list[Exchange]) -> dict[str, Any]:
     return {
         **{name: getattr(last, name) for name in ("session", "time", "title", "first")},
         "files": list(dict.fromkeys(name for each in session for name in each.files)),
-        "turns": len(session),
+        "prompts": len(session),
         "only_indexed": not os.path.lexists(last.path),
     }
 
@@ -200,7 +200,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     grade = "" if row["grade"] is None else "%.2f" % row["grade"]
     about = plain(str(row.get("title") or row.get("first") or row.get("root_cause") or ""), 60)
     files = str(len(row.get("files", ())) or "")
-    return [row["session"], str(row["time"])[:16], str(row.get("turns") or ""), files, grade, about]
+    return [row["session"], str(row["time"])[:16], str(row.get("prompts") or ""), files, grade, about]
 
 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
