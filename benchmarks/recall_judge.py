@@ -36,6 +36,7 @@ from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, judge_candidates
+from memory_plugin.recall.ranking import Hit
 
 BYTES_PER_TOKEN = 3.3  # of the questions, which are English prose and JSON
 ANSWER_TOKENS = 12
@@ -96,6 +97,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
     """Return the figures of one form (`when` of the settings, or WITHOUT) with one judge."""
     found: list[tuple[PromptResult, set[str], set[str]]] = []
     asking.Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
+    Hit.is_current = lambda _: True  # type: ignore[method-assign]  # these memories have no files
     is_on = form != WITHOUT
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
     settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})
