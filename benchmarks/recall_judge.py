@@ -97,7 +97,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
     """Return the figures of one form (`when` of the settings, or WITHOUT) with one judge."""
     found: list[tuple[PromptResult, set[str], set[str]]] = []
     asking.Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
-    Hit.is_current = lambda _: True  # type: ignore[method-assign]  # these memories have no files
+    Hit.is_current = lambda self: True  # type: ignore[method-assign] # these memories have no files
     is_on = form != WITHOUT
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
     settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})
