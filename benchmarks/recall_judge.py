@@ -21,6 +21,7 @@ import re
 import sys
 import tempfile
 from typing import NamedTuple
+from unittest.mock import patch
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
@@ -97,7 +98,6 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
     """Return the figures of one form (`when` of the settings, or WITHOUT) with one judge."""
     found: list[tuple[PromptResult, set[str], set[str]]] = []
     asking.Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
-    Hit.is_current = lambda self: True  # type: ignore[method-assign] # these memories have no files
     is_on = form != WITHOUT
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
     settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})
@@ -148,7 +148,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sources = [plain(source) if options.plain else source for source in sets(options.data, options.only)]
-    with tempfile.TemporaryDirectory() as folder:
+    # These memories have no files that could have been edited.
+    with tempfile.TemporaryDirectory() as folder, patch.object(Hit, "is_current", return_value=True):
         os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "config")
         os.makedirs(os.path.join(folder, "project"))
         paths = locate(os.path.join(folder, "project"))
