@@ -18,7 +18,11 @@ def test_a_judge_that_is_never_wrong_shows_what_is_needed_and_nothing_else() -> 
     data = os.path.join(PLUGIN_ROOT, "benchmarks", "made")
     options = ["--only", "invoicing", "--when", "always", "--errors", "0", "--json"]
     run = subprocess.run(
-        [sys.executable, script, data, *options], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, script, data, *options],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=120,
     )
     without, judged = map(json.loads, run.stdout.splitlines())
     assert without["told"] > 0.5
