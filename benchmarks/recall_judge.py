@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_natural import PromptResult, whole_store
 from benchmarks.recall_stores import Record, Set, mean, sets
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.judge import asking
+from memory_plugin.kernel.judge import Judge
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate
@@ -97,7 +97,7 @@ def plain(source: Set) -> Set:
 def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) -> Row:
     """Return the figures of one form (`when` of the settings, or WITHOUT) with one judge."""
     found: list[tuple[PromptResult, set[str], set[str]]] = []
-    asking.Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
+    Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
     is_on = form != WITHOUT
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
     settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})

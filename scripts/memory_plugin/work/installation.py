@@ -15,7 +15,7 @@ from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
-from ..kernel.judge.asking import FOLDER
+from ..kernel.judge import FOLDER
 from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
