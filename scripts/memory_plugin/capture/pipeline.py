@@ -5,13 +5,12 @@ Nothing else of a transcript is stored. Past transcripts are read file by file, 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, Callable, NamedTuple, Optional
 
-from ..kernel.context import Context, now
+from ..kernel.context import Context
 from ..kernel.fastjson import as_text
 from ..kernel.files import Unreadable
 from ..kernel.judge.question import Question, load_rubric, one_line
@@ -21,7 +20,7 @@ from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.turn import Turn
 from ..memories.markdown import Section
-from ..memories.nearby import NativeNote, native_folders
+from ..memories.nearby import NativeNote
 from .candidate import (
     Candidate,
     CandidateFile,
@@ -215,20 +214,6 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
         return None
     said, shown = as_text(quote).strip(), one_line(as_text(title), _MAX_TITLE)
     return [index, kind, said if said and said in sentences[index] else sentences[index], shown]
-
-
-def project_transcripts(context: Context, days: float | None = None) -> list[str]:
-    """Return the transcripts of the project's sessions, latest first; with `days`, only those changed in that many days."""
-    oldest = 0.0 if days is None else now() - days * 86400
-    transcripts: list[tuple[float, str]] = []
-    for memory_folder in native_folders(context.paths):
-        folder = os.path.dirname(memory_folder)
-        for entry in os.scandir(folder):
-            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
-                changed = entry.stat(follow_symlinks=False).st_mtime
-                if changed >= oldest:
-                    transcripts.append((changed, entry.path))
-    return [path for _, path in sorted(transcripts, reverse=True)]
 
 
 def capture_files(

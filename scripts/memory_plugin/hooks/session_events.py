@@ -206,8 +206,8 @@ def handle_end(event: Event) -> None:
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         handle_compaction(event)
         return
-    from ..host.spawn import judge_variables
     from ..sessions.session_files import leave_note
+    from ..work.background import judge_variables
 
     try:
         leave_note(event.paths, event.session, event.transcript)
