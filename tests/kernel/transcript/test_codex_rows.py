@@ -126,10 +126,8 @@ def test_rows_without_ids_are_turns_of_their_own(tmp_path: Path) -> None:
     """Older versions give no item an id."""
     path = tmp_path / "rollout.jsonl"
     rows = [*ROWS, said("user", "and the tests?"), said("assistant", "They pass.")]
-    for row in rows:
-        row = {**row, "payload": {**row["payload"], "id": None}}
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+    unnamed = [{**row, "payload": {**row["payload"], "id": None}} for row in rows]
+    path.write_text("\n".join(map(json.dumps, unnamed)), encoding="utf-8")
     with open_transcript(str(path)) as file:
         turns = list(Reader(file))
     assert [turn.prompt for turn in turns if turn.prompt] == ["why does make fail?", "and the tests?"]
