@@ -21,6 +21,7 @@ import re
 import sys
 import tempfile
 from typing import NamedTuple
+from unittest.mock import patch
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
@@ -36,6 +37,7 @@ from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, judge_candidates
+from memory_plugin.recall.ranking import Hit
 
 BYTES_PER_TOKEN = 3.3  # of the questions, which are English prose and JSON
 ANSWER_TOKENS = 12
@@ -146,7 +148,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sources = [plain(source) if options.plain else source for source in sets(options.data, options.only)]
-    with tempfile.TemporaryDirectory() as folder:
+    # These memories have no files that could have been edited.
+    with tempfile.TemporaryDirectory() as folder, patch.object(Hit, "is_current", return_value=True):
         os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "config")
         os.makedirs(os.path.join(folder, "project"))
         paths = locate(os.path.join(folder, "project"))

@@ -17,7 +17,6 @@ An invalid part is dropped and reported; the rest is used. No length, type or nu
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar
 
@@ -29,7 +28,6 @@ from .interview_store import Given, Interview, InterviewError, Setup, Signals
 
 Part = TypeVar("Part")
 
-_MAX_INPUT = 1 << 20
 _MAX_PARTS = (
     100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
 )
@@ -45,11 +43,6 @@ _ANY_LINE = r"(?i)\s*(%s)[ \t]*:" % "|".join((*_ANSWER_LINES, *_MEMORY_LINES))
 
 class InvalidAnswer(InterviewError):
     """A command's input is invalid; the text says what was expected and what was found."""
-
-
-def read_input() -> str:
-    """Return the text on standard input."""
-    return sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8-sig", "replace") if sys.stdin else ""
 
 
 def clean_text(text: object, limit: int = _MAX_TEXT) -> str:

@@ -15,6 +15,7 @@ from .record import ACTIVE, categories
 from .relations import Link, Resolution, meant_key, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
+_MAX_NAMED = 10
 _MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
@@ -174,7 +175,9 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
     if len(hits) > 1:
         names = shortest_names(items)
         files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
-        shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:10])
+        shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:_MAX_NAMED])
+        more = len(hits) - _MAX_NAMED
+        shown += " and %d more" % more if more > 0 else ""
         raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 

@@ -170,7 +170,7 @@ def _action(row: Row) -> str:
     if outcome == _INJECTED:
         text = "showed Claude " + _memories(len(injected))
         if listed:
-            text += " and the titles of %d" % listed
+            text += " in full and the titles of %d" % listed
         return text + (", and %d by title" % len(pointed) if pointed else "")
     if outcome == _POINTED:
         return "showed Claude %s by title" % _memories(len(pointed))

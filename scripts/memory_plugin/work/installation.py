@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
+from ..host.own_program import first_on_path, is_own
 from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge import FOLDER
@@ -69,6 +70,15 @@ def python(_context: WorkContext) -> Check:
     """Report the version of Python that runs this; hooks run the first `python3` on the PATH."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", OK, "%s at %s; memory %s" % (version, sys.executable, VERSION))
+
+
+def program(_context: WorkContext) -> Check:
+    """Check that the first `memory` on the PATH is ours, because Claude Code asks the user only about our own program."""
+    first = first_on_path()
+    if not first or is_own(first):
+        return Check("program", OK, first or "not on this PATH; Claude has it on its own")
+    text = "%s comes first on the PATH and is not this plugin's, so no dialog asks you about what Claude runs with it"
+    return Check("program", WARN, text % first, "remove it, or move its folder to the end of your PATH")
 
 
 def sqlite(_context: WorkContext) -> Check:

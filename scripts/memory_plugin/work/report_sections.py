@@ -135,7 +135,7 @@ def _staleness(item: Item, use: Counter[str], name: str, gone: GoneFile | None) 
     """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
     state, keep = life_cycle_state(item), "memory forget %s --keep" % name
     if state == SUPERSEDED:
-        return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), keep
+        return "replaced by %s" % shown_line(item.superseded_by.rpartition("/")[2]), keep
     if state == EXPIRED:
         return "expired on %s" % shown_line(item.stored.memory.expires_at)[:10], keep
     if state == ACTIVE and use["wrong"] > use["useful"]:

@@ -29,6 +29,7 @@ from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..console import announce_input
 from ..options import add_actions, add_flag, require_existing, require_known, write_output
 
 _TEXT = """\
@@ -93,6 +94,8 @@ def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:
             raise UsageError("nothing to evaluate: name a file or a session")
         plan = _plan(arguments, packs, context)
         results = []
+        if STDIN in files:
+            announce_input()
         with context.console.working("evaluate"):
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))

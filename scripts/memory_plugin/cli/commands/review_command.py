@@ -18,7 +18,17 @@ from ...memories import InvalidMemory
 from ...sessions.session_files import project_transcripts
 from ...work.candidate_check import keep_other_candidates, may_use, section_watch
 from ...work.memory_facts import phrase_lines
-from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
+from ...work.review import (
+    ACCEPT,
+    CANDIDATE,
+    REJECT,
+    Action,
+    Group,
+    ReviewEntry,
+    apply,
+    grouped,
+    review_entries,
+)
 from ..command_context import (
     DONE,
     FAILED,
@@ -89,13 +99,17 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
 
 def _print(groups: list[Group], context: CommandContext) -> None:
     for group in groups:
-        lines = ["group %s: %s, %s" % (group.id, counted(len(group.entries), group.kind), group.title)]
+        lines = ["group %s: %s, %s" % (group.id, _counted(group), group.title)]
         for entry in group.entries:
             lines += ["", "  %s  %s" % (entry.id, entry.title)]
             lines += [("    " + line).rstrip() for line in entry.lines]
         lines += ["", *([_TOGETHER.format(group.id)] if group.together else [])]
         lines += [_ALONE] if len(group.together) < len(group.entries) else []
         context.console.lines(*lines, "")
+
+
+def _counted(group: Group) -> str:
+    return counted(len(group.entries), "suggestion" if group.kind == CANDIDATE else group.kind)
 
 
 def _as_json(group: Group) -> dict[str, object]:
@@ -123,8 +137,7 @@ class _Review:
         """Go through the groups until all are decided or the user quits."""
         with suppress(_Stopped):
             for number, group in enumerate(groups, 1):
-                entries = counted(len(group.entries), group.kind)
-                heading = "group %d of %d: %s, %s" % (number, len(groups), entries, group.title)
+                heading = "group %d of %d: %s, %s" % (number, len(groups), _counted(group), group.title)
                 self._console.lines("", self._console.style(heading, "bold"))
                 if len(group.together) > 1:
                     self._decide_group(group)
@@ -167,7 +180,7 @@ class _Review:
         """Ask about an entry until it is decided or skipped; return the key."""
         actions = {action.key: action for action in entry.actions}
         words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
-        words += ["[a] accept it and %d more" % (rest - 1)] if rest > 1 else []
+        words += ["[a] accept all %d" % rest] if rest > 1 else []
         keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
         while True:
             key = self._ask(", ".join([*words, "[q] quit: "]), keys)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from ...kernel.context import now_iso
@@ -18,7 +17,7 @@ from ...recall.ranking import Hit
 from ...work.memory_facts import shown_name
 from ...work.past_sessions import matching_sessions
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import Console
+from ..console import Console, read_text
 from ..options import add_flag
 
 HELP = "find memories, also pending and replaced ones"
@@ -53,11 +52,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     text = " ".join(arguments.query)
     if text == "-":
-        text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")
+        text = read_text(_MAX_INPUT)
     query = without_private(text)
     try:
         pool = max(limit, 20) if arguments.judge else limit
-        result = search(context.paths, context.settings, query, pool)
+        with context.console.working("search"):
+            result = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
         raise CommandError("the index cannot be read: %s" % error) from None
     if result.problem:

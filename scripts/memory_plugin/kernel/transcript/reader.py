@@ -174,7 +174,7 @@ class Reader:
             return
         identity = as_text(message.get("id")) or as_text(record.get("uuid"))
         turn = self._turn
-        if not (turn.answered and identity == turn.message):
+        if not (turn.answered and identity and identity == turn.message):
             is_repeated = bool(identity) and _seen(self._messages, identity)
             if is_repeated and not self._has_new_calls(blocks):
                 self.totals.repeated += 1
