@@ -252,10 +252,7 @@ def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
         with transaction(connection):
             apply_supersession(connection)
     is_due = False
-    for path, write in (
-        (named_files_path(paths), write_named_files),
-        (guard_file_path(paths), write_guards),
-    ):
+    for path, write in ((named_files_path(paths), write_named_files), (guard_file_path(paths), write_guards)):
         if is_stale or full or not os.path.lexists(path):
             try:
                 write(paths, connection)

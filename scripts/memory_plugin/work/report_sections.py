@@ -17,15 +17,7 @@ from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
 from ..sessions.rubric import OVERALL, dimensions, valid_scores
 from .installation import OK, Check
-from .report_figures import (
-    MISS_REASONS,
-    OUTCOMES,
-    LedgerFigures,
-    RecallFigures,
-    memory_of,
-    quantile,
-    ranked,
-)
+from .report_figures import MISS_REASONS, OUTCOMES, LedgerFigures, RecallFigures, memory_of, quantile, ranked
 
 Values = dict[str, Any]  # the figures of a section by name: numbers, texts, values by day, and rows of tables
 

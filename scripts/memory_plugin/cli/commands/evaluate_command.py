@@ -46,10 +46,7 @@ list and validate the rule packs used for evaluation
   memory evaluate rules check my-pack.json --json
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
-_ACTIONS = {
-    "list": "list the built-in packs",
-    "check": "validate a pack and run its examples",
-}
+_ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run its examples"}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 

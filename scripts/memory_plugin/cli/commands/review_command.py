@@ -29,15 +29,7 @@ from ...work.review import (
     grouped,
     review_entries,
 )
-from ..command_context import (
-    DONE,
-    FAILED,
-    Approval,
-    CommandContext,
-    CommandError,
-    Handler,
-    UsageError,
-)
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, require_existing
 
 _REVIEW_TEXT = """\

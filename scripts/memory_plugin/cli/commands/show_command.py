@@ -12,6 +12,7 @@ from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
+from ...memories.relations import name_for
 from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
@@ -23,7 +24,6 @@ from ...work.memory_facts import (
     guard_rows,
     match_rows,
     named_notes,
-    shown_name,
     status_text,
 )
 from ..command_context import CommandContext, Handler, UsageError
@@ -91,7 +91,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
     shown_apart = (TITLE, TEXT)
     lines += ["%s: %s" % (name, "; ".join(fields[name])) for name in fields if name not in shown_apart]
     if item.superseded_by and not memory.superseded_by:
-        lines.append("replaced by: " + shown_name(item.superseded_by, item.stored.key))
+        lines.append("replaced by: " + name_for(item.superseded_by, item.stored.key))
     facts = (("updated", memory.updated_at), ("path", item.stored.path))
     console.lines(*lines, *("%s: %s" % fact for fact in facts if fact[1]))
     for gone in gone_files([item.stored]):

@@ -157,10 +157,7 @@ def _is_variable(value: str) -> bool:
 
 
 _FORMS = {
-    "uri": (
-        _is_url,
-        "an https:// URL without user, password and query, or an http:// one to this machine",
-    ),
+    "uri": (_is_url, "an https:// URL without user, password and query, or an http:// one to this machine"),
     "environment-variable": (_is_variable, "the name of an environment variable in capitals"),
 }
 
