@@ -50,7 +50,6 @@ _CATEGORIES = {
     "rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint",
 }  # fmt: skip
 _CORRECTIONS = ("correction", "rule", "repeated")
-_ANSWERS = ("reminded", "asked")
 _MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that needs it
 
 
@@ -249,7 +248,7 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
     """Return a hint for each guard that answered in at least three sessions, given rows of the recalls ledger."""
     sessions: dict[str, set[str]] = {}
     for row in rows:
-        for key in row.get("guards", ()) if row.get("outcome") in _ANSWERS else ():
+        for key in row.get("guards", ()) if row.get("outcome") in ("reminded", "asked") else ():
             if key in names:
                 sessions.setdefault(key, set()).add(row.get("session", ""))
     body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"

@@ -28,7 +28,6 @@ _QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
 _SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
 _ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a terminal.)"
-_FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
 def handle(event: Event) -> dict[str, object] | None:
@@ -157,7 +156,7 @@ def _guarded(event: Event) -> dict[str, object] | None:
 
 def _about_file(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
-    if event.payload.get("tool_name") not in _FILE_TOOLS:
+    if event.payload.get("tool_name") not in ("Read", "Edit", "Write", "NotebookEdit"):
         return None
     from ..recall.project_files import NamedFiles
 

@@ -24,7 +24,6 @@ HANDED_OVER = "MEMORY_HANDED_OVER"
 _ANY_CASE = os.name == "nt"
 # Linux starts no process with more than 2 MB of environment, so a larger settings file cannot set more names.
 _MAX_BYTES = 4 << 20
-_FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = (
     *("KEY", "TOKEN", "SECRET", "URL", "PROXY", "CERT", "CA_"),
     *("_CA", "SSL", "AUTH", "PASSWORD", "ENDPOINT", "HEADERS"),
@@ -111,7 +110,7 @@ def clean(launch: str) -> Taint:
     if main is not None:
         folders.append(main)
     for folder in dict.fromkeys(folders):
-        for name in _FILES:
+        for name in ("settings.json", "settings.local.json"):
             _collect_names(os.path.join(folder, ".claude", name), taint)
     if _is_users_own(root, taint):
         return Taint()

@@ -27,7 +27,6 @@ SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up
 _NOT_CONVERSATION = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 _BOM = b"\xef\xbb\xbf"
 _NAME = ("<command-name>", "</command-name>")
-_ARGUMENTS = ("<command-args>", "</command-args>")
 _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
 _TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
@@ -38,7 +37,6 @@ _PATCHES = {
     "*** Delete File: ": "Edit",
     "*** Move to: ": "Write",
 }
-_SHELL_TOOLS = ("exec_command", "shell_command", "shell", "local_shell")
 _EXIT = ("Process exited with code ", "Exit code: ")
 # Texts in the user's place that the agent adds begin with one of these.
 _ADDED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
@@ -226,7 +224,7 @@ def user_text(kind: str, text: str) -> str:
     """Return what a person wrote in a row: a command's name and arguments, else the text, cut to 100,000 characters."""
     if kind != COMMAND:
         return text[:_MAX_PROMPT].strip()
-    name, arguments = _between(text, *_NAME), _between(text, *_ARGUMENTS)
+    name, arguments = _between(text, *_NAME), _between(text, "<command-args>", "</command-args>")
     return (name + " " + arguments).strip()[:_MAX_PROMPT]
 
 
@@ -293,7 +291,7 @@ def _assistant(item: Row, content: list[Row]) -> Row:
 
 def _call(item: Row) -> Row:
     name, arguments = str(item.get("name")), _arguments(item)
-    if name in _SHELL_TOOLS:
+    if name in ("exec_command", "shell_command", "shell", "local_shell"):
         command = arguments.get("cmd", arguments.get("command"))
         if isinstance(command, list):  # ["bash", "-lc", "make"]
             command = "".join(map(str, command[-1:]))
