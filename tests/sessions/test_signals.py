@@ -91,6 +91,8 @@ CASES: list[Any] = [
     ("tests with a number in a title", [*bash(1, "npx jest", " \u2713 shows 2 errors\nTests: 1 passed, 1 total")], {"tests_passed": [1]}),
     ("failing tests through a pipe", [*bash(1, "pytest | tail -3", "1 failed, 2 passed")], {"tests_failed": [1]}),
     ("a test that is named like a pipe", [*bash(1, "pytest -k 'a || b'", "3 passed")], {"tests_passed": [1]}),
+    ("tests without their program", [*bash(1, "pytest", "Exit code 127\nzsh:1: command not found: pytest", failed=True)], {"tests_unknown": [1], "errors": [1]}),
+    ("tests in PowerShell", [*tool(1, "PowerShell", "3 passed", command="pytest")], {"tests_passed": [1]}),
     ("tests in the background", [*bash(1, "pytest", "Command running in background", run_in_background=True)], {"tests_unknown": [1]}),
     ("tests that a hook blocked", [*bash(1, "pytest", BLOCKED, failed=True)], {"hook_blocks": [1]}),
     ("tests without an answer", [answer("m1", call("c1", command="pytest"))], {"tests_unknown": [1]}),
