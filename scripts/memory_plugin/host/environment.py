@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.files import read_regular
 from ..kernel.paths import config_folder, main_worktree, project_root
 
@@ -168,8 +168,7 @@ def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
         hidden = "\\u" in text or "\0" in text
         text = text.upper() if _ANY_CASE else text
         return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _CONTROL_NAMES)]
-    block = settings.get("env") if isinstance(settings, dict) else None
-    return block if isinstance(block, dict) else ()
+    return as_object(as_object(settings).get("env"))
 
 
 def _is_users_own(root: str, taint: Taint) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from ..fastjson import as_text, loads
+from ..fastjson import as_object, as_text, loads
 from ..paths import load_data
 
 TYPE_CHECKING = False
@@ -91,8 +91,7 @@ def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
 
 def message_of(row: Row) -> Row:
     """Return the message in a row; empty if it has none."""
-    message = row.get("message")
-    return message if isinstance(message, dict) else {}
+    return as_object(row.get("message"))
 
 
 def blocks_of(content: object) -> list[Row]:
@@ -314,10 +313,9 @@ def _call(item: Row) -> Row:
 
 def _arguments(item: Row) -> Row:
     try:
-        arguments: object = loads(str(item.get("arguments") or "{}"))
+        return as_object(loads(str(item.get("arguments") or "{}")))
     except ValueError:
         return {}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def _result(item: Row) -> Row:
@@ -333,5 +331,4 @@ def _result(item: Row) -> Row:
 
 
 def _turn(item: Row) -> object:
-    details = item.get("internal_chat_message_metadata_passthrough")
-    return details.get("turn_id") if isinstance(details, dict) else None
+    return as_object(item.get("internal_chat_message_metadata_passthrough")).get("turn_id")
