@@ -92,11 +92,11 @@ class Draft:
                 self._add_call(call, failure_cause(call, turn.version))
 
     def _add_call(self, call: Call, cause: str) -> None:
-        path, command = call.text("file_path") or call.text("notebook_path"), call.text("command")
+        path, command = call.text("file_path") or call.text("notebook_path"), call.command
         files, passed, failed = self.lines
         if call.name in EDITORS and path and not cause:
             files[path.removeprefix(self._root)] = None
-        if call.name == "Bash" and command and cause in ("", "own") and not _only_looks(command):
+        if command and cause in ("", "own") and not _only_looks(command):
             kept = failed if cause else passed
             kept.pop(command, None)
             kept[command] = None

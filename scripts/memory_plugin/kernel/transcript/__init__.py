@@ -39,7 +39,13 @@ _PATCHES = {
 }
 _EXIT = ("Process exited with code ", "Exit code: ")
 # Texts in the user's place that the agent adds begin with one of these.
-_ADDED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
+_ADDED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<skill>",
+)
 _beginnings: list[tuple[tuple[str, ...], str]] = []
 _note_tags: list[str] = []
 
