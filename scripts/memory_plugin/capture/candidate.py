@@ -16,6 +16,7 @@ from ..kernel.context import Context, days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import FileLock, make_folder
 from ..kernel.paths import Paths, load_data, read_state, write_state
+from ..kernel.text import cut_at_word
 from ..kernel.text.clean import block, counted, plain
 from ..kernel.text.words import stem, tokenize
 from ..memories import InvalidMemory
@@ -176,9 +177,7 @@ def _clean(text: str) -> str:
 
 def _title(quote: str) -> str:
     """Return a title for a quote: without introductory words, capitalized, and cut at a word boundary."""
-    text = _INTRODUCTION.sub("", quote).rstrip(" .!")
-    if len(text) > MAX_TITLE:
-        text = text[: MAX_TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "\u2026"
+    text = cut_at_word(_INTRODUCTION.sub("", quote).rstrip(" .!"), MAX_TITLE)
     return text[:1].upper() + text[1:]
 
 
