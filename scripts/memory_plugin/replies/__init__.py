@@ -14,7 +14,7 @@ from time import sleep
 
 from ..kernel.context import now
 from ..kernel.files import remove_file
-from ..kernel.paths import read_state, session_file, write_state
+from ..kernel.paths import read_state, record_once, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,11 +115,7 @@ def tuning_reminder(paths: Paths) -> str:
     """
     state = read_state(paths.state(_TUNING))
     judged = state.get("judged", 0)
-    if judged < 20 or now() - state["since"] < _WEEK or state["said"]:
-        return ""
-    try:
-        write_state(paths.state(_TUNING), {**state, "said": 1})
-    except OSError:
+    if judged < 20 or now() - state["since"] < _WEEK or not record_once(paths.state(_TUNING), "said", 1):
         return ""
     return (
         "memory: the judge has scored %d replies. To adjust the filler rules: /memory:score-replies" % judged

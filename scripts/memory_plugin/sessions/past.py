@@ -13,7 +13,7 @@ from time import mktime
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
-from ..kernel.text import escape_content
+from ..kernel.text import cut_at_word, escape_content
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, forms_data, words_data
 
@@ -268,10 +268,7 @@ def _fitted(lines: list[str]) -> str:
 
 def _cut(text: str, limit: int) -> str:
     """Return an escaped text of at most `limit` characters, cut at a space."""
-    text = escape_content(" ".join(text.split()))
-    if len(text) <= limit:
-        return text
-    return text[: max(text.rfind(" ", 0, limit - 1), limit // 2)].rstrip() + "\u2026"
+    return cut_at_word(escape_content(" ".join(text.split())), limit)
 
 
 def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
