@@ -52,7 +52,7 @@ class Command(NamedTuple):
 
 TABLE = (
     Command("save", DAILY, prompts=True, shared="save"),
-    Command("search", DAILY),
+    Command("search", DAILY, prompts=True),
     Command("show", DAILY, shared="show"),
     Command("list", DAILY, shared="show"),
     Command("edit", DAILY, asks=True, prompts=True, shared="save"),

@@ -18,16 +18,18 @@ from ...memories import InvalidMemory
 from ...sessions.session_files import project_transcripts
 from ...work.candidate_check import keep_other_candidates, may_use, section_watch
 from ...work.memory_facts import phrase_lines
-from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
-from ..command_context import (
-    DONE,
-    FAILED,
-    Approval,
-    CommandContext,
-    CommandError,
-    Handler,
-    UsageError,
+from ...work.review import (
+    ACCEPT,
+    CANDIDATE,
+    REJECT,
+    Action,
+    Group,
+    ReviewEntry,
+    apply,
+    grouped,
+    review_entries,
 )
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, require_existing
 
 _REVIEW_TEXT = """\
@@ -89,13 +91,17 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
 
 def _print(groups: list[Group], context: CommandContext) -> None:
     for group in groups:
-        lines = ["group %s: %s, %s" % (group.id, counted(len(group.entries), group.kind), group.title)]
+        lines = ["group %s: %s, %s" % (group.id, _counted(group), group.title)]
         for entry in group.entries:
             lines += ["", "  %s  %s" % (entry.id, entry.title)]
             lines += [("    " + line).rstrip() for line in entry.lines]
         lines += ["", *([_TOGETHER.format(group.id)] if group.together else [])]
         lines += [_ALONE] if len(group.together) < len(group.entries) else []
         context.console.lines(*lines, "")
+
+
+def _counted(group: Group) -> str:
+    return counted(len(group.entries), "suggestion" if group.kind == CANDIDATE else group.kind)
 
 
 def _as_json(group: Group) -> dict[str, object]:
@@ -123,8 +129,7 @@ class _Review:
         """Go through the groups until all are decided or the user quits."""
         with suppress(_Stopped):
             for number, group in enumerate(groups, 1):
-                entries = counted(len(group.entries), group.kind)
-                heading = "group %d of %d: %s, %s" % (number, len(groups), entries, group.title)
+                heading = "group %d of %d: %s, %s" % (number, len(groups), _counted(group), group.title)
                 self._console.lines("", self._console.style(heading, "bold"))
                 if len(group.together) > 1:
                     self._decide_group(group)
@@ -167,7 +172,7 @@ class _Review:
         """Ask about an entry until it is decided or skipped; return the key."""
         actions = {action.key: action for action in entry.actions}
         words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
-        words += ["[a] accept it and %d more" % (rest - 1)] if rest > 1 else []
+        words += ["[a] accept all %d" % rest] if rest > 1 else []
         keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
         while True:
             key = self._ask(", ".join([*words, "[q] quit: "]), keys)
@@ -236,10 +241,7 @@ find what may be worth keeping in past sessions
   memory review                           shows what was found
   memory capture clear                    delete all suggestions and the record of rejected ones
 """
-_NOTE_DAYS = 30.0
 _NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
-_NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"
-_OFF = "capture.mode is off; to turn it on: memory config set capture.mode review"
 _CLEAR = "clear"
 
 
@@ -270,9 +272,9 @@ def _capture(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.result(arguments.json, {"forgotten": number}, deleted)
         return DONE
     if not (arguments.files or reads_project):
-        raise UsageError(_NOTHING)
+        raise UsageError("name transcripts, or use --project or --days; to see what was found: memory review")
     if context.settings.text("capture.mode") == "off":
-        raise CommandError(_OFF)
+        raise CommandError("capture.mode is off; to turn it on: memory config set capture.mode review")
     require_existing(*arguments.files)
     found = _transcripts(arguments.days, context) if reads_project else []
     return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), arguments, context)
@@ -295,7 +297,7 @@ def _read_sessions(paths: list[str], arguments: argparse.Namespace, context: Com
             "%d of %d files, %d MB, %d found" % (done, len(paths), progress.size >> 20, progress.found)
         )
     context.console.progress("")
-    keep_other_candidates(context, _NOTE_DAYS, watch)
+    keep_other_candidates(context, 30.0, watch)
     candidates = file.load().open
     new = [candidate.id for candidate in candidates if candidate.id not in before]
     line = "read %s (%d MB)" % (counted(progress.read, "transcript"), progress.size >> 20)
