@@ -47,6 +47,7 @@ list and validate the rule packs used for evaluation
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
+_ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run its examples"}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 
