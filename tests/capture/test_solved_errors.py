@@ -64,6 +64,15 @@ def test_an_install_between_failure_and_pass_makes_a_runbook() -> None:
     assert found.body.splitlines()[-1] == "`npm run dev 2>&1` passes then."
 
 
+def test_a_task_runner_that_only_checks_changes_nothing() -> None:
+    assert not watched(
+        ("fail", "mise run fmt && mise run lint", "Exit code 1\nview.go:9:4: missing cases in switch"),
+        ("edit", "view.go", ""),
+        ("pass", "mise run lint", "ok"),
+        ("pass", "mise run fmt && mise run lint", "ok"),
+    )
+
+
 def test_a_configuration_change_counts_for_tests_too() -> None:
     error = "Exit code 1\nRuntimeError: no :secret_key_base configuration found"
     (found,) = watched(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import Context, Deadline
 from ..kernel.fastjson import digest, dumps
-from ..kernel.judge.asking import Judge
+from ..kernel.judge import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.paths import load_data
@@ -37,7 +37,6 @@ _ASKS_CRISIS = (
     "unanswered."
 )
 _TOLERANCE = 1e-6
-_MAX_QUOTE = 300
 
 
 class RubricDimension(NamedTuple):
@@ -185,7 +184,7 @@ def _quoted(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the quotation and the turn of an answer."""
     evidence, turn = fields.get("evidence"), fields.get("turn")
     return {
-        "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
+        "evidence": evidence[:300] if isinstance(evidence, str) else "",
         "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
     }
 

@@ -15,7 +15,6 @@ from .record import ACTIVE, categories
 from .relations import Link, Resolution, meant_key, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
-_CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
 _MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
@@ -177,6 +176,8 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
         names = shortest_names(items)
         files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
         shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:_MAX_NAMED])
+        more = len(hits) - _MAX_NAMED
+        shown += " and %d more" % more if more > 0 else ""
         raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 
@@ -215,7 +216,7 @@ def may_mean(name: str, key: str, title: str) -> bool:
 
 
 def _comparable(title: str) -> str:
-    return " ".join(unescape(title).casefold().split()).rstrip(_CUT_OFF)
+    return " ".join(unescape(title).casefold().split()).rstrip("\u2026. ")
 
 
 def shortest_names(items: list[Item]) -> dict[str, str]:

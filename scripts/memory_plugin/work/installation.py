@@ -13,9 +13,10 @@ from typing import NamedTuple
 from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
+from ..host.own_program import first_on_path, is_own
 from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
-from ..kernel.judge.asking import FOLDER
+from ..kernel.judge import FOLDER
 from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
@@ -69,6 +70,15 @@ def python(_context: WorkContext) -> Check:
     """Report the version of Python that runs this; hooks run the first `python3` on the PATH."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", OK, "%s at %s; memory %s" % (version, sys.executable, VERSION))
+
+
+def program(_context: WorkContext) -> Check:
+    """Check that the first `memory` on the PATH is ours, because Claude Code asks the user only about our own program."""
+    first = first_on_path()
+    if not first or is_own(first):
+        return Check("program", OK, first or "not on this PATH; Claude has it on its own")
+    text = "%s comes first on the PATH and is not this plugin's, so no dialog asks you about what Claude runs with it"
+    return Check("program", WARN, text % first, "remove it, or move its folder to the end of your PATH")
 
 
 def sqlite(_context: WorkContext) -> Check:
@@ -170,7 +180,6 @@ def settings(context: WorkContext) -> Check:
 EVENTS = Form("events", {"event": text, "what": text})
 _DAYS = 7
 _SHOWN = 5
-_MAX_EVENT = 300
 _REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
@@ -196,7 +205,7 @@ def events(context: WorkContext) -> Check:
     if not rows:
         return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     shown = ("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")) for row in rows[-_SHOWN:])
-    details = tuple(plain(text, _MAX_EVENT) for text in shown)
+    details = tuple(plain(text, 300) for text in shown)
     serious = any(row.get("kind") == "error" for row in rows)
     number = counted(len(rows), "problem")
     text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
@@ -227,7 +236,6 @@ def langfuse(context: WorkContext) -> Check:
 
 _JUDGE = "judge"
 _MODELS = "models"
-_JUDGE_DAYS = 30
 _TRY = "memory judge check"
 
 
@@ -263,7 +271,7 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         return Check(_JUDGE, WARN, *explain_failure(figures.off, features[0]))
-    none_kept = opinions(context.paths, _JUDGE_DAYS)["none_kept"]
+    none_kept = opinions(context.paths, 30)["none_kept"]
     if none_kept >= KEPT_NOTHING:
         text = "on, but the judges kept no memory in the last %d decisions" % none_kept
         return Check(_JUDGE, WARN, text, _TRY)

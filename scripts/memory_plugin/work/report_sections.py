@@ -17,20 +17,11 @@ from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
 from ..sessions.rubric import OVERALL, dimensions, valid_scores
 from .installation import OK, Check
-from .report_figures import (
-    MISS_REASONS,
-    OUTCOMES,
-    LedgerFigures,
-    RecallFigures,
-    memory_of,
-    quantile,
-    ranked,
-)
+from .report_figures import MISS_REASONS, OUTCOMES, LedgerFigures, RecallFigures, memory_of, quantile, ranked
 
 Values = dict[str, Any]  # the figures of a section by name: numbers, texts, values by day, and rows of tables
 
 _MAX_NAME = 120
-_MAX_EXAMPLE = 80
 _SHOWN = ("told", "pointed", "used")
 _COUNTS = (*_SHOWN, "useful", "wrong")
 
@@ -136,7 +127,7 @@ def _staleness(item: Item, use: Counter[str], name: str, gone: GoneFile | None) 
     """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
     state, keep = life_cycle_state(item), "memory forget %s --keep" % name
     if state == SUPERSEDED:
-        return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), keep
+        return "replaced by %s" % shown_line(item.superseded_by.rpartition("/")[2]), keep
     if state == EXPIRED:
         return "expired on %s" % shown_line(item.stored.memory.expires_at)[:10], keep
     if state == ACTIVE and use["wrong"] > use["useful"]:
@@ -170,7 +161,7 @@ def _replies(ledgers: LedgerFigures) -> Values:
     patterns = ranked(dict(count_patterns(ledgers.replies)), "rule", "matches")
     for row in patterns:
         hit = hits.get(str(row["rule"]))
-        row["example"] = "\u201c%s\u201d" % hit[0].split("\n")[0][:_MAX_EXAMPLE] if hit else ""
+        row["example"] = "\u201c%s\u201d" % hit[0].split("\n")[0][:80] if hit else ""
     groups = (("corrected", ledgers.effect.corrected), ("control_group", ledgers.effect.control))
     return {
         "replies": every.replies,

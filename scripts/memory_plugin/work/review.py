@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
+from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
@@ -111,7 +112,7 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         kind=MEMORY,
         version=text_digests(memory).full,
         title=shown_line(memory.title),
-        first_line=fields.get(TEXT, [""])[0][:_MAX_FIRST_LINE],
+        first_line=plain(fields.get(TEXT, [""])[0], _MAX_FIRST_LINE),
         note="; ".join(notes),
         origin=origin,
         actions=(ACCEPT, REJECT, EDIT),
@@ -171,7 +172,7 @@ def _candidate_entry(candidate: Candidate) -> ReviewEntry:
         title=shown_line(candidate.title),
         first_line=shown_line(candidate.body, _MAX_FIRST_LINE),
         note=_note(candidate),
-        origin="%s of your sessions" % _TITLES[candidate.kind],
+        origin="from your sessions: %s" % _TITLES[candidate.kind],
         actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
         alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         lines=[shown_line(line) for line in lines],

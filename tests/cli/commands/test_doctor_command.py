@@ -52,6 +52,19 @@ def test_a_project_in_use_passes_every_check(project: Project) -> None:
     assert found["stores"]["text"] == "1 memory in this project"
 
 
+def test_another_program_of_our_name_is_reported(project: Project) -> None:
+    other = os.path.join(project.home, "bin", "memory")
+    os.makedirs(os.path.dirname(other))
+    with open(other, "w", encoding="utf-8"):
+        pass
+    found = checks(project, PATH=os.pathsep.join([os.path.dirname(other), os.environ["PATH"]]))["program"]
+    assert (found["status"], found["text"].split()[0]) == ("warn", other)
+    link = os.path.join(project.home, "memory")
+    os.symlink(os.path.join(project.plugin_root, "bin", "memory"), link)
+    found = checks(project, PATH=os.pathsep.join([project.home, os.environ["PATH"]]))["program"]
+    assert (found["status"], found["text"]) == ("ok", link)
+
+
 def broken_link(project: Project) -> None:
     os.makedirs(os.path.join(project.root, ".claude"))
     os.symlink("/", os.path.join(project.root, ".claude", "memory"))

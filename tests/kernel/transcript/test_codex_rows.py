@@ -116,3 +116,16 @@ def test_the_files_of_a_patch() -> None:
     assert patched_files(PATCH) == [("Write", "src/b.py"), ("Edit", "a b.py")]
     moved = "*** Update File: a.py\n*** Move to: db/a.py\n"
     assert patched_files(moved) == [("Edit", "a.py"), ("Write", "db/a.py")]
+
+
+def test_rows_without_ids_are_turns_of_their_own(tmp_path: Path) -> None:
+    """Older versions give no item an id."""
+    path = tmp_path / "rollout.jsonl"
+    rows = [*ROWS, said("user", "and the tests?"), said("assistant", "They pass.")]
+    unnamed = [{**row, "payload": {**row["payload"], "id": None}} for row in rows]
+    path.write_text("\n".join(map(json.dumps, unnamed)), encoding="utf-8")
+    with open_transcript(str(path)) as file:
+        turns = list(Reader(file))
+    assert [turn.prompt for turn in turns if turn.prompt] == ["why does make fail?", "and the tests?"]
+    assert [turn.texts for turn in turns if turn.texts] == [["Fixed."], ["They pass."]]
+    assert turns[0].calls[0].result is not None

@@ -29,6 +29,7 @@ from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..console import announce_input
 from ..options import add_actions, add_flag, require_existing, require_known, write_output
 
 _TEXT = """\
@@ -45,11 +46,7 @@ list and validate the rule packs used for evaluation
   memory evaluate rules check my-pack.json --json
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
-_MAX_FILE = 200_000_000
-_ACTIONS = {
-    "list": "list the built-in packs",
-    "check": "validate a pack and run its examples",
-}
+_ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run its examples"}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 
@@ -94,6 +91,8 @@ def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:
             raise UsageError("nothing to evaluate: name a file or a session")
         plan = _plan(arguments, packs, context)
         results = []
+        if STDIN in files:
+            announce_input()
         with context.console.working("evaluate"):
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))
@@ -141,7 +140,7 @@ def _compare_with_labels(
     require_existing(arguments.agreement)
     pairs: dict[str, list[tuple[str, str]]] = {}
     invalid = 0
-    for entry in parse_lines(read_regular(arguments.agreement, _MAX_FILE)[0]):
+    for entry in parse_lines(read_regular(arguments.agreement, 200_000_000)[0]):
         turns, labels = (entry.get("turns"), entry.get("labels")) if isinstance(entry, dict) else (None, None)
         if not isinstance(turns, list) or not isinstance(labels, dict):
             invalid += 1
