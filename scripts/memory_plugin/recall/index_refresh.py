@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
+from functools import cache
 from time import sleep
 
 from ..kernel.fastjson import dumps
@@ -346,6 +347,7 @@ def _create_tables(connection: Connection, fts5: bool) -> None:
     connection.execute("COMMIT")
 
 
+@cache
 def model() -> str:
     """Return the ranking model as one JSON text: the values of some files in `config/recall/`, by file name.
 
@@ -360,6 +362,7 @@ def model() -> str:
     return dumps({**prepared, **{name: _values(name) for name in _FILES}})
 
 
+@cache
 def background() -> dict[str, float]:
     """Return stem -> the share of short English and technical texts that contain it, in (0, 1)."""
     data = load_data("recall", "background")

@@ -27,6 +27,7 @@ _TUNING = "tuning.json"
 _WEEK = 7 * 86400
 _SCORED_WITHIN = 10.0  # seconds after the end of a reply; an older mark is of a process that was killed
 _WAIT, _PAUSE = 1.5, 0.01  # seconds that a prompt waits for the score of a reply that has only just ended
+_MIN_JUDGED = 20
 
 
 class ReplyState:
@@ -115,7 +116,8 @@ def tuning_reminder(paths: Paths) -> str:
     """
     state = read_state(paths.state(_TUNING))
     judged = state.get("judged", 0)
-    if judged < 20 or now() - state["since"] < _WEEK or not record_once(paths.state(_TUNING), "said", 1):
+    is_due = judged >= _MIN_JUDGED and now() - state["since"] >= _WEEK
+    if not (is_due and record_once(paths.state(_TUNING), "said", 1)):
         return ""
     return (
         "memory: the judge has scored %d replies. To adjust the filler rules: /memory:score-replies" % judged

@@ -85,9 +85,8 @@ def test_the_last_reply_and_prompt_are_found_backwards(transcript: str) -> None:
     assert next(filter(None, (user_input_of(row)[1] for row in rows))) == "why does make fail?"
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
+def test_odd_rows_never_raise() -> None:
+    cases: list[dict[str, object]] = [
         {"type": "response_item", "payload": "text"},
         {"type": "response_item", "payload": {"type": "reasoning"}},
         {"type": "response_item", "payload": {"type": "message", "role": "user", "content": None}},
@@ -102,11 +101,8 @@ def test_the_last_reply_and_prompt_are_found_backwards(transcript: str) -> None:
         },
         {"type": "response_item", "payload": {"type": "function_call_output", "output": {"a": 1}}},
         {"payload": None},
-    ],
-    ids=["text", "unknown", "no-content", "odd-content", "no-json", "no-command", "odd-output", "no-type"],
-)
-def test_odd_rows_never_raise(record: dict[str, Any]) -> None:
-    assert isinstance(row_of_rollout(record), dict)
+    ]
+    assert [record for record in cases if not isinstance(row_of_rollout(record), dict)] == []
 
 
 def test_a_shell_call_with_a_list_runs_its_last_word() -> None:
