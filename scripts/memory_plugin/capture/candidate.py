@@ -172,9 +172,9 @@ def merged(old: Candidate, new: Candidate) -> Candidate:
     )
 
 
-def now_origin(session: str, turn: int = 0) -> Origin:
-    """Return an origin with the current time."""
-    return Origin(session, turn, now_iso())
+def now_origin(session: str) -> Origin:
+    """Return an origin with the current time, in no known turn."""
+    return Origin(session, 0, now_iso())
 
 
 def _clean(text: str) -> str:

@@ -363,8 +363,8 @@ def _sentences(reply: str, words: set[str], *, is_open: bool) -> str:
     return " ".join(sentences[at] for at in sorted(chosen))
 
 
-def recent_lines(connection: Connection, session: str, number: int = 5) -> str:
-    """Return a line for each of the last other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
-    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:number]
+def recent_lines(connection: Connection, session: str) -> str:
+    """Return a line for each of the last five other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
+    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:5]
     lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found]
     return _CATALOG + "".join(lines) + _CLOSE if lines else ""
