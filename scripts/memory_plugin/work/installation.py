@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date
+from shutil import disk_usage
 from typing import NamedTuple
 
 from .. import VERSION
@@ -62,6 +63,7 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
+_LEAST_FREE = 1 << 20  # bytes
 _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
@@ -108,6 +110,8 @@ def state_folder(context: WorkContext) -> Check:
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if disk_usage(folder).free < _LEAST_FREE:
+        return Check("state folder", FAIL, "the disk of %s is full" % folder, "free some space on it")
     if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, paths.state_dir)
