@@ -264,7 +264,7 @@ def judge(context: WorkContext) -> Check:
         if problems and problems[0] and all(problems):
             failed = problems[0]
             says, *more = advice(failed.failure, feature)
-            text = "%s: %s: %s. %s" % (feature, failed.failure, failed.detail, says)
+            text = "on for %s, but not asked: %s (%s). %s" % (feature, failed.detail, failed.failure, says)
             return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 
