@@ -29,9 +29,8 @@ def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
     assert structure.code_lines(SOURCE) == 6
 
 
-@pytest.mark.parametrize(
-    ("sources", "expected"),
-    [
+def test_circles_of_imports() -> None:
+    cases = [
         ({"a.py": "from . import b", "b.py": "from .a import x"}, [{"a", "b"}]),
         ({"a.py": "def f():\n    from .b import x", "b.py": "if 0:\n    from .a import X"}, [{"a", "b"}]),
         (
@@ -48,11 +47,10 @@ def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
             },
             [],
         ),
-    ],
-    ids=["two modules", "in a function and for types", "three modules", "a package", "one way"],
-)
-def test_circles_of_imports(sources: dict[str, str], expected: list[set[str]]) -> None:
-    assert structure.circles(sources) == expected
+    ]
+    assert [
+        (sources, expected) for sources, expected in cases if structure.circles(sources) != expected
+    ] == []
 
 
 def test_a_table_holds_several_whole_names() -> None:

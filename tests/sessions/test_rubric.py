@@ -233,9 +233,8 @@ def test_the_goal_is_that_of_the_last_part(parts: list[tuple[int, dict[str, floa
     )
 
 
-@pytest.mark.parametrize(
-    ("levels", "expected"),
-    [
+def test_a_collapse_in_an_earlier_part_still_counts() -> None:
+    cases = [
         ([3, 3], 3),
         ([2, 3], 3),
         ([1, 3], 2),
@@ -245,10 +244,12 @@ def test_the_goal_is_that_of_the_last_part(parts: list[tuple[int, dict[str, floa
         ([3, 0], 0),
         ([0, 0, 3], 2),
         ([2, 1], 1),
-    ],
-)
-def test_a_collapse_in_an_earlier_part_still_counts(levels: list[int], expected: int) -> None:
-    assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == expected
+    ]
+    assert [
+        (levels, expected)
+        for levels, expected in cases
+        if merged([part(10, error_handling=level) for level in levels])["error_handling"] != expected
+    ] == []
 
 
 def test_a_missing_part_leaves_some_dimensions_unscored() -> None:

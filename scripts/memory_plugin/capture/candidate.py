@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Callable, NamedTuple
 
-from ..kernel.context import Context, iso, now, now_iso
+from ..kernel.context import Context, days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import FileLock, make_folder
 from ..kernel.paths import Paths, load_data, read_state, write_state
-from ..kernel.text.clean import block, plain
+from ..kernel.text.clean import block, counted, plain
 from ..kernel.text.words import stem, tokenize
 from ..memories import InvalidMemory
 from ..memories.hygiene import clean_text
@@ -28,13 +28,8 @@ _REPEATABLE = ("correction", "rule", "repeated")
 _MIN_JACCARD = 0.6  # of the key words of two statements that say the same
 MAX_TITLE = 100
 CHANGED = "What changed before it passed:"
-_MAX_QUOTE = 400
-_MAX_BODY = 3000
-_MAX_SESSIONS = 8
 MAX_OPEN = 20
 _MAX_DAYS = 30
-_MAX_CLOSED = 2000
-_LOCK_WAIT = 2.0
 _ID = re.compile(r"c-[0-9a-f]{10}\Z")
 # Introductory words that are not part of the statement. "No" is one before a comma or a verb, but not in "no floats".
 _INTRODUCTION = re.compile(
@@ -47,7 +42,6 @@ _INTRODUCTION = re.compile(
 )
 COVERED, CONTRADICTED = "covered", "contradicted"
 _MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
-_MIN_WORDS = 2
 _NEGATIONS = frozenset(
     ("not", "never", "no", "dont", "stop", "avoid", "without", "nor", "neither", "quit", "doesnt", "isnt")
 )
@@ -118,8 +112,8 @@ class Candidate(NamedTuple):
 def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate | None:
     """Return a candidate without secrets; None if a hygiene rule blocks the text, or redaction leaves nothing."""
     try:
-        quote = plain(_clean(found.text), _MAX_QUOTE)
-        body = block(_clean(body), _MAX_BODY) or quote
+        quote = plain(_clean(found.text), 400)
+        body = block(_clean(body), 3000) or quote
         title = plain(_clean(found.title), MAX_TITLE) or _title(quote)
     except InvalidMemory:
         return None
@@ -163,7 +157,7 @@ def is_near(candidate: Candidate, other: Candidate) -> bool:
 
 def merged(old: Candidate, new: Candidate) -> Candidate:
     """Return a candidate that was found again; a statement found in a second session becomes `repeated`."""
-    sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-_MAX_SESSIONS:]
+    sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-8:]
     is_repeated = len(sessions) > 1 and old.kind in _REPEATABLE
     strength = max(old.strength, new.strength)
     return old._replace(
@@ -213,7 +207,7 @@ def compare(candidate: Candidate, memory: Memory) -> str:
     keys = key_words(candidate.quote if candidate.kind != "solved_error" else candidate.title)
     text = "%s\n%s" % (memory.title, body_text(memory))
     stems = frozenset(stem(word) for word in tokenize(text))
-    if len(keys) < _MIN_WORDS or len(keys & stems) < _MIN_SHARE * len(keys):
+    if len(keys) < 2 or len(keys & stems) < _MIN_SHARE * len(keys):
         return ""
     return CONTRADICTED if _contradicts(candidate.quote, text, keys) else COVERED
 
@@ -256,7 +250,7 @@ class CandidateSet:
     __slots__ = ("closed", "open")
 
     def __init__(self, data: dict[str, Any]) -> None:
-        oldest = iso(now() - _MAX_DAYS * 86400)
+        oldest = days_ago(_MAX_DAYS)
         candidates = map(candidate_from_json, data.get("open", ()))
         self.open = [candidate for candidate in candidates if candidate.found >= oldest]
         self.closed: list[str] = list(data.get("closed", ()))
@@ -264,7 +258,7 @@ class CandidateSet:
     def to_json(self) -> dict[str, Any]:
         """Return the contents of the file."""
         found = [candidate.to_json() for candidate in self.open]
-        return {"schema": 1, "open": found, "closed": self.closed[-_MAX_CLOSED:]}
+        return {"schema": 1, "open": found, "closed": self.closed[-2000:]}
 
     def add(self, candidates: Iterable[Candidate]) -> int:
         """Add the wanted candidates, merging those that say the same, and keep the strongest; return how many are new."""
@@ -324,7 +318,7 @@ class CandidateFile:
             OSError: The file cannot be written, or another process held its lock for two seconds.
         """
         make_folder(os.path.dirname(self._path))
-        with FileLock(self._path + ".lock", _LOCK_WAIT):
+        with FileLock(self._path + ".lock", 2.0):
             candidates = self.load()
             before = candidates.to_json()
             result = edit(candidates)
@@ -340,7 +334,7 @@ def due_offer(context: Context) -> str:
     candidates = CandidateFile(context.paths).load().open
     if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
         return ""
-    subject = "1 suggestion" if len(candidates) == 1 else "%d suggestions" % len(candidates)
+    subject = counted(len(candidates), "suggestion")
     return "memory: %s from your last sessions. To decide: /memory:review" % subject
 
 

@@ -22,15 +22,12 @@ _MAX_OPEN = 12
 _MAX_CALLS = 60  # tool calls between a failure and the pass that solves it
 _MAX_OUTPUT = 40_000  # characters of an output that are searched
 _MAX_LINE = 200
-_MAX_COMMAND = 240
-_MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
 _MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
 # These record work and change nothing for other commands, except those in the list of changes.
 _RECORDING = ("git", "gh")
 _HOOKED = ("git", "commit")  # fails if its hooks find something in the code
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
-_SHELL = "Bash"
 _MAX_SHELL_LINE = 4000
 _MAX_HEAD = 3  # words
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
@@ -62,7 +59,7 @@ class SolvedError(NamedTuple):
     @property
     def body(self) -> str:
         """Return the text of the runbook: the error, the changes that solved it, and the command that shows it."""
-        failed, passed = (shown_line(line, _MAX_COMMAND) for line in (self.command, self.proof))
+        failed, passed = (shown_line(line, 240) for line in (self.command, self.proof))
         changes = "\n".join("- " + change for change in self.changes)
         symptom = "\n".join("  " + line for line in self.symptom)
         return "`%s` fails:\n%s\n%s\n%s\n`%s` passes then." % (failed, symptom, CHANGED, changes, passed)
@@ -109,7 +106,7 @@ class ErrorWatch:
         for call in turn.calls:
             for failure in self._open:
                 failure.age += 1
-            if call.name == _SHELL and call.result is not None:
+            if call.command and call.result is not None:
                 solved_errors += self._command(call, turn.number)
             elif call.name in _EDITS and not call.failed:
                 self._edit(call.text("file_path") or call.text("notebook_path"))
@@ -126,7 +123,7 @@ class ErrorWatch:
             failure.edited_code |= not (is_config or failure.has_ended)
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
-        text, output = call.text("command"), (call.result or "")[:_MAX_OUTPUT]
+        text, output = call.command, (call.result or "")[:_MAX_OUTPUT]
         line = command_line(text)
         self._rounds[line.heads] += self._edits > self._run_at.get(line.heads, self._edits)
         self._run_at[line.heads] = self._edits
@@ -183,7 +180,7 @@ def _symptom(output: str) -> tuple[str, ...]:
     lines = [plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in cut]
     lines = [line for line in lines if line and not line.startswith("Exit code ")]
     telling = list(dict.fromkeys(line for line in lines if error_pattern("telling").search(line)))
-    return tuple(telling[:_MAX_SYMPTOM] or lines[-1:])
+    return tuple(telling[:3] or lines[-1:])
 
 
 class CommandLine(NamedTuple):

@@ -24,7 +24,6 @@ from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
-_SUMMARIES = ("<analysis>", "<summary>")
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
 _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
@@ -122,7 +121,7 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     """Yield claims of work without evidence earlier in the conversation."""
     logs = {name: EvidenceLog(evidence) for name, evidence in pack.evidence.items()}
     for place, turn in enumerate(conversation.turns):
-        if turn.content.lstrip().startswith(_SUMMARIES):
+        if turn.content.lstrip().startswith(("<analysis>", "<summary>")):
             continue  # for a session that is compacted: it tells of turns that are not here
         before = conversation.turns[:place]
         for rule, finding, quote in _matches(pack, "honesty", turn):

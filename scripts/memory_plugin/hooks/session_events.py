@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.files import make_folder, os_error_text
 from ..kernel.paths import locate
 from ..work.status_line import FOLDER, refresh_script, status_text
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
-_LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
 _RESUMES = "resume"
 _STARTS_SESSION = ("startup", _RESUMES)
@@ -148,7 +147,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
 def _two_lines(lines: list[str]) -> str:
     """Return what the user sees: at most two lines, the second of which joins all but the first."""
     notices = [" ".join(line.split()) for line in lines if line]
-    others = [*notices[1:2], *(line.removeprefix(_LINE_START) for line in notices[2:])]
+    others = [*notices[1:2], *(line.removeprefix("memory: ") for line in notices[2:])]
     return "\n".join(filter(None, [*notices[:1], "; ".join(others)]))
 
 
@@ -248,16 +247,14 @@ def _status_input() -> dict[str, object]:
     if sys.stdin is None or sys.stdin.isatty():
         return {}
     try:
-        value = loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"))
+        return as_object(loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")))
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _folder(payload: dict[str, object]) -> str:
     """Return the project's folder as the client names it, or the current folder outside the client."""
-    workspace = payload.get("workspace")
-    places = workspace if isinstance(workspace, dict) else {}
+    places = as_object(payload.get("workspace"))
     for name in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
         if isinstance(name, str) and "\0" not in name and os.path.isabs(name):
             return name

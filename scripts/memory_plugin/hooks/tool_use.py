@@ -12,7 +12,7 @@ import sys
 
 from ..host.environment import HANDED_OVER
 from ..host.events import count_silent, path_field
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ _QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
 _SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
 _ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a terminal.)"
-_FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
 def handle(event: Event) -> dict[str, object] | None:
@@ -68,8 +67,8 @@ def _asked(event: Event) -> dict[str, object] | None:
     Only a line that is nothing but such a command of our own program is asked about. The hook appends the number of a one-time ticket to
     it, so the command runs as the dialog shows it or refuses to run. Where nobody can be asked, the client does not run it.
     """
-    call = event.payload.get("tool_input")
-    line = call.get("command") if isinstance(call, dict) else None
+    call = as_object(event.payload.get("tool_input"))
+    line = call.get("command")
     if not isinstance(line, str) or "memory" not in line or event.payload.get("can_ask") is False:
         return None
     from ..host.commands import TABLE
@@ -84,7 +83,6 @@ def _asked(event: Event) -> dict[str, object] | None:
 
     source = {"call": event.field("tool_use_id"), "transcript": event.transcript}
     number = issue_ticket(event.paths, event.session, words, needed["project"], needed["texts"], **source)
-    assert isinstance(call, dict)
     changed = {**call, "command": "%s %s %s" % (line.strip(), OPTION, number)}
     return _decided(event, "ask", _ASKS % needed["question"], updatedInput=changed)
 
@@ -131,10 +129,9 @@ def _describe(words: list[str], folder: str) -> dict[str, Any]:
         output = check_output(
             command, env=environment, cwd=place, stdin=DEVNULL, stderr=DEVNULL, timeout=_SECONDS
         )
-        needed = loads(output.decode("utf-8"))
+        return as_object(loads(output.decode("utf-8")))
     except (OSError, SubprocessError, ValueError):
         return {}
-    return needed if isinstance(needed, dict) else {}
 
 
 def _guarded(event: Event) -> dict[str, object] | None:
@@ -159,7 +156,7 @@ def _guarded(event: Event) -> dict[str, object] | None:
 
 def _about_file(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
-    if event.payload.get("tool_name") not in _FILE_TOOLS:
+    if event.payload.get("tool_name") not in ("Read", "Edit", "Write", "NotebookEdit"):
         return None
     from ..recall.project_files import NamedFiles
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Callable
 
+from ..kernel.fastjson import as_object
 from ..kernel.transcript import patched_files
 
 Payload = dict[str, object]
@@ -20,7 +21,6 @@ _ERRORS = (
     *("error", "fail", "fatal", "traceback", "exception"),
     *("not found", "denied", "no such", "cannot", "*** "),
 )
-_LAST_LINES = 25
 # Other agents have none of the plugin's slash commands.
 _COMMANDS = (
     ("/memory:score-replies", "memory replies tune"),
@@ -34,7 +34,7 @@ def _from_codex(payload: Payload) -> Iterator[Payload]:
     """Yield the events of Claude Code for one of Codex: one for each file of a patch; none for a command that seems to have worked."""
     event: Payload = {**payload, "prompt_id": payload.get("turn_id"), "can_ask": False}
     call, response = payload.get("tool_input"), payload.get("tool_response")
-    text = call.get("command") if isinstance(call, dict) else None
+    text = as_object(call).get("command")
     if payload.get("tool_name") == "apply_patch" and isinstance(text, str):
         files = patched_files(text)
         event["patched"] = [path for _, path in files]  # a guard sees all of them
@@ -47,7 +47,7 @@ def _from_codex(payload: Payload) -> Iterator[Payload]:
 
 
 def _shows_error(output: str) -> bool:
-    last = "\n".join(output.lower().split("\n")[-_LAST_LINES:])
+    last = "\n".join(output.lower().split("\n")[-25:])
     return any(word in last for word in _ERRORS)
 
 

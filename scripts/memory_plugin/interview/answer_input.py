@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, TypeVar
 
 from ..kernel.context import Context
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
 from .interview_store import Given, Interview, InterviewError, Setup, Signals
@@ -32,7 +32,6 @@ _MAX_PARTS = (
     100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
 )
 _MAX_ANSWER, _MAX_TEXT, _MAX_LABEL = 20_000, 500, 120
-_JUDGE_SECONDS = 3.0
 _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
@@ -184,7 +183,7 @@ def _valid(
 
 
 def _concept(entry: object, setup: Setup) -> dict[str, Any]:
-    given = entry if isinstance(entry, dict) else {}
+    given: Any = as_object(entry)
     types = [known["id"] for known in setup["pack"]["types"]]
     kind, stance, confidence = given.get("type"), given.get("stance", 0), given.get("confidence", 0.8)
     text = clean_text(given.get("text"), _MAX_LABEL)
@@ -201,7 +200,7 @@ def _concept(entry: object, setup: Setup) -> dict[str, Any]:
 
 
 def _relation(entry: object, _: Setup) -> list[str]:
-    given = entry if isinstance(entry, dict) else {}
+    given = as_object(entry)
     ends = [clean_text(given.get(end), _MAX_LABEL) for end in ("source", "target")]
     if not all(ends):
         raise InvalidAnswer("expected an object with a source and a target")
@@ -223,8 +222,7 @@ def check_signals(data: object, table: Mapping[str, Any]) -> tuple[Signals, list
         return {}, [] if data is None else ["signals"]
     valid: Signals = {}
     for name, rule in table["signals"].items():
-        forms, value = rule["fields"], data.get(name)
-        given = value if isinstance(value, dict) else {}
+        forms, given = rule["fields"], as_object(data.get(name))
         fields: Any = {key: given[key] for key in forms if given.get(key) is not None}
         is_complete = all(key in fields for key in rule["required"])
         if is_complete and all(_has_form(fields[key], forms[key]) for key in fields):
@@ -261,7 +259,7 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[
     data = {"before": before, **last}
     table = interview.setup["signals"]
     question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))
-    verdict = Judge("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
+    verdict = Judge("interview", context).ask(question, context.deadline.within(3.0))
     return None if verdict.values is None else verdict.values["signals"], verdict.failure
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .fastjson import digest, dumps, loads
+from .fastjson import as_object, digest, dumps, loads
 from .files import make_folder, read_regular, replace_file
 
 TYPE_CHECKING = False
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-_MAX_POINTER = 4096
 _MAX_BYTES = 1 << 20
 
 
@@ -167,7 +166,7 @@ def main_worktree(root: str) -> str | None:
 
 def _pointer(path: str, prefix: str) -> str:
     try:
-        text = read_regular(path, _MAX_POINTER)[0].decode("utf-8", "replace").strip()
+        text = read_regular(path, 4096)[0].decode("utf-8", "replace").strip()
     except OSError:
         return ""
     return text[len(prefix) :].strip() if text.startswith(prefix) else ""
@@ -231,10 +230,9 @@ def session_file(paths: Paths, session: str, part: str = "") -> str:
 def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
     """Return the object in a state file; empty when the file is missing, damaged, or larger than `limit` bytes."""
     try:
-        value = loads(read_regular(path, limit)[0].decode("utf-8"))
+        return as_object(loads(read_regular(path, limit)[0].decode("utf-8")))
     except (OSError, ValueError):
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> None:

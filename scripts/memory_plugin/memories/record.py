@@ -27,7 +27,6 @@ _BACKGROUND = (CONTEXT, "alternatives")
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_LISTED = 64  # tags, and also files
-_MAX_ITEM_LENGTH = 1000
 _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
@@ -213,7 +212,7 @@ def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:
     texts: list[str] = []
     remaining = _MAX_LIST_LENGTH
     for item in value if isinstance(value, list) else ():
-        if isinstance(item, str) and 0 < len(item) <= min(remaining, _MAX_ITEM_LENGTH):
+        if isinstance(item, str) and 0 < len(item) <= min(remaining, 1000):
             texts.append(item)
             remaining -= len(item)
             if len(texts) == max_items:

@@ -16,13 +16,13 @@ from time import sleep
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_text, as_texts, digest
+from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, write_state
 
 SECONDS = 600.0  # for which a ticket is valid
 FOLDER = "tickets"
 OPTION = "--ticket"
 _DEFERRED = "deferred."
-_PAUSE = 0.05
 _NOT_DONE = "memory: not done: `memory %s`. %s To do it yourself, run it in a terminal."
 _WHY = {
     "program": "A hook or another program answered Claude Code's dialog, not you.",
@@ -58,9 +58,7 @@ def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> fr
     """
     path = _path(paths, session, number)
     ticket = read_state(path)
-    try:
-        os.unlink(path)
-    except OSError:
+    if not remove_file(path):
         return None
     until = ticket.get("until")
     is_valid = isinstance(until, float) and 0 <= until - now() <= SECONDS
@@ -87,13 +85,11 @@ def settle(
         command = read_state(path)
         who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         while not who and now() < end:
-            sleep(_PAUSE)
+            sleep(0.05)
             who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         if not who and not is_last:
             continue
-        try:
-            os.unlink(path)
-        except FileNotFoundError:  # another process carries it out
+        if not remove_file(path):  # another process carries it out
             continue
         if who == PERSON:
             allowed.append(command)

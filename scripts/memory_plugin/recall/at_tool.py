@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import log
 
 from ..kernel.context import Context, now_iso
+from ..kernel.fastjson import as_object
 from ..kernel.paths import load_data
 from ..kernel.text.words import stems
 from . import Answer
@@ -21,15 +22,12 @@ from .project_files import FILE, FOLDER, PATTERN, WAYS, naming
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
-_MAX_CHARACTERS = 9000
 _LOCK_WAIT = 0.15  # seconds
 _BOTH, _ONE = "both", "one"  # as from the judges: approved for the full text, or for a pointer
 _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
 MAX_EXAMINED = 3  # matches of a failed command
 _POOL = 15
-_SECONDS = 2.0
-_MAX_COMMAND = 1000
 _MAX_ERROR = 2000  # characters; the cause is usually at the end of an error
 _EXIT_CODE = "Exit code "
 _COLOR = "\x1b["
@@ -95,15 +93,13 @@ class FailedCommand:
             error = rest  # the client prepends this line
         plain, *colored = error[-2 * _MAX_ERROR :].split(_COLOR)
         plain += "".join(part.lstrip("0123456789;?")[1:] for part in colored)
-        self.command = command[:_MAX_COMMAND]
+        self.command = command[:1000]
         self.text = self.command + "\n" + plain[-_MAX_ERROR:]
 
 
 def failed_command(payload: dict[str, object]) -> FailedCommand | None:
     """Return the command that failed and its error; None if it was interrupted or refused, or the tool runs no command."""
-    tool_input = payload.get("tool_input")
-    command = tool_input.get("command") if isinstance(tool_input, dict) else None
-    error = payload.get("error")
+    command, error = as_object(payload.get("tool_input")).get("command"), payload.get("error")
     if payload.get("is_interrupt") is True or not isinstance(command, str) or not isinstance(error, str):
         return None
     if not error.strip() or error.lstrip().startswith(_REFUSED):
@@ -116,7 +112,7 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
     paths, settings = context.paths, context.settings
     if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
         return
-    lookup = Lookup(context.within(_SECONDS))
+    lookup = Lookup(context.within(2.0))
     hits = _grade(failed, lookup.best(failed.text, "", _POOL))
     apply_feedback(hits, context)
     answer.needs_refresh = lookup.needs_refresh
@@ -178,7 +174,7 @@ def _fill_in(
     try:
         with RecallHistory(context.paths, context.session, place, agent, wait) as history:
             left = remaining_for_tools(history, settings)
-            limits = Limits(settings, _MAX_CHARACTERS)
+            limits = Limits(settings, 9000)
             limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
             limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
             choice = choose(hits, approvals, limits, history)

@@ -14,6 +14,7 @@ from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
+from ..kernel.text.clean import counted
 from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..memories.hygiene import CUT_MARGIN, shown_line
@@ -92,9 +93,7 @@ PLACES = (_PROMPT, *PLACE_TEXTS)
 _INJECTED, _POINTED = "injected", "pointed"
 _TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("shown", "title shown", "not shown")
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
-_MAX_SESSIONS = 60
 _RELATED = 0.2  # the pointer confidence from which a memory has to do with a prompt
-_MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 Row = dict[str, Any]  # a row of the ledger, checked by RECALLS
@@ -170,14 +169,14 @@ def _action(row: Row) -> str:
     injected, pointed = row.get(_INJECTED, ()), row.get(_POINTED, ())
     outcome, listed = row.get("outcome"), row.get("listed", 0)
     if outcome == _INJECTED:
-        text = "showed Claude " + _memories(len(injected))
+        text = "showed Claude " + counted(len(injected), "memory")
         if listed:
             text += " in full and the titles of %d" % listed
         return text + (", and %d by title" % len(pointed) if pointed else "")
     if outcome == _POINTED:
-        return "showed Claude %s by title" % _memories(len(pointed))
+        return "showed Claude %s by title" % counted(len(pointed), "memory")
     if outcome == _LISTED:
-        return "showed Claude the titles of " + _memories(listed)
+        return "showed Claude the titles of " + counted(listed, "memory")
     return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
@@ -205,10 +204,6 @@ def would_phrases_help(row: Row) -> bool:
     if row.get(_INJECTED) or row.get(_POINTED) or row.get("reason") != "below_threshold":
         return False
     return any((one.get("pointer_confidence") or 0.0) >= _RELATED for one in row.get("candidates", ()))
-
-
-def _memories(number: int) -> str:
-    return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
 def told(row: Row) -> list[tuple[str, str]]:
@@ -270,7 +265,7 @@ def prompt_texts(rows: Sequence[Row], paths: Paths) -> dict[str, str]:
             texts[prompt_id] = shown_prompt(text)
         elif prompt_id and _SESSION.match(session):
             wanted.setdefault(session, set()).add(prompt_id)
-    for session in list(wanted)[-_MAX_SESSIONS:] if paths.config_dir else ():
+    for session in list(wanted)[-60:] if paths.config_dir else ():
         pattern = os.path.join(glob.escape(str(paths.config_dir)), "projects", "*", session + ".jsonl")
         for path in glob.glob(pattern):
             with suppress(OSError):  # the texts read so far are still good
@@ -278,7 +273,7 @@ def prompt_texts(rows: Sequence[Row], paths: Paths) -> dict[str, str]:
     return texts
 
 
-def shown_prompt(text: str, limit: int = _MAX_PROMPT) -> str:
+def shown_prompt(text: str, limit: int = 300) -> str:
     """Return the beginning of a prompt as one line without secrets and private passages."""
     shown = shown_line(without_private(text[: limit + CUT_MARGIN]))
     return shown if len(shown) <= limit else shown[: limit - 1] + "\u2026"

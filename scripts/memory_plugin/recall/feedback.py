@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import as_integer, as_texts, digest, loads
+from ..kernel.fastjson import as_integer, as_object, as_texts, digest, loads
 from ..kernel.files import FileLock, make_folder, read_regular
 from ..kernel.paths import read_state, write_state
 
@@ -35,7 +35,6 @@ _MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
 _USER_SCOPE = "user:"
 _MAX_BYTES = 4 << 20
 _MAX_ENTRIES = 20_000
-_LOCK_WAIT = 2.0
 _SCHEMA = 1
 _FILE = "feedback.json"
 _MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
@@ -104,7 +103,7 @@ def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
 
 def _locked(paths: Paths) -> FileLock:
     make_folder(paths.state("locks"))
-    return FileLock(paths.state("locks", "feedback.lock"), _LOCK_WAIT)
+    return FileLock(paths.state("locks", "feedback.lock"), 2.0)
 
 
 def _entry_key(project: str, key: str) -> str:
@@ -114,9 +113,7 @@ def _entry_key(project: str, key: str) -> str:
 
 
 def _entries(data: dict[str, object]) -> dict[str, dict[str, object]]:
-    memories = data.get("memories")
-    if not isinstance(memories, dict):
-        return {}
+    memories = as_object(data.get("memories"))
     return {mark: entry for mark, entry in memories.items() if isinstance(entry, dict)}
 
 
@@ -136,7 +133,7 @@ def _entries_to_change(paths: Paths) -> dict[str, dict[str, object]]:
     except ValueError:
         os.replace(paths.state(_FILE), paths.state(_FILE) + ".damaged")
         return {}
-    return _entries(data) if isinstance(data, dict) else {}
+    return _entries(as_object(data))
 
 
 def _write(paths: Paths, entries: dict[str, dict[str, object]]) -> None:

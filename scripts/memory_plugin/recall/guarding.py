@@ -7,7 +7,7 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.context import Context
-from ..kernel.fastjson import as_text
+from ..kernel.fastjson import as_object, as_text
 from ..memories.guard_file import GuardFile, GuardInForce
 from . import Answer
 from .history import FOREVER, RecallHistory
@@ -18,12 +18,9 @@ _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "noteb
 _LOCK_WAIT = 0.5  # seconds
 _ROW_WAIT, _ROW_PAUSE = 0.4, 0.02  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
-_MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
-_MAX_ROWS = 200
 # The client shows the user only the first line.
 _HELD_BACK = "Blocked once by the memory %s."
-_BECAUSE = "The user wants you to read this first:"
 _AFTER = "If the call is still right, run it again unchanged; it will go through."
 
 
@@ -31,8 +28,7 @@ class GuardedCall:
     """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
 
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
-        tool_input = payload.get("tool_input")
-        fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
+        fields = as_object(payload.get("tool_input"))
         self.tool = as_text(payload.get("tool_name"))
         self.command = as_text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
         changed, patched = [fields.get(_FILE_TOOLS.get(self.tool, ""))], payload.get("patched")
@@ -166,18 +162,15 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
 
 def _written_calls(transcript: str, call: str) -> set[str]:
     """Return the ids of all calls in a call's message. The client writes a row for each block of a message, all with the message's id."""
-    from ..kernel.transcript import records_backwards
+    from ..kernel.transcript import blocks_of, message_of, records_backwards
 
     by_message: dict[str, set[str]] = {}
-    for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):
-        message = record.get("message")
-        if record.get("type") == "assistant" and isinstance(message, dict):
-            blocks = message.get("content")
-            by_message.setdefault(str(message.get("id")), set()).update(
-                str(block.get("id"))
-                for block in (blocks if isinstance(blocks, list) else ())
-                if isinstance(block, dict) and block.get("type") == "tool_use"
-            )
+    for record in records_backwards(transcript, _TAIL_BYTES, 200):
+        if record.get("type") == "assistant":
+            message = message_of(record)
+            blocks = blocks_of(message.get("content"))
+            calls = {str(block.get("id")) for block in blocks if block.get("type") == "tool_use"}
+            by_message.setdefault(str(message.get("id")), set()).update(calls)
     return next((ids for ids in by_message.values() if call in ids), set())
 
 
@@ -186,7 +179,7 @@ def _reminder(due: list[tuple[GuardInForce, str]], call: GuardedCall) -> str:
     covered = "; ".join(
         '"%s", which guards `%s`' % (call.text(guard, "title"), pattern) for guard, pattern in due
     )
-    lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
+    lines = [_HELD_BACK % covered[:600], "The user wants you to read this first:"]
     room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)
     for guard, _ in due:
         block = call.text(guard, "block")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import as_object, dumps, loads
 from ..kernel.files import read_regular, replace_if_changed
 from ..kernel.paths import git_folder, main_worktree
 
@@ -35,10 +35,8 @@ _MAX_PATHS, _MAX_PATTERNS = 50_000, 500
 _MAX_BYTES = 16 << 20
 # If more memories name files in a folder, none of them is specific to a new file in it.
 _MAX_KIN = 2
-_MAX_LINES = 2000
 _SHARED_FOLDERS = 2
 _CREATES = "Write"
-_MAX_HEAD = 4096
 _MAX_INDEX = 192 << 10  # about 2,000 files, whose status takes some milliseconds
 _MAX_CHANGED = 20
 _HEAD_PREFIX = "ref: refs/heads/"
@@ -68,8 +66,7 @@ class NamedFiles:
 
     def of_call(self, payload: dict[str, object], root: str) -> dict[str, bool]:
         """Return path -> whether it is new, for the paths of a tool call's file that a memory may name; empty for most calls."""
-        tool_input, folder = payload.get("tool_input"), payload.get("cwd")
-        fields = tool_input if isinstance(tool_input, dict) else {}
+        fields, folder = as_object(payload.get("tool_input")), payload.get("cwd")
         path = fields.get("file_path", fields.get("notebook_path"))
         if not self._lines or not isinstance(path, str) or not path or not path.isprintable():
             return {}  # other characters are not safe to pass to the system
@@ -146,7 +143,7 @@ def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
     start = "/".join(folders) + "/"
     rows = connection.execute(
         "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?",
-        (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES),
+        (FILE, start, start[:-1] + chr(ord("/") + 1), 2000),
     )
     return [(path[len(start) :], key) for path, key in rows]
 
@@ -216,7 +213,7 @@ def _is_gone(name: str, root: str) -> bool:
 
 def branch_name(root: str) -> str:
     """Return the name of the current branch; empty if there is none, or for a common name such as `main`."""
-    head = _read(root, "HEAD", _MAX_HEAD).decode("utf-8", "replace").strip()
+    head = _read(root, "HEAD", 4096).decode("utf-8", "replace").strip()
     name = head[len(_HEAD_PREFIX) :] if head.startswith(_HEAD_PREFIX) else ""
     return "" if name in _COMMON_NAMES else name
 

@@ -14,6 +14,7 @@ from time import sleep
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_integer, as_number, as_text
+from ..kernel.files import remove_file
 from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -27,7 +28,6 @@ _TUNING = "tuning.json"
 _WEEK = 7 * 86400
 _SCORED_WITHIN = 10.0  # seconds after the end of a reply; an older mark is of a process that was killed
 _WAIT, _PAUSE = 1.5, 0.01  # seconds that a prompt waits for the score of a reply that has only just ended
-_MIN_JUDGED = 20
 
 
 class ReplyState:
@@ -73,10 +73,7 @@ class ReplyState:
 
     def discard_correction(self) -> None:
         """Delete a pending correction or the mark, because the last reply needs none. Raises OSError."""
-        try:
-            os.unlink(self._path("drift"))
-        except FileNotFoundError:
-            return
+        remove_file(self._path("drift"))
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
@@ -124,7 +121,7 @@ def tuning_reminder(paths: Paths) -> str:
     """
     state = _tuning_state(paths)
     judged = state["judged"]
-    if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
+    if judged < 20 or now() - state["since"] < _WEEK or state["said"]:
         return ""
     try:
         write_state(paths.state(_TUNING), {**state, "said": 1})

@@ -18,7 +18,6 @@ from ..memories.shell_commands import SimpleCommand, shell_commands
 
 _MAX_DESCRIPTION = 160
 _MAX_TEXT = 2000  # characters of a result that are examined
-_MAX_COMMAND = 20_000
 EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
 SIGNAL_BY_CAUSE = {
     "rejected": "denied",
@@ -28,7 +27,6 @@ SIGNAL_BY_CAUSE = {
     "not_read": "not_read_errors",
     "own": "errors",
 }
-_CAUSES_BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
 # The arguments that tell most about a call, in order of preference.
 _ARGUMENTS = (
     *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
@@ -36,7 +34,6 @@ _ARGUMENTS = (
 )
 _PREPARATIONS = ("cd", "export", "source", "set")
 _PIPES = ("|", "|&")
-_FAILING_COMMANDS = ("exit", "return", "false")
 
 
 @cache
@@ -92,7 +89,7 @@ def failure_cause(call: Call, version: str) -> str:
     if not call.failed:
         return ""
     text = (call.result or "")[:_MAX_TEXT]
-    for cause in _CAUSES_BY_TEXT:
+    for cause in ("rejected", "permission", "cancelled", "not_read", "hook"):
         if pattern("error_" + cause).search(text):
             return cause
     return "hook" if _is_hook_text(call, text, version) else "own"
@@ -124,7 +121,7 @@ class Head(NamedTuple):
 
 def pipeline_heads(line: str) -> list[Head]:
     """Return the first command of every pipeline in a shell line, without wrappers, substitutions, and commands such as `cd`."""
-    commands = [command for command in shell_commands(line[:_MAX_COMMAND]) if not command.depth]
+    commands = [command for command in shell_commands(line[:20_000]) if not command.depth]
     strict = any(command.words[0] == "set" and "pipefail" in command.words for command in commands)
     heads: list[Head] = []
     previous_operator = ""
@@ -143,7 +140,7 @@ def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
     following: list[str] = []
     for command in reversed(commands):
         if command.operator == "||":
-            shown.append(following[:1] != [] and following[0] in _FAILING_COMMANDS)
+            shown.append(following[:1] != [] and following[0] in ("exit", "return", "false"))
         elif command.operator in ("&&", *_PIPES):
             shown.append(shown[-1] if shown else True)
         else:

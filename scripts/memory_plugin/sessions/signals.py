@@ -32,7 +32,6 @@ _SIGNAL_BY_TOOL = {
 }
 _USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
 _MAX_RESULT = 2000  # characters of a failed call's result that are examined
-_MAX_OUTPUT = 50_000
 _MAX_PROMPT = 400  # characters of a prompt that are searched for a correction or thanks
 _MAX_TEXT = 20_000  # characters of one text that are searched
 _MAX_CONTEXT = 40  # characters on each side of a claim
@@ -49,8 +48,8 @@ class FailureDetector(Detector):
         """Observe the next turn."""
         # Retries first: the results of this turn tell which commands have failed after it.
         for call in turn.calls:
-            if call.name == "Bash" and call.text("command") in self._failed_commands:
-                self.report("retries", turn.number, call.text("command"))
+            if call.command in self._failed_commands:
+                self.report("retries", turn.number, call.command)
         for call in (*turn.calls, *turn.late):
             if call.failed or self._failed_commands:
                 self._observe_result(call, failure_cause(call, turn.version))
@@ -63,11 +62,11 @@ class FailureDetector(Detector):
             self.report(SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
         if call.result is not None and call.name in EDITORS and not call.failed:
             self._failed_commands.clear()
-        if call.name == "Bash":
+        if call.command:
             if cause == "own":
-                self._failed_commands.add(call.text("command"))
+                self._failed_commands.add(call.command)
             elif call.result is not None and not cause:
-                self._failed_commands.discard(call.text("command"))
+                self._failed_commands.discard(call.command)
 
 
 def _reason(call: Call) -> str:
@@ -149,7 +148,7 @@ class FileDetector(Detector):
 
 
 def _path(call: Call) -> str:
-    return "" if call.name == "Bash" else call.text("file_path") or call.text("notebook_path")
+    return "" if call.command else call.text("file_path") or call.text("notebook_path")
 
 
 def _span(call: Call) -> tuple[str, str]:
@@ -163,12 +162,12 @@ class CommandDetector(Detector):
     def observe(self, turn: Turn) -> None:
         """Observe the next turn."""
         for call in turn.calls:
-            if call.name == "Bash" and call.text("command"):
-                self._observe_command(call.text("command"), call, turn)
+            if call.command:
+                self._observe_command(call.command, call, turn)
 
     def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
         heads = pipeline_heads(command)
-        output = (call.result or "")[-_MAX_OUTPUT:]
+        output = (call.result or "")[-50_000:]
         outcome = _tests_outcome(call, heads, output, turn.version)
         if outcome:  # a test runner reports its result in the last line
             last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
@@ -203,8 +202,10 @@ def _tests_outcome(call: Call, heads: list[Head], output: str, version: str) -> 
     runs = [head for head in heads if runs_tests(head)]
     if not runs or failure_cause(call, version) not in ("", "own"):
         return ""
-    if call.failed or pattern("tests_failed").search(output):
+    if pattern("tests_failed").search(output):
         return "failed"
+    if call.failed:
+        return "unknown" if pattern("tests_not_started").search(output) else "failed"
     in_background = call.input.get("run_in_background") is True or (
         isinstance(call.details, dict) and call.details.get("backgroundTaskId")
     )

@@ -37,7 +37,6 @@ _LISTS = {
     "asked_as": record.MAX_ASKED_AS,
     "supersedes": record.MAX_SUPERSEDES,
 }
-_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
 
 class StoreFinding(NamedTuple):
@@ -125,7 +124,7 @@ def _format_problems(memory: record.Memory) -> Iterator[str]:
             yield "%s: expected a list of texts" % name
         elif len(value) > max_items:
             yield "%s: expected at most %d, got %d" % (name, max_items, len(value))
-    for name in _TEXTS:
+    for name in ("created_at", "updated_at", "expires_at", "superseded_by", "record_status"):
         if not isinstance(memory.data.get(name, ""), (str, type(None))):
             yield "%s: expected a text" % name
     if not record.body_text(memory):
@@ -187,7 +186,6 @@ def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
 
 
 MAX_BYTES = 5_000_000
-_HEAD = 8192
 _REPORT_EVERY = 50
 _SKIPPED_FOLDERS = frozenset([".git"])
 
@@ -241,7 +239,7 @@ def _decoded(data: bytes) -> str | None:
     """Return the text of a file; None for binary data."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
-    return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
+    return None if b"\0" in data[:8192] else data.decode("utf-8", "replace")
 
 
 def scan_paths(

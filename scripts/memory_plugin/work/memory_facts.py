@@ -14,6 +14,7 @@ from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
+from ..memories.relations import name_for
 from ..memories.survey import (
     PHRASES,
     SUPERSEDED,
@@ -29,7 +30,6 @@ from ..recall.in_force import guarded_version
 from .context import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
-_MAX_NAME = 200
 _MAX_GUARD = 2000
 _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
@@ -63,14 +63,9 @@ def as_json(item: Item) -> dict[str, object]:
         "created_at": memory.created_at,
         "updated_at": memory.updated_at,
         "expires_at": memory.expires_at,
-        "superseded_by": shown_name(item.superseded_by or memory.superseded_by, item.stored.key),
+        "superseded_by": shown_line(name_for(item.superseded_by or memory.superseded_by, item.stored.key)),
         "supersedes": [shown_line(name) for name in memory.supersedes],
     }
-
-
-def shown_name(key: str, other: str) -> str:
-    """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `other`."""
-    return shown_line(key.removeprefix(other.rpartition("/")[0] + "/"))
 
 
 def titles_and_names(items: list[Item]) -> dict[str, str]:
@@ -187,7 +182,7 @@ def named_notes(context: WorkContext) -> list[NamedNote]:
     for folder in native_folders(context.paths):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
-            name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)
+            name = shown_line("%s#%d" % (os.path.basename(note.path), number), 200)
             named.append(NamedNote(note.key if name in taken else name, note))
             taken.add(name)
     return named

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..kernel.fastjson import as_object
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
 from ..kernel.settings import Settings, judge_switches, merged
@@ -26,7 +27,6 @@ from .status_line import BEFORE, FOLDER, script_path, script_text
 
 MAX_VALUE = 200
 _BACKUP, _STATUS_LINE = "before.json", "statusLine"
-_UNKNOWN_FORM = "nothing was changed: your settings have a status line of an unknown form"
 
 _JUDGE_ON = "the judge for %s is on. %s At most $%.2f a session and $%.2f a day for all judges together."
 
@@ -149,8 +149,7 @@ def install_status_line(context: WorkContext) -> Installed:
     command = _line_command(paths)
 
     def edit(content: dict[str, Any]) -> None:
-        current = content.get(_STATUS_LINE)
-        line = current if isinstance(current, dict) else {}
+        line = as_object(content.get(_STATUS_LINE))
         if line and line.get("command") != command:
             _back_up(line, paths)
         content[_STATUS_LINE] = {**line, "type": "command", "command": command}
@@ -186,7 +185,7 @@ def _back_up(current: dict[str, Any], paths: Paths) -> None:
     """Save the user's current status line: it is shown before ours, and restored when ours is removed."""
     before = current.get("command")
     if current.get("type") != "command" or not isinstance(before, str):
-        raise WorkError(_UNKNOWN_FORM)
+        raise WorkError("nothing was changed: your settings have a status line of an unknown form")
     replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
     write_state(paths.state(FOLDER, _BACKUP), {"before": current}, durable=True)
 

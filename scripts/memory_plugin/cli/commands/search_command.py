@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...kernel.context import now_iso
 from ...kernel.sqlite import SqliteError
 from ...kernel.text import without_private
 from ...kernel.text.clean import inflected, plain
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
-from ...recall.memory_search import SearchResult, search
-from ...recall.ranking import Hit
-from ...work.memory_facts import shown_name
+from ...recall.memory_search import SearchResult, hit_record, search
 from ...work.past_sessions import matching_sessions
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console, read_text
@@ -28,9 +25,6 @@ EXAMPLES = """\
   printf '%s' "text with 'quotes' and $signs" | memory search -
 """
 _MAX_INPUT = 64 * 1024
-_JUDGED_POOL = 20
-_SNIPPET = 100
-_JUDGE_SECONDS = 30.0
 _ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 
 
@@ -47,10 +41,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
     if not arguments.query:
         raise UsageError('what should I look for? Example: memory search "login sessions"')
-    judged_limit = (
-        context.settings.integer("retrieval.judge.modes.search.max_output") if arguments.judge else 10
-    )
-    limit: int = judged_limit if arguments.limit is None else arguments.limit
+    limit: int | None = arguments.limit
+    if limit is None:
+        most = "retrieval.judge.modes.search.max_output"
+        limit = context.settings.integer(most) if arguments.judge else 10
     if not 1 <= limit <= 100:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     text = " ".join(arguments.query)
@@ -58,7 +52,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         text = read_text(_MAX_INPUT)
     query = without_private(text)
     try:
-        pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
+        pool = max(limit, 20) if arguments.judge else limit
         with context.console.working("search"):
             result = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
@@ -67,7 +61,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.error("the index cannot be used (%s); every file was read instead" % result.problem)
     judged = _judged(query, result, context) if arguments.judge else None
     hits = (result.hits if judged is None else judged.search_hits)[:limit]
-    rows = [_as_json(hit, result, judged) for hit in hits]
+    rows = [hit_record(hit, result) for hit in hits]
+    if judged is not None:
+        for row, hit in zip(rows, hits):
+            votes = judged.verdicts.get(hit.key, (None, None))
+            row["approved_by"] = [name for name, vote in zip(_ADJECTIVES, votes) if vote]
     if arguments.json:
         verdict = {} if judged is None else {"judge": judged.record()}
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
@@ -80,34 +78,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
-    timed = context.within(_JUDGE_SECONDS)
+    timed = context.within(30.0)
     judged = judge_candidates(query, hits, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
         judged.search_hits = result.hits
     return judged
-
-
-def _as_json(hit: Hit, result: SearchResult, judged: Judged | None) -> dict[str, object]:
-    """Return what is shown of a hit; with judges, also which of them approved it."""
-    by = result.superseded.get(hit.key, "")
-    row = {
-        "id": hit.id,
-        "title": hit.title,
-        "score": round(hit.score, 4),
-        "confidence": round(hit.confidence, 4),
-        "category": hit.category.lower(),
-        "path": hit.path,
-        "trust": hit.trust,
-        "scope": hit.scope,
-        "tags": hit.tags,
-        "expired": bool(hit.expires_at and hit.expires_at <= now_iso()),
-        "superseded_by": by and shown_name(by, hit.key),
-        "text": hit.injection_text,
-    }
-    if judged is not None:
-        votes = judged.verdicts.get(hit.key, (None, None))
-        row["approved_by"] = [name for name, vote in zip(_ADJECTIVES, votes) if vote]
-    return row
 
 
 def _point_to_sessions(query: str, context: CommandContext) -> None:
@@ -139,7 +114,7 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
         ]
         snippet = next((text for text in texts if text != title), "")
         if snippet:
-            console.line("    " + plain(snippet, max(20, min(console.width, _SNIPPET) - 4)))
+            console.line("    " + plain(snippet, max(20, min(console.width, 100) - 4)))
         console.line("    %s  %s" % (console.style(row["id"], "cyan"), console.style(row["path"], "dim")))
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 
+from ...kernel.fastjson import as_objects
 from ...kernel.text.clean import counted, plain
 from ...memories.guard import guard_in_words
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
+from ...memories.relations import name_for
 from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
@@ -22,7 +24,6 @@ from ...work.memory_facts import (
     guard_rows,
     match_rows,
     named_notes,
-    shown_name,
     status_text,
 )
 from ..command_context import CommandContext, Handler, UsageError
@@ -90,7 +91,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
     shown_apart = (TITLE, TEXT)
     lines += ["%s: %s" % (name, "; ".join(fields[name])) for name in fields if name not in shown_apart]
     if item.superseded_by and not memory.superseded_by:
-        lines.append("replaced by: " + shown_name(item.superseded_by, item.stored.key))
+        lines.append("replaced by: " + name_for(item.superseded_by, item.stored.key))
     facts = (("updated", memory.updated_at), ("path", item.stored.path))
     console.lines(*lines, *("%s: %s" % fact for fact in facts if fact[1]))
     for gone in gone_files([item.stored]):
@@ -112,8 +113,7 @@ def _shown_value(value: object, known: Collection[str] = ()) -> object:
 
 def _history(memory: Memory) -> list[tuple[str, str]]:
     """Return the date and the summary of the last changes, as the file has them."""
-    changes = memory.data.get("changes")
-    rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
+    rows = as_objects(memory.data.get("changes"))
     last = [(row.get("date"), str(row.get("summary", ""))) for row in rows[-_MAX_CHANGES:]]
     return [(date_text(date)[:10], shown_line(summary)) for date, summary in last]
 
@@ -129,7 +129,6 @@ list the memories
 """
 
 ALL = "all"
-_MAX_REASON = 300
 _HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 _NO_NOTES = "Claude Code has no notes for this project."
 _UNCONFIRMED = """\
@@ -166,7 +165,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = items[: arguments.limit]
     notes = named_notes(context)
     if arguments.json:
-        reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
+        reasons = [(problem.path, plain(problem.reason, 300)) for problem in result.problems]
         record: dict[str, object] = {"memories": [as_json(item) for item in items]}
         record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
         record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
@@ -266,7 +265,6 @@ list guards, or test a command or file against them
   memory guards test --file db/migrations/0007_users.sql
 """
 
-_MAX_GUARD = 2000
 _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
@@ -302,7 +300,7 @@ def _list_guards(arguments: argparse.Namespace, context: CommandContext) -> None
         head = {"id": row.item.stored.memory.id, "key": key, "title": title, "state": row.state}
         rows.append({**head, "guard": guard_as_json(row.version), "problem": problem})
         words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
-        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
+        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, 2000))]
         if row.state in (PENDING, LAST_TRUSTED):
             lines.append("  The version in its file is pending: memory accept " + names[key])
     if not found:
