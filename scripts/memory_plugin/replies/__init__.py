@@ -28,6 +28,7 @@ _TUNING = "tuning.json"
 _WEEK = 7 * 86400
 _SCORED_WITHIN = 10.0  # seconds after the end of a reply; an older mark is of a process that was killed
 _WAIT, _PAUSE = 1.5, 0.01  # seconds that a prompt waits for the score of a reply that has only just ended
+_MIN_JUDGED = 20
 
 
 class ReplyState:
@@ -121,7 +122,7 @@ def tuning_reminder(paths: Paths) -> str:
     """
     state = _tuning_state(paths)
     judged = state["judged"]
-    if judged < 20 or now() - state["since"] < _WEEK or state["said"]:
+    if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
         return ""
     try:
         write_state(paths.state(_TUNING), {**state, "said": 1})

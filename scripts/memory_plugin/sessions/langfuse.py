@@ -28,9 +28,11 @@ from .rubric import OVERALL, scales, valid_scores
 
 STORED = "stored"
 _CONFIGS_PER_PAGE = 50
+_MAX_COMMENT = 5000
 _NUMERIC_SCALE: dict[str, object] = {"dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
 _MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
+_LOCK_SECONDS = 10.0
 _SCORES_PER_REQUEST = 15  # if the server accepts several; its own SDK's figure
 _IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
@@ -115,7 +117,7 @@ def score_bodies(row: dict[str, Any]) -> list[Body]:
             key = "memory %s %s %s" % (row["session"], name, scorer.get("rubric", ""))
             value = scales()[name].label(scores[name]) or float(scores[name])
             body = {"id": digest(key.encode("utf-8", "replace")), "name": name, "value": value}
-            comment = _comment(row, name)[:5000]
+            comment = _comment(row, name)[:_MAX_COMMENT]
             bodies.append({**body, "dataType": config["dataType"], "comment": comment, **common})
     return bodies
 
@@ -192,7 +194,7 @@ class Outbox:
     def locked(self) -> Iterator[None]:
         """Keep other senders out, and read what they wrote. Raises Busy and OSError."""
         make_folder(os.path.dirname(self._path))
-        with FileLock(self._path + ".lock", 10.0):
+        with FileLock(self._path + ".lock", _LOCK_SECONDS):
             self._read()
             yield
 

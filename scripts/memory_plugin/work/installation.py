@@ -184,6 +184,7 @@ def settings(context: WorkContext) -> Check:
 EVENTS = Form("events", {"event": text, "what": text})
 _DAYS = 7
 _SHOWN = 5
+_MAX_EVENT = 300
 _REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
@@ -209,7 +210,7 @@ def events(context: WorkContext) -> Check:
     if not rows:
         return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     shown = ("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")) for row in rows[-_SHOWN:])
-    details = tuple(plain(text, 300) for text in shown)
+    details = tuple(plain(text, _MAX_EVENT) for text in shown)
     serious = any(row.get("kind") == "error" for row in rows)
     number = counted(len(rows), "problem")
     text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
@@ -240,6 +241,7 @@ def langfuse(context: WorkContext) -> Check:
 
 _JUDGE = "judge"
 _MODELS = "models"
+_JUDGE_DAYS = 30
 _TRY = "memory judge check"
 
 
@@ -275,7 +277,7 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         return Check(_JUDGE, WARN, *explain_failure(figures.off, features[0]))
-    none_kept = opinions(context.paths, 30)["none_kept"]
+    none_kept = opinions(context.paths, _JUDGE_DAYS)["none_kept"]
     if none_kept >= KEPT_NOTHING:
         text = "on, but the judges kept no memory in the last %d decisions" % none_kept
         return Check(_JUDGE, WARN, text, _TRY)

@@ -30,6 +30,7 @@ from ..recall.in_force import guarded_version
 from .context import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
+_MAX_NAME = 200
 _MAX_GUARD = 2000
 _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
@@ -182,7 +183,7 @@ def named_notes(context: WorkContext) -> list[NamedNote]:
     for folder in native_folders(context.paths):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
-            name = shown_line("%s#%d" % (os.path.basename(note.path), number), 200)
+            name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)
             named.append(NamedNote(note.key if name in taken else name, note))
             taken.add(name)
     return named

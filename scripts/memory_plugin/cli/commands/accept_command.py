@@ -30,6 +30,7 @@ accept pending memories, or save suggestions
 
 _BATCH = 200
 _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
+_GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
 def _configure_ids(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +60,7 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
     """Return the texts to decide about. Raises CommandError for all guards at once."""
     _require_one_way(arguments)
     if arguments.guards:
-        raise CommandError("nothing changed. Accept guarded memories one at a time: memory accept ID")
+        raise CommandError(_GUARDS_INSIDE)
     entries = _chosen_entries(arguments, context)
     if entries:
         # A group is of one kind, and entries named by their ids are candidates.
@@ -185,6 +186,8 @@ reject pending memories or suggestions: Claude never sees these texts
   memory accept use-mysql                 undoes a rejection
 """
 
+_UNDO = "  Rejected texts stay in the repository. Undo: memory accept ID"
+
 
 def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Reject the named memories, candidates or a group, and print them."""
@@ -198,7 +201,7 @@ def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
     lines = ["rejected: %s  %s" % row for row in rejected] + ["  " + note for note in notes]
     if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates
         context.refresh_index()
-        lines.append("  Rejected texts stay in the repository. Undo: memory accept ID")
+        lines.append(_UNDO)
     context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
 
 
