@@ -136,7 +136,11 @@ def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate |
 def candidate_from_json(value: dict[str, Any]) -> Candidate:
     """Return the candidate in an entry of the state file. Raises KeyError or TypeError if the entry is damaged."""
     origin, sessions = Origin(**value["origin"]), tuple(value["sessions"])
-    return Candidate(**{**value, "origin": origin, "sessions": sessions})
+    texts = [item for name, item in value.items() if name not in ("origin", "sessions", "strength")]
+    texts += [origin.session, origin.time, *sessions]
+    if not all(isinstance(item, str) for item in texts) or type(origin.turn) is not int:
+        raise TypeError("a field of another type")
+    return Candidate(**{**value, "origin": origin, "sessions": sessions, "strength": 0 + value["strength"]})
 
 
 def is_candidate_id(text: str) -> bool:

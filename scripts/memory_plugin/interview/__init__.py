@@ -5,6 +5,7 @@ The marker is a small file that exists only while the interview is open. Its fie
 
 from __future__ import annotations
 
+from ..kernel.fastjson import as_text
 from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, session_file, write_state
 
@@ -44,7 +45,8 @@ class Reminder:
     def take_line(self) -> str:
         """Return the line for Claude about a prompt, empty if it was shown before."""
         marker = read_state(self._path)
-        if not marker.get("say"):
+        topic, interview = as_text(marker.get("topic")), as_text(marker.get("interview"))
+        if not (marker.get("say") and interview):
             return ""
         write_state(self._path, dict(marker, say=False))
-        return _LINE % (marker["topic"], marker["interview"], marker["interview"])
+        return _LINE % (topic, interview, interview)

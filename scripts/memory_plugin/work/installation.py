@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date
+from shutil import disk_usage
 from typing import NamedTuple
 
 from .. import VERSION
@@ -62,6 +63,7 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
+_LEAST_FREE = 1 << 20  # bytes
 _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
@@ -109,6 +111,8 @@ def state_folder(context: WorkContext) -> Check:
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if disk_usage(folder).free < _LEAST_FREE:
+        return Check("state folder", FAIL, "the disk of %s is full" % folder, "free some space on it")
     if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, paths.state_dir)
@@ -261,7 +265,7 @@ def judge(context: WorkContext) -> Check:
         if problems and problems[0] and all(problems):
             failed = problems[0]
             says, *more = advice(failed.failure, feature)
-            text = "%s: %s: %s. %s" % (feature, failed.failure, failed.detail, says)
+            text = "on for %s, but not asked: %s (%s). %s" % (feature, failed.detail, failed.failure, says)
             return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 

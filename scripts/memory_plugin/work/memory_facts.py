@@ -15,7 +15,15 @@ from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
 from ..memories.relations import name_for
-from ..memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, without_phrases
+from ..memories.survey import (
+    PHRASES,
+    SUPERSEDED,
+    Item,
+    choose,
+    life_cycle_state,
+    shortest_names,
+    without_phrases,
+)
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
@@ -94,6 +102,8 @@ def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
         return ["  You rejected it, and that stays so. next: memory accept %s" % name]
+    if item.reason == PHRASES:
+        return ["  Its new search phrases are pending. next: memory review"]
     return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.is_pending else []
 
 
