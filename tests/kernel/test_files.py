@@ -169,8 +169,9 @@ def test_a_write_that_fails_keeps_the_old_file(folder: str, monkeypatch: pytest.
     for name in ("write", "fsync", "replace"):
         with monkeypatch.context() as patch:
             patch.setattr(os, name, broken)
-            with pytest.raises(OSError, match="No space left"):
+            with pytest.raises(OSError, match="No space left") as raised:
                 replace_file(path, b"new")
+        assert error_text(raised.value) == path + ": No space left on device"
         assert read_regular(path, 10)[0] == b"old"
         assert os.listdir(folder) == ["a"]
 

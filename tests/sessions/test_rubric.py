@@ -272,14 +272,6 @@ def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
     assert entry["rationale"] == "early late"
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_cached_answer_of_an_earlier_version_has_nothing_struck(number: int) -> None:
-    tokens, answer = part(10)
-    assert answer is not None
-    del answer["struck"]
-    assert merge_parts([(tokens, answer)] * number)["struck"] == 0
-
-
 @pytest.mark.parametrize(
     ("causes", "expected"),
     [

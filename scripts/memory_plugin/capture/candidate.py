@@ -28,8 +28,13 @@ _REPEATABLE = ("correction", "rule", "repeated")
 _MIN_JACCARD = 0.6  # of the key words of two statements that say the same
 MAX_TITLE = 100
 CHANGED = "What changed before it passed:"
+_MAX_QUOTE = 400
+_MAX_BODY = 3000
+_MAX_SESSIONS = 8
 MAX_OPEN = 20
 _MAX_DAYS = 30
+_MAX_CLOSED = 2000
+_LOCK_WAIT = 2.0
 _ID = re.compile(r"c-[0-9a-f]{10}\Z")
 # Introductory words that are not part of the statement. "No" is one before a comma or a verb, but not in "no floats".
 _INTRODUCTION = re.compile(
@@ -42,6 +47,7 @@ _INTRODUCTION = re.compile(
 )
 COVERED, CONTRADICTED = "covered", "contradicted"
 _MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
+_MIN_WORDS = 2
 _NEGATIONS = frozenset(
     ("not", "never", "no", "dont", "stop", "avoid", "without", "nor", "neither", "quit", "doesnt", "isnt")
 )
@@ -112,8 +118,8 @@ class Candidate(NamedTuple):
 def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate | None:
     """Return a candidate without secrets; None if a hygiene rule blocks the text, or redaction leaves nothing."""
     try:
-        quote = plain(_clean(found.text), 400)
-        body = block(_clean(body), 3000) or quote
+        quote = plain(_clean(found.text), _MAX_QUOTE)
+        body = block(_clean(body), _MAX_BODY) or quote
         title = plain(_clean(found.title), MAX_TITLE) or _title(quote)
     except InvalidMemory:
         return None
@@ -129,7 +135,11 @@ def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate |
 def candidate_from_json(value: dict[str, Any]) -> Candidate:
     """Return the candidate in an entry of the state file. Raises KeyError or TypeError if the entry is damaged."""
     origin, sessions = Origin(**value["origin"]), tuple(value["sessions"])
-    return Candidate(**{**value, "origin": origin, "sessions": sessions})
+    texts = [item for name, item in value.items() if name not in ("origin", "sessions", "strength")]
+    texts += [origin.session, origin.time, *sessions]
+    if not all(isinstance(item, str) for item in texts) or type(origin.turn) is not int:
+        raise TypeError("a field of another type")
+    return Candidate(**{**value, "origin": origin, "sessions": sessions, "strength": 0 + value["strength"]})
 
 
 def is_candidate_id(text: str) -> bool:
@@ -153,7 +163,7 @@ def is_near(candidate: Candidate, other: Candidate) -> bool:
 
 def merged(old: Candidate, new: Candidate) -> Candidate:
     """Return a candidate that was found again; a statement found in a second session becomes `repeated`."""
-    sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-8:]
+    sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-_MAX_SESSIONS:]
     is_repeated = len(sessions) > 1 and old.kind in _REPEATABLE
     strength = max(old.strength, new.strength)
     return old._replace(
@@ -203,7 +213,7 @@ def compare(candidate: Candidate, memory: Memory) -> str:
     keys = key_words(candidate.quote if candidate.kind != "solved_error" else candidate.title)
     text = "%s\n%s" % (memory.title, body_text(memory))
     stems = frozenset(stem(word) for word in tokenize(text))
-    if len(keys) < 2 or len(keys & stems) < _MIN_SHARE * len(keys):
+    if len(keys) < _MIN_WORDS or len(keys & stems) < _MIN_SHARE * len(keys):
         return ""
     return CONTRADICTED if _contradicts(candidate.quote, text, keys) else COVERED
 
@@ -254,7 +264,7 @@ class CandidateSet:
     def to_json(self) -> dict[str, Any]:
         """Return the contents of the file."""
         found = [candidate.to_json() for candidate in self.open]
-        return {"schema": 1, "open": found, "closed": self.closed[-2000:]}
+        return {"schema": 1, "open": found, "closed": self.closed[-_MAX_CLOSED:]}
 
     def add(self, candidates: Iterable[Candidate]) -> int:
         """Add the wanted candidates, merging those that say the same, and keep the strongest; return how many are new."""
@@ -314,7 +324,7 @@ class CandidateFile:
             OSError: The file cannot be written, or another process held its lock for two seconds.
         """
         make_folder(os.path.dirname(self._path))
-        with FileLock(self._path + ".lock", 2.0):
+        with FileLock(self._path + ".lock", _LOCK_WAIT):
             candidates = self.load()
             before = candidates.to_json()
             result = edit(candidates)

@@ -45,12 +45,17 @@ RUBRIC = "capture/statements"
 _MIN_LOG_ODDS = -2.5  # below, a sentence is hardly ever lasting; about one prompt in three has one above
 _SURE = 0.85  # strength of a rule from which its statement needs no judge
 _MAX_SENTENCES = 12
+_MAX_TITLE = 100
 # Kind -> category, unless a rule names another.
 _CATEGORIES = {
     "rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint",
 }  # fmt: skip
 _CORRECTIONS = ("correction", "rule", "repeated")
+_MIN_SESSIONS = 3
+_MAX_NOTE = 300
+_MAX_PROMPT = 4000
 _MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that needs it
+_MIN_PROMPTS = 5
 
 
 class Progress(NamedTuple):
@@ -206,7 +211,7 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
     index, kind, quote, title = (fields.get(name) for name in ("index", "kind", "quote", "title"))
     if type(index) is not int or not 0 <= index < len(sentences) or kind not in _CATEGORIES:
         return None
-    said, shown = as_text(quote).strip(), one_line(as_text(title), 100)
+    said, shown = as_text(quote).strip(), one_line(as_text(title), _MAX_TITLE)
     return [index, kind, said if said and said in sentences[index] else sentences[index], shown]
 
 
@@ -257,7 +262,7 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
         text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
         title = "A guard keeps answering: %s" % names[key]
         found = Finding(text, "guard", "constraint", "answering-guard", 0.6, title)
-        if len(seen) >= 3:
+        if len(seen) >= _MIN_SESSIONS:
             hints.append(new_candidate(found, now_origin(""), body % (names[key], names[key])))
     return list(filter(None, hints))
 
@@ -270,7 +275,9 @@ def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
 def _offered(rule: tuple[str, str, str], texts: Iterable[tuple[str, str]]) -> list[Candidate]:
     """Return candidates that quote the beginning of texts with titles; `rule` is their kind, category and rule."""
     found = (
-        new_candidate(Finding(plain("%s: %s" % pair, 300), *rule, 0.5, pair[0]), now_origin(""), pair[1])
+        new_candidate(
+            Finding(plain("%s: %s" % pair, _MAX_NOTE), *rule, 0.5, pair[0]), now_origin(""), pair[1]
+        )
         for pair in texts
     )
     return list(filter(None, found))
@@ -288,12 +295,12 @@ class SectionWatch:
 
     def count(self, prompt: str) -> None:
         """Count a prompt for each section that shares at least three key words with it."""
-        keys = key_words(prompt[:4000])
+        keys = key_words(prompt[:_MAX_PROMPT])
         shared = (len(section & keys) for section in self._key_words)
         self._prompts.update(at for at, number in enumerate(shared) if number >= _MIN_SHARED_WORDS)
 
     def candidates(self) -> list[Candidate]:
         """Return a candidate, an offer to import, for each section that at least five prompts needed."""
-        needed = (self._sections[at] for at, number in self._prompts.items() if number >= 5)
+        needed = (self._sections[at] for at, number in self._prompts.items() if number >= _MIN_PROMPTS)
         texts = ((part.heading, part.text) for part in needed if part.heading)
         return _offered(("section", "constraint", "claude-md"), texts)

@@ -22,6 +22,8 @@ _MAX_OPEN = 12
 _MAX_CALLS = 60  # tool calls between a failure and the pass that solves it
 _MAX_OUTPUT = 40_000  # characters of an output that are searched
 _MAX_LINE = 200
+_MAX_COMMAND = 240
+_MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
 _MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
 # These record work and change nothing for other commands, except those in the list of changes.
@@ -59,7 +61,7 @@ class SolvedError(NamedTuple):
     @property
     def body(self) -> str:
         """Return the text of the runbook: the error, the changes that solved it, and the command that shows it."""
-        failed, passed = (shown_line(line, 240) for line in (self.command, self.proof))
+        failed, passed = (shown_line(line, _MAX_COMMAND) for line in (self.command, self.proof))
         changes = "\n".join("- " + change for change in self.changes)
         symptom = "\n".join("  " + line for line in self.symptom)
         return "`%s` fails:\n%s\n%s\n%s\n`%s` passes then." % (failed, symptom, CHANGED, changes, passed)
@@ -180,7 +182,7 @@ def _symptom(output: str) -> tuple[str, ...]:
     lines = [plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in cut]
     lines = [line for line in lines if line and not line.startswith("Exit code ")]
     telling = list(dict.fromkeys(line for line in lines if error_pattern("telling").search(line)))
-    return tuple(telling[:3] or lines[-1:])
+    return tuple(telling[:_MAX_SYMPTOM] or lines[-1:])
 
 
 class CommandLine(NamedTuple):

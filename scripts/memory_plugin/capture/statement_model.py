@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
+_CUE = "cue "
 # Log-odds from which a sentence is proposed, for prompts of one, two, ... and five or more sentences.
 _THRESHOLDS = 0.25, 0.75, 1.0, 1.25, 1.5
 RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
@@ -93,7 +94,7 @@ def upper_bound(sentence: str, *, has_rule: bool) -> float:
 
 def cue_feature(cue: str) -> str:
     """Return the feature name of a cue."""
-    return "cue " + cue
+    return _CUE + cue
 
 
 def word_features(sentence: str) -> list[str]:

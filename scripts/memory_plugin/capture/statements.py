@@ -26,8 +26,10 @@ from .statement_model import (
     upper_bound,
 )
 
+_MAX_PROMPT = 20_000
 _MAX_PARAGRAPH = 900
 MAX_SENTENCE = 320
+_MAX_LIST_ITEMS = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
@@ -147,7 +149,7 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
 
 def own_sentences(prompt: str) -> list[str]:
     """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
-    text = without_private(prompt[:20_000]).replace("\r\n", "\n").replace("\u2019", "'")
+    text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
     text = _TAGGED.sub("\n", _FENCED.sub("\n", text))
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
@@ -177,7 +179,7 @@ def _own_lines(paragraph: str) -> tuple[list[str], bool]:
         if _others_text("pasted").search(line):
             continue
         if _BULLET.match(line):
-            if lists_rules and len(own) < 12:
+            if lists_rules and len(own) < _MAX_LIST_ITEMS:
                 own.append(_BULLET.sub("", line))
             continue
         announcement = _others_text("announcing").search(line)

@@ -40,6 +40,7 @@ _NOTED = (
     " once Claude Code's transcript shows that the user allowed it, and not a hook"
 )
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
+_CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument ACTION: invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -154,7 +155,7 @@ def _run_allowed(command: dict[str, Any], caller: CommandContext) -> int:
     arguments, context, handler = _prepared(as_texts(command["words"]), caller.console, caller.caller)
     approval = handler.approval and handler.approval(arguments, context)
     if approval is not None and not set(as_texts(command["texts"])).issuperset(approval.texts):
-        raise CommandError("nothing changed: a memory changed after you approved it; run the command again")
+        raise CommandError(_CHANGED)
     context.has_ticket = True
     return _started(arguments, context, handler)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from threading import Event
     from typing import TextIO
 
+_MAX_CELL = 1000
 _MAX_ERROR = 2000
 _UNLIMITED = 10_000  # columns; piped output is never cut
 _READABLE_WIDTH = 100
@@ -178,7 +179,7 @@ class Console:
 
         Control and invisible characters in a cell are removed: its text may come from someone else's file.
         """
-        rows = [[plain(cell, 1000) for cell in row] for row in rows]
+        rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
         if not self.wraps:
             for cells in (headers, *rows):
                 self.line("\t".join(cells))

@@ -37,6 +37,7 @@ _TURNS_FIELDS = ("turns", "messages", "conversation", "conversations", "dialogue
 _TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"
 _SILENT_BLOCKS = frozenset(("tool_use", "thinking", "redacted_thinking", "reasoning", "tool_call"))
 _CALL = re.compile(r"(?:\$|mcp__\w+|%s)(?:[ (:]|$)" % _TOOLS)
+_MAX_NESTING = 4
 _MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of a tool's output
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
@@ -164,7 +165,7 @@ def conversation_of(identity: str, source: object) -> Conversation:
 
 def _turns_of(record: object, depth: int = 0) -> list[object]:
     """Return the turns that an object holds, those of its sessions one after the other; empty if it holds none."""
-    if not isinstance(record, dict) or depth > 4:
+    if not isinstance(record, dict) or depth > _MAX_NESTING:
         return []
     inner: list[object] = next(
         (record[field] for field in _TURNS_FIELDS if isinstance(record.get(field), list)), []

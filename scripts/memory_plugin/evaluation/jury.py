@@ -37,6 +37,7 @@ _ASKS_CRISIS = (
     "unanswered."
 )
 _TOLERANCE = 1e-6
+_MAX_QUOTE = 300
 
 
 class RubricDimension(NamedTuple):
@@ -184,7 +185,7 @@ def _quoted(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the quotation and the turn of an answer."""
     evidence, turn = fields.get("evidence"), fields.get("turn")
     return {
-        "evidence": evidence[:300] if isinstance(evidence, str) else "",
+        "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
         "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
     }
 

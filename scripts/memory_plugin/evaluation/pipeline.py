@@ -24,6 +24,7 @@ from .rule_matching import RulePack
 GATES_ONLY = "gates only"
 _SCHEMA = 1
 _CRISIS_LIMIT = "crisis: rules find explicit signs and few others; only a jury or a person finds the rest"
+_MAX_CELL = 240
 _DIGITS = re.compile(r"(\d+)")
 _MARKDOWN = frozenset("\\`*_[]{}#|!~$")
 _JURY_SECONDS = 60.0  # for all judges of one conversation together
@@ -383,5 +384,5 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 def _text(value: str) -> str:
     """Return a text on one line in which nothing is Markdown or HTML."""
-    line = escape(plain(value, 240), quote=False)
+    line = escape(plain(value, _MAX_CELL), quote=False)
     return "".join("\\" + c if c in _MARKDOWN else c for c in line)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _STYLE = "memory: showed Claude a note on style about its last reply"
 # A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
 _EXPECTED = ("refreshing", "refreshed_elsewhere", "index_outdated")
+_MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
 
@@ -193,4 +194,4 @@ def _allowed_text(prompt: Prompt) -> str:
     from ..kernel.text.clean import block
 
     visible = block(redact(prompt.visible_text, "ledger").text, _MAX_CLEANED)
-    return redact(visible, "ledger").text[:2000]
+    return redact(visible, "ledger").text[:_MAX_RECORDED]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
+_LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
 _RESUMES = "resume"
 _STARTS_SESSION = ("startup", _RESUMES)
@@ -147,7 +148,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
 def _two_lines(lines: list[str]) -> str:
     """Return what the user sees: at most two lines, the second of which joins all but the first."""
     notices = [" ".join(line.split()) for line in lines if line]
-    others = [*notices[1:2], *(line.removeprefix("memory: ") for line in notices[2:])]
+    others = [*notices[1:2], *(line.removeprefix(_LINE_START) for line in notices[2:])]
     return "\n".join(filter(None, [*notices[:1], "; ".join(others)]))
 
 

@@ -21,6 +21,7 @@ _ERRORS = (
     *("error", "fail", "fatal", "traceback", "exception"),
     *("not found", "denied", "no such", "cannot", "*** "),
 )
+_LAST_LINES = 25
 # Other agents have none of the plugin's slash commands.
 _COMMANDS = (
     ("/memory:score-replies", "memory replies tune"),
@@ -47,7 +48,7 @@ def _from_codex(payload: Payload) -> Iterator[Payload]:
 
 
 def _shows_error(output: str) -> bool:
-    last = "\n".join(output.lower().split("\n")[-25:])
+    last = "\n".join(output.lower().split("\n")[-_LAST_LINES:])
     return any(word in last for word in _ERRORS)
 
 

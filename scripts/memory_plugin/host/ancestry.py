@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 # Set by the client for each command (and by Claude Code for each hook); measured: a project's settings cannot override CLAUDECODE.
 CLIENT_VARIABLES = ("CLAUDECODE", "CODEX_THREAD_ID")
 _PROC = "/proc"
+_MAX_ANCESTORS = 64
 _MAX_BYTES = 2 << 20
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,tty=,lstart=,command=")
+_PS_SECONDS = 2.0
 _CLIENTS = frozenset(["claude", "claude.exe", "codex", "codex.exe"])
 # MainThread is the process name that newer Node versions set on Linux.
 _RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
@@ -39,7 +41,9 @@ _PACKAGE = "/claude-code/"
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd.exe", "env"])
 _INITS = frozenset(["init", "systemd", "launchd"])
 _FOLDER = ("lcars", "memory", "clients")
+_MAX_RECORD = 16_384
 _MAX_SESSIONS = 8
+_MAX_FILES = 64
 _MARKS = ("lcars", "memory", "handed-over")
 _MARK_SECONDS = 60.0  # a process that a hook started reads its mark at once
 
@@ -140,7 +144,7 @@ def walk() -> Iterator[Ancestor]:
     find = _finder()
     seen: set[int] = set()
     pid = os.getpid()
-    while pid > 0 and pid not in seen and len(seen) < 64:
+    while pid > 0 and pid not in seen and len(seen) < _MAX_ANCESTORS:
         seen.add(pid)
         ancestor = find(pid)
         if ancestor is None:
@@ -188,7 +192,7 @@ def _read_ps() -> dict[int, Ancestor]:
     from subprocess import DEVNULL, PIPE, SubprocessError, run
 
     try:
-        result = run(_PS, stdout=PIPE, stderr=DEVNULL, env={"LC_ALL": "C"}, timeout=2.0, check=False)
+        result = run(_PS, stdout=PIPE, stderr=DEVNULL, env={"LC_ALL": "C"}, timeout=_PS_SECONDS, check=False)
     except (OSError, SubprocessError):
         return {}
     return parse_ps(os.fsdecode(result.stdout))
@@ -337,7 +341,7 @@ def read_record(config: str, process: Ancestor) -> ClientRecord | None:
 
 def _read(path: str) -> ClientRecord | None:
     try:
-        row: Any = loads(read_regular(path, 16_384)[0].decode("ascii"))
+        row: Any = loads(read_regular(path, _MAX_RECORD)[0].decode("ascii"))
         return ClientRecord(row)
     except (OSError, KeyError, TypeError, ValueError):
         return None
@@ -346,7 +350,7 @@ def _read(path: str) -> ClientRecord | None:
 def recorded_clients(config: str) -> list[ClientRecord]:
     """Return the records in a config folder, at most 64; their processes may have ended."""
     try:
-        names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:64]
+        names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MAX_FILES]
     except OSError:
         return []
     records = [_read(os.path.join(config, *_FOLDER, name)) for name in names]

@@ -5,9 +5,11 @@ The marker is a small file that exists only while the interview is open. Its fie
 
 from __future__ import annotations
 
+from ..kernel.fastjson import as_text
 from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, session_file, write_state
 
+_MAX_TOPIC = 120
 _LINE = (
     'An interview on "%s" is open (memory interview, id %s). If this prompt answers its last question, pass the answer to'
     " `memory interview answer --session %s` and ask the question that it returns. If the prompt is about something else, do that first."
@@ -26,7 +28,9 @@ class Reminder:
         """Write the marker, so that the next prompt reminds Claude of the interview."""
         from ..kernel.text.clean import escape, plain  # kept off the prompt path
 
-        write_state(self._path, {"interview": identity, "topic": escape(plain(topic, 120)), "say": True})
+        write_state(
+            self._path, {"interview": identity, "topic": escape(plain(topic, _MAX_TOPIC)), "say": True}
+        )
 
     def set_active(self, *, active: bool) -> None:
         """Remind Claude on the next prompt, or not, if there is a marker."""
@@ -41,7 +45,8 @@ class Reminder:
     def take_line(self) -> str:
         """Return the line for Claude about a prompt, empty if it was shown before."""
         marker = read_state(self._path)
-        if not marker.get("say"):
+        topic, interview = as_text(marker.get("topic")), as_text(marker.get("interview"))
+        if not (marker.get("say") and interview):
             return ""
         write_state(self._path, dict(marker, say=False))
-        return _LINE % (marker["topic"], marker["interview"], marker["interview"])
+        return _LINE % (topic, interview, interview)

@@ -32,6 +32,7 @@ _MAX_PARTS = (
     100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
 )
 _MAX_ANSWER, _MAX_TEXT, _MAX_LABEL = 20_000, 500, 120
+_JUDGE_SECONDS = 3.0
 _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
@@ -259,7 +260,7 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[
     data = {"before": before, **last}
     table = interview.setup["signals"]
     question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))
-    verdict = Judge("interview", context).ask(question, context.deadline.within(3.0))
+    verdict = Judge("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
     return None if verdict.values is None else verdict.values["signals"], verdict.failure
 
 

@@ -193,8 +193,10 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
         finally:
             os.close(handle)
         _rename(draft, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(draft)
+        if isinstance(error, OSError):
+            error.filename = path  # a write through a descriptor names no file
         raise
 
 

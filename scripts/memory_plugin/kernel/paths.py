@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_MAX_POINTER = 4096
 _MAX_BYTES = 1 << 20
 
 
@@ -166,7 +167,7 @@ def main_worktree(root: str) -> str | None:
 
 def _pointer(path: str, prefix: str) -> str:
     try:
-        text = read_regular(path, 4096)[0].decode("utf-8", "replace").strip()
+        text = read_regular(path, _MAX_POINTER)[0].decode("utf-8", "replace").strip()
     except OSError:
         return ""
     return text[len(prefix) :].strip() if text.startswith(prefix) else ""

@@ -16,6 +16,7 @@ from .record import MAX_DEPTH, MAX_TITLE
 
 MAX_TAG = 40
 _MAX_LINE = 1000
+_MAX_SHORT_VALUE = 200
 _clean_texts: set[int] = set()
 _REFUSED = "%s: refused, because it contains what must not be stored (%s); to allow it, add the rule to the setting hygiene.allow"
 _NOTHING_LEFT = "%s: nothing is left of it after private text and hidden characters are removed"
@@ -112,7 +113,7 @@ def _clean_field(
 
 def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
     """Return a text without secrets. A text of no known form may be a secret because of its name, as in `password: ...`."""
-    if name and value and len(value) <= 200:
+    if name and value and len(value) <= _MAX_SHORT_VALUE:
         prefix = _named("", name)
         redactions: list[Redacted] = []
         text = clean_text(prefix + value, field, redactions)

@@ -26,6 +26,10 @@ _WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])",
 _FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
 _SEVERAL_WORDS = re.compile(r"[^\W\d_]{2,}[\W_]+[^\W\d_]+")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
+_DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_UNWRITTEN = "its decision or its steps are still to be written"
+_POINTER = "only a link to another text"
+_LONG = "a long text rather than notes; to import it, name it"
 _ABOUT_NOTES = frozenset(
     ["index", "moc", "schema", "template", "toc"]
 )  # types and tags of notes that hold no memory
@@ -122,11 +126,11 @@ def _rules(
     parts = [piece for part in parts for piece in _decided(part)] if is_diary else parts
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
     if not has_records and is_diary and not rules:
-        raise LeftOut("a diary or minutes: only what is marked as a decision is kept")
+        raise LeftOut(_DIARY)
     is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions")
     is_of_rules = is_named or form("rules").search(document.names)
     if reading.is_folder and not (has_records or is_of_rules) and len(rules) > _MAX_OF_FILE:
-        raise LeftOut("a long text rather than notes; to import it, name it")
+        raise LeftOut(_LONG)
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
     for section, rule in rules:
@@ -179,7 +183,7 @@ def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_rec
     if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
         return _WEB
     if fields and not has_records and markdown.content(text) < _FEW and any(mark in text for mark in _LINKS):
-        return "only a link to another text"
+        return _POINTER
     first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
@@ -187,7 +191,7 @@ def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_rec
         return _ENDED
     is_record = is_one or document.runbook or _STATUS in roles
     is_unwritten = ANSWERS.isdisjoint(roles) and ANSWERS.intersection(_roles(markdown.headings(text)))
-    return "its decision or its steps are still to be written" if is_record and is_unwritten else ""
+    return _UNWRITTEN if is_record and is_unwritten else ""
 
 
 def _of_record(document: _Document, record: DecisionRecord) -> Entry:

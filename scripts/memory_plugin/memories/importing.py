@@ -37,6 +37,7 @@ _HEADING = re.compile(
 _STORE = os.path.join(".claude", "memory")
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
 _IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
+_GIT_SECONDS = 10
 _OWN_PROJECT, _NOT_OURS = "a project of its own", "ignored by git, or text of others"
 _OVER, _PROMPTS = "kept for history; to import it, name it", "prompts and skills, not rules"
 
@@ -329,7 +330,7 @@ def _ignored(folder: str) -> set[str]:
     from subprocess import DEVNULL, SubprocessError, run
 
     try:
-        git = run(_IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=10, check=True)
+        git = run(_IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
     except (OSError, SubprocessError):
         return set()
     names = os.fsdecode(git.stdout).split("\0")

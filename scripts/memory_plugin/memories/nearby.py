@@ -23,7 +23,9 @@ from .memory_files import project_store
 from .record import categories
 
 _MAX_BYTES = 512 * 1024
+_MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
+_MAX_FILES = 2000
 _STORE = os.path.join(".claude", "memory")
 _OUTER = (
     "the memories of %s are not read, because %s is a project of its own; start Claude Code there to use them"
@@ -35,6 +37,7 @@ _SIBLING = (
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
 _NOTES = "Markdown note in %s is", "Markdown notes in %s are"
 _IMPORT_NOTES = " not read; to make memories from notes: memory import %s"
+_MAX_WORKTREES = 20
 
 
 class NativeNote(NamedTuple):
@@ -73,7 +76,7 @@ def _names_project(folder: str, root: str) -> bool:
         names.sort(key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime, reverse=True)
     except OSError:
         return False
-    return any(_working_folder_is(os.path.join(folder, name), root) for name in names[:5])
+    return any(_working_folder_is(os.path.join(folder, name), root) for name in names[:_MAX_TRANSCRIPTS])
 
 
 def _working_folder_is(path: str, root: str) -> bool:
@@ -98,7 +101,7 @@ def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
     if leads_into_project(folder):
         return []
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:2000]
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:_MAX_FILES]
     except OSError:
         return []
     found = []
@@ -176,7 +179,7 @@ def _worktrees(root: str) -> Iterator[str]:
     if os.path.basename(above) != "worktrees":
         return
     with suppress(OSError):
-        for name in sorted(os.listdir(above))[:20]:
+        for name in sorted(os.listdir(above))[:_MAX_WORKTREES]:
             with (
                 suppress(OSError, ValueError),
                 open(os.path.join(above, name, "gitdir"), encoding="utf-8") as file,

@@ -27,6 +27,7 @@ _BACKGROUND = (CONTEXT, "alternatives")
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_LISTED = 64  # tags, and also files
+_MAX_ITEM_LENGTH = 1000
 _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
@@ -212,7 +213,7 @@ def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:
     texts: list[str] = []
     remaining = _MAX_LIST_LENGTH
     for item in value if isinstance(value, list) else ():
-        if isinstance(item, str) and 0 < len(item) <= min(remaining, 1000):
+        if isinstance(item, str) and 0 < len(item) <= min(remaining, _MAX_ITEM_LENGTH):
             texts.append(item)
             remaining -= len(item)
             if len(texts) == max_items:

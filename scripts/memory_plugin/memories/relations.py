@@ -20,7 +20,9 @@ from .record import MAX_ASKED_AS, Memory, body_text, categories
 # A repository may hold chains of any length and with any number of branches; no person's history needs more steps than this.
 _MAX_STEPS = 64
 SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
+_SAME_QUESTION = "similar %s"
 _QUESTIONS = frozenset(["decision", "constraint", "preference", "runbook"])
+_MAX_WORDS = 400
 _stem = lru_cache(maxsize=20_000)(stem)  # memories of one store share most of their words
 
 
@@ -188,7 +190,7 @@ class Similarity:
         if new.category == old.category in _QUESTIONS and (
             _numbers_differ(terms.title, other.title) if repeats else self._same_question(terms, other, text)
         ):
-            return "similar %s" % old.category.replace("_", " ")
+            return _SAME_QUESTION % old.category.replace("_", " ")
         return NEAR_DUPLICATE if repeats else ""
 
     def _same_question(self, terms: _Terms, other: _Terms, text: float) -> bool:
@@ -203,7 +205,7 @@ class Similarity:
         content = body_text(memory)
         key = (memory.title, content, memory.tags, memory.files)
         if key not in self._cache:
-            title, body = tokenize(memory.title), tokenize(content)[:400]
+            title, body = tokenize(memory.title), tokenize(content)[:_MAX_WORDS]
             stop_words = self._stop[language(title + body, self._stop)]
             title_stems = frozenset(_stem(word) for word in title if word not in stop_words)
             body_stems = frozenset(_stem(word) for word in body if word not in stop_words)

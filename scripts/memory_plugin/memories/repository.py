@@ -21,8 +21,12 @@ from .hygiene import shown_line
 from .memory_files import PROJECT, Store, StoredMemory
 from .record import ACTIVE
 
+_SECONDS = 20.0
 _MAX_OUTPUT = 16 << 20
 _MAX_BYTES = 8 << 20
+_MAX_HASHED = 500
+_MAX_NAME = 80
+_SHORT_ID = 10
 _MARK = "\x01"
 _OFF = {
     "core.fsmonitor": "false",
@@ -98,8 +102,8 @@ def _logged(store: Store) -> Iterator[tuple[str, ClaimedCommit, str]]:
     commit = None
     for line in _git(store.worktree or "", *_ADDED, store.root).split("\n"):
         if line.startswith(_MARK):
-            fields = [shown_line(field, 80) for field in line[1:].split("\x1f", 2)]
-            commit = ClaimedCommit(fields[0][:10], *fields[1:]) if len(fields) == 3 else None
+            fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
+            commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
         elif line.startswith(":") and commit is not None:
             marks, _, name = line.partition("\t")
             yield name.rpartition(".claude/memory/")[2], commit, "".join(marks.split(" ")[3:4])
@@ -128,7 +132,7 @@ def _moved(paths: set[str], root: str) -> dict[str, str]:
         if os.path.lexists(os.path.join(root, path)):
             by_name.setdefault(os.path.basename(path), []).append(path)
     new = [path for path in _git(root, "ls-files", "-o", "--exclude-standard", "-z").split("\0") if path]
-    blobs = {_blob(os.path.join(root, path)): path for path in new[:500]}
+    blobs = {_blob(os.path.join(root, path)): path for path in new[:_MAX_HASHED]}
     for path in paths - set(places):
         same = by_name.get(os.path.basename(path.rstrip("/")), [])
         blob = _git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
@@ -169,7 +173,7 @@ def _git(root: str, *words: str) -> str:
         process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=root, env=environment)
     except OSError:
         return ""
-    timer = Timer(20.0, process.kill)
+    timer = Timer(_SECONDS, process.kill)
     timer.start()
     with process:
         assert process.stdout is not None

@@ -15,6 +15,7 @@ from .record import ACTIVE, categories
 from .relations import Link, Resolution, meant_key, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
+_CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
 _MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
@@ -216,7 +217,7 @@ def may_mean(name: str, key: str, title: str) -> bool:
 
 
 def _comparable(title: str) -> str:
-    return " ".join(unescape(title).casefold().split()).rstrip("\u2026. ")
+    return " ".join(unescape(title).casefold().split()).rstrip(_CUT_OFF)
 
 
 def shortest_names(items: list[Item]) -> dict[str, str]:

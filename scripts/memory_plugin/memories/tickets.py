@@ -23,6 +23,7 @@ SECONDS = 600.0  # for which a ticket is valid
 FOLDER = "tickets"
 OPTION = "--ticket"
 _DEFERRED = "deferred."
+_PAUSE = 0.05
 _NOT_DONE = "memory: not done: `memory %s`. %s To do it yourself, run it in a terminal."
 _WHY = {
     "program": "A hook or another program answered Claude Code's dialog, not you.",
@@ -85,7 +86,7 @@ def settle(
         command = read_state(path)
         who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         while not who and now() < end:
-            sleep(0.05)
+            sleep(_PAUSE)
             who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         if not who and not is_last:
             continue

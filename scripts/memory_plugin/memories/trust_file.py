@@ -30,6 +30,7 @@ from ..kernel.paths import Paths
 NOTHING = (0, 0)
 SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted
 SCHEMA = 1
+_LOCK_WAIT = 5.0
 _MAX_BYTES = 256 << 20
 # One search through 20 MB takes 2 ms, and a table of its 100,000 lines 90 ms.
 _MAX_SEARCHES = 30
@@ -69,7 +70,7 @@ def decision_paths(paths: Paths) -> tuple[str, str]:
     return paths.state("trust", "trusted.jsonl"), paths.state("trust", "rejected.jsonl")
 
 
-def trust_lock(paths: Paths, wait: float = 5.0) -> FileLock:
+def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> FileLock:
     """Return the one lock of all records of trust, waited for at most `wait` seconds."""
     folder = paths.state("locks")
     make_folder(folder)

@@ -22,12 +22,15 @@ from .project_files import FILE, FOLDER, PATTERN, WAYS, naming
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
+_MAX_CHARACTERS = 9000
 _LOCK_WAIT = 0.15  # seconds
 _BOTH, _ONE = "both", "one"  # as from the judges: approved for the full text, or for a pointer
 _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
 MAX_EXAMINED = 3  # matches of a failed command
 _POOL = 15
+_SECONDS = 2.0
+_MAX_COMMAND = 1000
 _MAX_ERROR = 2000  # characters; the cause is usually at the end of an error
 _EXIT_CODE = "Exit code "
 _COLOR = "\x1b["
@@ -93,7 +96,7 @@ class FailedCommand:
             error = rest  # the client prepends this line
         plain, *colored = error[-2 * _MAX_ERROR :].split(_COLOR)
         plain += "".join(part.lstrip("0123456789;?")[1:] for part in colored)
-        self.command = command[:1000]
+        self.command = command[:_MAX_COMMAND]
         self.text = self.command + "\n" + plain[-_MAX_ERROR:]
 
 
@@ -112,7 +115,7 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
     paths, settings = context.paths, context.settings
     if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
         return
-    lookup = Lookup(context.within(2.0))
+    lookup = Lookup(context.within(_SECONDS))
     hits = _grade(failed, lookup.best(failed.text, "", _POOL))
     apply_feedback(hits, context)
     answer.needs_refresh = lookup.needs_refresh
@@ -174,7 +177,7 @@ def _fill_in(
     try:
         with RecallHistory(context.paths, context.session, place, agent, wait) as history:
             left = remaining_for_tools(history, settings)
-            limits = Limits(settings, 9000)
+            limits = Limits(settings, _MAX_CHARACTERS)
             limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
             limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
             choice = choose(hits, approvals, limits, history)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
+_MAX_RELATED = 20
 _MAX_NAMED = 500  # SQLite takes at most 999 values
 _MIN_SHARE = 0.4  # of the best match's score, for a memory that is related to the work
 _USES = (USED, USEFUL)
@@ -162,7 +163,7 @@ def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
 
     backend, now = candidate_backend(connection, FTS5), now_iso()
     query = analyze(text)
-    hits = rank(connection, query, 20, only_injectable=True, expires_after=now, backend=backend)
+    hits = rank(connection, query, _MAX_RELATED, only_injectable=True, expires_after=now, backend=backend)
     best = max((hit.score for hit in hits), default=0.0)
     related = [hit.key for hit in hits if hit.score >= _MIN_SHARE * best]
     entries = {entry.key: entry for entry in named_titles(connection, related)}

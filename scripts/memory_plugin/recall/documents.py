@@ -31,11 +31,13 @@ MAX_LESSON = 1500
 # Context and alternatives are indexed in full, because prompts are worded like the problem. They are injected only if they are short,
 # because Claude needs the answer.
 MAX_CONTEXT = 160
+_MORE = "More: memory show ID"
 MAX_INDEXED = 20_000
 # Words of one field that are indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MAX_WORDS = 2000
 _PHRASE_WORDS = 100
 UNREADABLE = "unreadable"
+_MAX_SHOWN_FILES = 5
 _RULES = ("preference", "constraint")  # categories
 _form = lru_cache(maxsize=20_000)(form)  # memories of one store share most of their words
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
@@ -185,9 +187,9 @@ def _block(
     lesson = block(body, MAX_LESSON)
     lines = [head, escape_content(_untold(title, lesson)), escape_content(lesson)]
     if files:
-        lines.append("Files: " + escape_content(", ".join(files[:5])))
+        lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
     if whole not in ("", lesson):
-        lines.append("More: memory show ID")
+        lines.append(_MORE)
     return "\n".join([*filter(None, lines), "</memory>"])
 
 

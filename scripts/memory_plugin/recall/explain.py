@@ -93,7 +93,9 @@ PLACES = (_PROMPT, *PLACE_TEXTS)
 _INJECTED, _POINTED = "injected", "pointed"
 _TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("shown", "title shown", "not shown")
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
+_MAX_SESSIONS = 60
 _RELATED = 0.2  # the pointer confidence from which a memory has to do with a prompt
+_MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 Row = dict[str, Any]  # a row of the ledger, checked by RECALLS
@@ -265,7 +267,7 @@ def prompt_texts(rows: Sequence[Row], paths: Paths) -> dict[str, str]:
             texts[prompt_id] = shown_prompt(text)
         elif prompt_id and _SESSION.match(session):
             wanted.setdefault(session, set()).add(prompt_id)
-    for session in list(wanted)[-60:] if paths.config_dir else ():
+    for session in list(wanted)[-_MAX_SESSIONS:] if paths.config_dir else ():
         pattern = os.path.join(glob.escape(str(paths.config_dir)), "projects", "*", session + ".jsonl")
         for path in glob.glob(pattern):
             with suppress(OSError):  # the texts read so far are still good
@@ -273,7 +275,7 @@ def prompt_texts(rows: Sequence[Row], paths: Paths) -> dict[str, str]:
     return texts
 
 
-def shown_prompt(text: str, limit: int = 300) -> str:
+def shown_prompt(text: str, limit: int = _MAX_PROMPT) -> str:
     """Return the beginning of a prompt as one line without secrets and private passages."""
     shown = shown_line(without_private(text[: limit + CUT_MARGIN]))
     return shown if len(shown) <= limit else shown[: limit - 1] + "\u2026"

@@ -35,6 +35,7 @@ _MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
 _USER_SCOPE = "user:"
 _MAX_BYTES = 4 << 20
 _MAX_ENTRIES = 20_000
+_LOCK_WAIT = 2.0
 _SCHEMA = 1
 _FILE = "feedback.json"
 _MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
@@ -103,7 +104,7 @@ def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
 
 def _locked(paths: Paths) -> FileLock:
     make_folder(paths.state("locks"))
-    return FileLock(paths.state("locks", "feedback.lock"), 2.0)
+    return FileLock(paths.state("locks", "feedback.lock"), _LOCK_WAIT)
 
 
 def _entry_key(project: str, key: str) -> str:

@@ -19,10 +19,12 @@ MIN_LENGTH, MAX_FOLLOWUP = 10, 60
 # each half of the previous turn.
 _MAX_CONFIRMATION = 80
 _MAX_HEAD = 2000
+_MAX_TAIL = 400
 _MAX_TYPED = 200_000
 _MAX_OF_TURN = 800
 # The end of a transcript that is searched for the previous turn.
 _TAIL_BYTES = 256 * 1024
+_TAIL_LINES = 400
 _WORD_MARKS = "'-"
 _MIN_OF_TOPIC = 3  # words of a prompt that names its topic
 _MIN_OF_VERB = 4  # letters of a verb without the pronoun at its end
@@ -132,7 +134,7 @@ class Gate:
         from .opt_out import OptOut
 
         rules = OptOut()
-        ends = [_folded(text)] + ([_folded(text[-400:])] if len(text) > _MAX_HEAD else [])
+        ends = [_folded(text)] + ([_folded(text[-_MAX_TAIL:])] if len(text) > _MAX_HEAD else [])
         return rules.has_tag(text) or any(rules.has_request(end, _words(end)) for end in ends)
 
 
@@ -186,7 +188,7 @@ def last_turn(path: str) -> str:
     from ..kernel.transcript import records_backwards, reply_text_of, user_input_of
 
     question = reply = ""
-    for record in records_backwards(path, _TAIL_BYTES, 400):
+    for record in records_backwards(path, _TAIL_BYTES, _TAIL_LINES):
         reply = reply or without_private(reply_text_of(record)).strip()
         question = without_private(user_input_of(record)[1]).strip()
         if question:

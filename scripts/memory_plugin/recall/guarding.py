@@ -18,9 +18,12 @@ _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "noteb
 _LOCK_WAIT = 0.5  # seconds
 _ROW_WAIT, _ROW_PAUSE = 0.4, 0.02  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
+_MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
+_MAX_ROWS = 200
 # The client shows the user only the first line.
 _HELD_BACK = "Blocked once by the memory %s."
+_BECAUSE = "The user wants you to read this first:"
 _AFTER = "If the call is still right, run it again unchanged; it will go through."
 
 
@@ -165,7 +168,7 @@ def _written_calls(transcript: str, call: str) -> set[str]:
     from ..kernel.transcript import blocks_of, message_of, records_backwards
 
     by_message: dict[str, set[str]] = {}
-    for record in records_backwards(transcript, _TAIL_BYTES, 200):
+    for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):
         if record.get("type") == "assistant":
             message = message_of(record)
             blocks = blocks_of(message.get("content"))
@@ -179,7 +182,7 @@ def _reminder(due: list[tuple[GuardInForce, str]], call: GuardedCall) -> str:
     covered = "; ".join(
         '"%s", which guards `%s`' % (call.text(guard, "title"), pattern) for guard, pattern in due
     )
-    lines = [_HELD_BACK % covered[:600], "The user wants you to read this first:"]
+    lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
     room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)
     for guard, _ in due:
         block = call.text(guard, "block")

@@ -35,8 +35,10 @@ _MAX_PATHS, _MAX_PATTERNS = 50_000, 500
 _MAX_BYTES = 16 << 20
 # If more memories name files in a folder, none of them is specific to a new file in it.
 _MAX_KIN = 2
+_MAX_LINES = 2000
 _SHARED_FOLDERS = 2
 _CREATES = "Write"
+_MAX_HEAD = 4096
 _MAX_INDEX = 192 << 10  # about 2,000 files, whose status takes some milliseconds
 _MAX_CHANGED = 20
 _HEAD_PREFIX = "ref: refs/heads/"
@@ -143,7 +145,7 @@ def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
     start = "/".join(folders) + "/"
     rows = connection.execute(
         "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?",
-        (FILE, start, start[:-1] + chr(ord("/") + 1), 2000),
+        (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES),
     )
     return [(path[len(start) :], key) for path, key in rows]
 
@@ -213,7 +215,7 @@ def _is_gone(name: str, root: str) -> bool:
 
 def branch_name(root: str) -> str:
     """Return the name of the current branch; empty if there is none, or for a common name such as `main`."""
-    head = _read(root, "HEAD", 4096).decode("utf-8", "replace").strip()
+    head = _read(root, "HEAD", _MAX_HEAD).decode("utf-8", "replace").strip()
     name = head[len(_HEAD_PREFIX) :] if head.startswith(_HEAD_PREFIX) else ""
     return "" if name in _COMMON_NAMES else name
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
 
 _TAIL_BYTES = 64 * 1024
+_MAX_MEMORIES = 30
 # Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
 _IGNORED_PLACES = ("catalog", "subagent")
 # The fields of a record that tell how a memory was injected.
@@ -94,4 +95,4 @@ def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
                     injected[key] = {**fields, **where}
                 elif key in row.get("injected", ()):
                     injected[key] = fields
-    return dict(list(injected.items())[-30:])
+    return dict(list(injected.items())[-_MAX_MEMORIES:])

@@ -13,6 +13,7 @@ import os
 from time import sleep
 
 from ..kernel.context import now
+from ..kernel.fastjson import as_integer, as_number, as_text
 from ..kernel.files import remove_file
 from ..kernel.paths import read_state, session_file, write_state
 
@@ -27,6 +28,7 @@ _TUNING = "tuning.json"
 _WEEK = 7 * 86400
 _SCORED_WITHIN = 10.0  # seconds after the end of a reply; an older mark is of a process that was killed
 _WAIT, _PAUSE = 1.5, 0.01  # seconds that a prompt waits for the score of a reply that has only just ended
+_MIN_JUDGED = 20
 
 
 class ReplyState:
@@ -43,8 +45,7 @@ class ReplyState:
 
     def replies(self) -> int:
         """Return how many replies of the session were scored."""
-        number: int = read_state(self._path("count")).get("replies", 0)
-        return number
+        return as_integer(read_state(self._path("count")).get("replies")) or 0
 
     def count_reply(self) -> int:
         """Count one more reply and return its number, from 1. Raises OSError."""
@@ -81,7 +82,7 @@ class ReplyState:
         try:
             os.unlink(self._path("drift"))
             is_current = 0 <= now() - correction["left"] < correction["hours"] * 3600
-            return (correction["drift"], correction["text"]) if is_current else ("", "")
+            return (as_text(correction["drift"]), as_text(correction["text"])) if is_current else ("", "")
         except (OSError, KeyError, TypeError):
             return "", ""  # a correction that cannot be removed would be repeated on every prompt
 
@@ -89,7 +90,7 @@ class ReplyState:
         """Return the pending correction, after a short wait if its reply is still being scored; empty if there is none."""
         correction = read_state(self._path("drift"))
         for _ in range(int(_WAIT / _PAUSE)):
-            if not 0 <= now() - correction.get(_AWAITED, 0) < _SCORED_WITHIN:
+            if not 0 <= now() - (as_number(correction.get(_AWAITED)) or 0) < _SCORED_WITHIN:
                 break
             sleep(_PAUSE)
             correction = read_state(self._path("drift"))
@@ -98,9 +99,15 @@ class ReplyState:
 
 def count_judged(paths: Paths) -> None:
     """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
-    path = paths.state(_TUNING)
-    state = {"since": now(), "said": 0, "judged": 0, **read_state(path)}
-    write_state(path, {**state, "judged": state["judged"] + 1})
+    state = _tuning_state(paths)
+    write_state(paths.state(_TUNING), {**state, "judged": state["judged"] + 1})
+
+
+def _tuning_state(paths: Paths) -> dict[str, float]:
+    """Return when the count of judged replies began, whether the user was told of it, and the count."""
+    state = read_state(paths.state(_TUNING))
+    start = {"since": now(), "said": 0, "judged": 0}
+    return {name: as_number(state.get(name)) or value for name, value in start.items()}
 
 
 def reset_tuning_reminder(paths: Paths) -> None:
@@ -113,9 +120,9 @@ def tuning_reminder(paths: Paths) -> str:
 
     The user sees it once: it is marked as shown before it is returned.
     """
-    state = read_state(paths.state(_TUNING))
-    judged = state.get("judged", 0)
-    if judged < 20 or now() - state["since"] < _WEEK or state["said"]:
+    state = _tuning_state(paths)
+    judged = state["judged"]
+    if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
         return ""
     try:
         write_state(paths.state(_TUNING), {**state, "said": 1})

@@ -25,8 +25,12 @@ from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_us
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20
 _ROWS = ("padding_range", "borderline_density", "mixed_signal")  # of the gate, that escalate
+_MIN_VERDICTS = 5
+_MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
 _SENTENCE_ENDS = ".!?:\n"
+_MAX_CANDIDATES = 20
+_MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
 MIN_REPLIES = 200  # to fit thresholds; the interval of a share of 25% is then +- 6 points
 _MIN_SHARE, _TARGET_SHARE, _MAX_SHARE = 0.2, 0.25, 0.3
@@ -100,7 +104,9 @@ def _clearances(answers: Iterable[Judged]) -> list[RuleClearance]:
         for rule, is_filler in answer.phrases:
             verdicts.setdefault(rule, []).append(is_filler)
     clearances = [
-        RuleClearance(rule, share(given.count(False), len(given)), len(given) >= 5 and not any(given))
+        RuleClearance(
+            rule, share(given.count(False), len(given)), len(given) >= _MIN_VERDICTS and not any(given)
+        )
         for rule, given in verdicts.items()
     ]
     return sorted(clearances, key=lambda row: (-(row.cleared.value or 0.0), -row.cleared.n, row.rule))
@@ -117,10 +123,10 @@ def _candidates(
         replies.update({phrase for phrase, _ in quoted})
         inside.update(phrase for phrase, begins in quoted if not begins)
     return [
-        PhraseCandidate(phrase, count, count >= 3, "anywhere" if phrase in inside else "sentence")
+        PhraseCandidate(phrase, count, count >= _MIN_QUOTED, "anywhere" if phrase in inside else "sentence")
         for phrase, count in replies.most_common()
         if not find_filler(Prose(phrase), rules)  # a rule may have been added since
-    ][:20]
+    ][:_MAX_CANDIDATES]
 
 
 def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[tuple[str, bool]]:
@@ -204,7 +210,7 @@ class PackChange(NamedTuple):
 
     def rescored(self, scores: Sequence[Score]) -> dict[str, int]:
         """Return the number of replies with filler, and of filler phrases, under both packs."""
-        texts = [text for _, text in reread_replies(scores[-500:])]
+        texts = [text for _, text in reread_replies(scores[-_MAX_RESCORED:])]
         totals = {"replies": len(texts)}
         for name, pack in self._asdict().items():
             rules = FillerRules(pack)

@@ -18,6 +18,7 @@ from ..memories.shell_commands import SimpleCommand, shell_commands
 
 _MAX_DESCRIPTION = 160
 _MAX_TEXT = 2000  # characters of a result that are examined
+_MAX_COMMAND = 20_000
 EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
 SIGNAL_BY_CAUSE = {
     "rejected": "denied",
@@ -121,7 +122,7 @@ class Head(NamedTuple):
 
 def pipeline_heads(line: str) -> list[Head]:
     """Return the first command of every pipeline in a shell line, without wrappers, substitutions, and commands such as `cd`."""
-    commands = [command for command in shell_commands(line[:20_000]) if not command.depth]
+    commands = [command for command in shell_commands(line[:_MAX_COMMAND]) if not command.depth]
     strict = any(command.words[0] == "set" and "pipefail" in command.words for command in commands)
     heads: list[Head] = []
     previous_operator = ""

@@ -44,7 +44,9 @@ _DEFAULT_WAIT = 30.0  # seconds, after a 429 that names none
 _MAX_BYTES = 32 << 20
 _TRANSIENT = ("network", "timeout", "overloaded")
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
+_PER_PAGE = 500
 _MAX_TEXT = 20_000
+_MAX_DEPTH = 5
 _TEXT_KEYS = ("content", "text", "prompt", "message", "messages", "output", "result", "query", "input")
 _TOKENS = {
     "input_tokens": ("input", "input_tokens", "promptTokens"),
@@ -198,7 +200,7 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
     Some servers ignore the parameter `sessionId`, so a filter is sent, and each row is checked.
     """
     condition = [{"type": "string", "column": "sessionId", "operator": "=", "value": session}]
-    query: dict[str, object] = {"fields": _FIELDS, "limit": 500, "filter": dumps(condition)}
+    query: dict[str, object] = {"fields": _FIELDS, "limit": _PER_PAGE, "filter": dumps(condition)}
     rows_of: dict[str, list[Any]] = {}
     for row in client.rows("/v2/observations", query):
         if value_at(row, "sessionId") == session:
@@ -316,7 +318,7 @@ def _decoded(value: object) -> object:
     return value
 
 
-def text_of(value: object, depth: int = 5) -> str:
+def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
     """Return the text in a value of any shape: the contents of messages, the value of a usual key, or JSON."""
     value = _decoded(value)
     if value is None or depth == 0:

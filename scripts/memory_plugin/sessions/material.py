@@ -27,6 +27,7 @@ _MAX_TOKENS, _ENDS = 560_000.0, 0.2
 _TASK, _PROMPT, _REPLY, _ARGUMENT, _RESULT, _ERROR = 4000, 1500, 900, 240, 260, 500
 _MAX_CALLS = 30  # of one turn
 _PAGE = 24_000  # characters; the client cuts a tool's output at 30,000
+_MAX_TURNS_NAMED = 20
 _TOKEN_MARGIN = 1.3  # the reservation allows for an estimate that is too low
 
 
@@ -183,7 +184,7 @@ def _facts(prepared: PreparedSession) -> dict[str, object]:
                 "dimension": signal.dimension,
                 "signal": signal.label,
                 "count": signal.count,
-                "turns": sorted(signal.turns)[:20],
+                "turns": sorted(signal.turns)[:_MAX_TURNS_NAMED],
             }
             for signal in prepared.signals.found
         ],

@@ -192,10 +192,9 @@ def merge(answers: Sequence[Values | None], tokens: Sequence[float]) -> Values:
 
     A dimension's `merge` entry contains the rule and the parts' scores. The dimension is left out if its rule needs a part that is missing.
     """
-    # The cached verdict of an earlier version has no `struck`.
-    graded = [{"struck": 0, **answer} for answer in answers if answer]
+    graded = [answer for answer in answers if answer]
     if len(answers) == 1:
-        return graded[0]
+        return dict(graded[0])
     merged: Values = {}
     for name, scale in dimensions().items():
         entries = [answer["dimensions"].get(name) if answer else None for answer in answers]

@@ -32,6 +32,7 @@ _SIGNAL_BY_TOOL = {
 }
 _USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
 _MAX_RESULT = 2000  # characters of a failed call's result that are examined
+_MAX_OUTPUT = 50_000
 _MAX_PROMPT = 400  # characters of a prompt that are searched for a correction or thanks
 _MAX_TEXT = 20_000  # characters of one text that are searched
 _MAX_CONTEXT = 40  # characters on each side of a claim
@@ -167,7 +168,7 @@ class CommandDetector(Detector):
 
     def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
         heads = pipeline_heads(command)
-        output = (call.result or "")[-50_000:]
+        output = (call.result or "")[-_MAX_OUTPUT:]
         outcome = _tests_outcome(call, heads, output, turn.version)
         if outcome:  # a test runner reports its result in the last line
             last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"

@@ -25,7 +25,10 @@ from ..replies.score import may_request_grade, read_last_reply, score_reply
 from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
 from .past_sessions import update_index
 
+_PROPOSE_SECONDS = 120.0
+_JUDGE_SECONDS = 30.0
 _PHRASES_SECONDS = 9.0  # the client listens for ten after a reply
+_NOTE_DAYS = 1.0
 _LAGS, _LAG = 20, 0.1  # how often, and for how many seconds, to wait for the transcript's row of a long reply
 
 
@@ -140,7 +143,7 @@ def _capture_judge(work: _Work) -> Ask | None:
     """Return how to ask the judge about statements; None if it is off. When a session ends, only its earlier answers count."""
     if not work.context.settings.is_judge_enabled("capture"):
         return None
-    timed = work.context.within(30.0)
+    timed = work.context.within(_JUDGE_SECONDS)
     judge = Judge("capture", timed, off=work.why_off)
     if work.ended.event != "Stop" or work.ended.judges_off:
         return judge.cached
@@ -149,7 +152,7 @@ def _capture_judge(work: _Work) -> Ask | None:
 
 def _propose(work: _Work) -> None:
     """Keep what the turn, or the whole session, says that may be worth remembering."""
-    context, transcript = work.context.within(120.0), work.ended.transcript
+    context, transcript = work.context.within(_PROPOSE_SECONDS), work.ended.transcript
     if context.settings.text("capture.mode") == "off":
         return
     ask = _capture_judge(work)
@@ -159,7 +162,7 @@ def _propose(work: _Work) -> None:
         return
     if os.path.isfile(transcript):
         capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
-    keep_other_candidates(context, 1.0)
+    keep_other_candidates(context, _NOTE_DAYS)
 
 
 def _write_phrases(work: _Work) -> None:

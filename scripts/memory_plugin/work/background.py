@@ -25,6 +25,7 @@ _JUDGE_VARIABLES = (
     "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
     "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
+_PAUSE_SECONDS = 2.0
 _STARTED = "memory: carried out, because you allowed it: `memory %s`"
 _FAILED = "memory: not done, because no process could be started: `memory %s`"
 
@@ -90,7 +91,7 @@ def _is_due(path: str) -> bool:
     make_folder(os.path.dirname(path))
     with FileLock(path, 0.0):
         status = os.stat(path)
-        if status.st_size and 0 <= time() - status.st_mtime < 2.0:
+        if status.st_size and 0 <= time() - status.st_mtime < _PAUSE_SECONDS:
             return False
         with open(path, "wb") as handle:
             handle.write(b"started\n")

@@ -20,6 +20,7 @@ from ..recall.memory_search import neighbors
 from ..recall.recall_rows import RECALLS, injected_in_session
 
 NO_CANDIDATE = "%s: no suggestion has this id; to see them: memory review"
+_NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
 
@@ -44,7 +45,7 @@ def check_for(context: Context) -> Callable[[list[Candidate]], Coverage]:
 
 def _check(candidates: list[Candidate], context: Context) -> Coverage:
     texts = ["%s\n%s" % (candidate.title, candidate.quote) for candidate in candidates]
-    near = neighbors(context.paths, context.settings, texts, 12) if texts else None
+    near = neighbors(context.paths, context.settings, texts, _NEAREST) if texts else None
     coverage = Coverage({}, [])
     if near is None:
         return coverage

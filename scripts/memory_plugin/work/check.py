@@ -186,6 +186,7 @@ def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
 
 
 MAX_BYTES = 5_000_000
+_HEAD = 8192
 _REPORT_EVERY = 50
 _SKIPPED_FOLDERS = frozenset([".git"])
 
@@ -239,7 +240,7 @@ def _decoded(data: bytes) -> str | None:
     """Return the text of a file; None for binary data."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
-    return None if b"\0" in data[:8192] else data.decode("utf-8", "replace")
+    return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
 
 
 def scan_paths(

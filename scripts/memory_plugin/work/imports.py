@@ -24,6 +24,7 @@ from .save import Similar, TakenTitles, similar_to
 WOULD_STORE, CREATED, SAME_STORED = "would be stored", "created", "same"
 SKIPPED, LEFT_OUT = "skipped", "left out"
 _NEW = (WOULD_STORE, CREATED)  # with a memory
+_MAX_REASON = 300
 LOADED_ANYWAY = " in every session anyway"
 LONG = 200  # lines; Claude Code's documentation advises to stay below
 _LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
@@ -81,7 +82,7 @@ def gather(
 
 
 def _not_stored(source: str, reason: str, outcome: str = SKIPPED) -> Outcome:
-    return Outcome(source, outcome, plain(reason, 300))
+    return Outcome(source, outcome, plain(reason, _MAX_REASON))
 
 
 def loaded_files(root: str) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date
+from shutil import disk_usage
 from typing import NamedTuple
 
 from .. import VERSION
@@ -62,6 +63,7 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
+_LEAST_FREE = 1 << 20  # bytes
 _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
@@ -108,6 +110,8 @@ def state_folder(context: WorkContext) -> Check:
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if disk_usage(folder).free < _LEAST_FREE:
+        return Check("state folder", FAIL, "the disk of %s is full" % folder, "free some space on it")
     if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, paths.state_dir)
@@ -180,6 +184,7 @@ def settings(context: WorkContext) -> Check:
 EVENTS = Form("events", {"event": text, "what": text})
 _DAYS = 7
 _SHOWN = 5
+_MAX_EVENT = 300
 _REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
@@ -205,7 +210,7 @@ def events(context: WorkContext) -> Check:
     if not rows:
         return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     shown = ("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")) for row in rows[-_SHOWN:])
-    details = tuple(plain(text, 300) for text in shown)
+    details = tuple(plain(text, _MAX_EVENT) for text in shown)
     serious = any(row.get("kind") == "error" for row in rows)
     number = counted(len(rows), "problem")
     text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
@@ -236,6 +241,7 @@ def langfuse(context: WorkContext) -> Check:
 
 _JUDGE = "judge"
 _MODELS = "models"
+_JUDGE_DAYS = 30
 _TRY = "memory judge check"
 
 
@@ -258,7 +264,7 @@ def judge(context: WorkContext) -> Check:
         if problems and problems[0] and all(problems):
             failed = problems[0]
             says, *more = advice(failed.failure, feature)
-            text = "%s: %s: %s. %s" % (feature, failed.failure, failed.detail, says)
+            text = "on for %s, but not asked: %s (%s). %s" % (feature, failed.detail, failed.failure, says)
             return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 
@@ -271,7 +277,7 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         return Check(_JUDGE, WARN, *explain_failure(figures.off, features[0]))
-    none_kept = opinions(context.paths, 30)["none_kept"]
+    none_kept = opinions(context.paths, _JUDGE_DAYS)["none_kept"]
     if none_kept >= KEPT_NOTHING:
         text = "on, but the judges kept no memory in the last %d decisions" % none_kept
         return Check(_JUDGE, WARN, text, _TRY)

@@ -15,13 +15,22 @@ from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
 from ..memories.relations import name_for
-from ..memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, without_phrases
+from ..memories.survey import (
+    PHRASES,
+    SUPERSEDED,
+    Item,
+    choose,
+    life_cycle_state,
+    shortest_names,
+    without_phrases,
+)
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
 from .context import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
+_MAX_NAME = 200
 _MAX_GUARD = 2000
 _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
@@ -93,6 +102,8 @@ def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
         return ["  You rejected it, and that stays so. next: memory accept %s" % name]
+    if item.reason == PHRASES:
+        return ["  Its new search phrases are pending. next: memory review"]
     return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.is_pending else []
 
 
@@ -172,7 +183,7 @@ def named_notes(context: WorkContext) -> list[NamedNote]:
     for folder in native_folders(context.paths):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
-            name = shown_line("%s#%d" % (os.path.basename(note.path), number), 200)
+            name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)
             named.append(NamedNote(note.key if name in taken else name, note))
             taken.add(name)
     return named

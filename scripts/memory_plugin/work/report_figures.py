@@ -19,6 +19,7 @@ MISS_REASONS = ("no_match", "below_threshold", "declined")
 _STARTS = ("catalog", "subagent")  # where Claude gets the same rules each time
 _RECALLED = ("injected", "pointed")
 _MAX_MISSED = 400  # the latest, whose texts are looked up in transcripts
+_MAX_EVENT = 160
 _DAY = 10  # characters of a date
 
 
@@ -138,7 +139,7 @@ class LedgerFigures:
                 self.usd_by_day[row["time"][:_DAY]] += cost
 
     def _add_event(self, row: dict[str, Any]) -> None:
-        self.events[plain("%s: %s" % (row.get("event"), row.get("what")), 160)] += 1
+        self.events[plain("%s: %s" % (row.get("event"), row.get("what")), _MAX_EVENT)] += 1
 
 
 def quantile(values: list[float], share: float) -> float | None:

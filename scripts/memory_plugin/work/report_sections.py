@@ -22,6 +22,7 @@ from .report_figures import MISS_REASONS, OUTCOMES, LedgerFigures, RecallFigures
 Values = dict[str, Any]  # the figures of a section by name: numbers, texts, values by day, and rows of tables
 
 _MAX_NAME = 120
+_MAX_EXAMPLE = 80
 _SHOWN = ("told", "pointed", "used")
 _COUNTS = (*_SHOWN, "useful", "wrong")
 
@@ -161,7 +162,7 @@ def _replies(ledgers: LedgerFigures) -> Values:
     patterns = ranked(dict(count_patterns(ledgers.replies)), "rule", "matches")
     for row in patterns:
         hit = hits.get(str(row["rule"]))
-        row["example"] = "\u201c%s\u201d" % hit[0].split("\n")[0][:80] if hit else ""
+        row["example"] = "\u201c%s\u201d" % hit[0].split("\n")[0][:_MAX_EXAMPLE] if hit else ""
     groups = (("corrected", ledgers.effect.corrected), ("control_group", ledgers.effect.control))
     return {
         "replies": every.replies,

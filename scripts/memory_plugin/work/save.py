@@ -68,7 +68,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     notices = [refresh(context).notice]
     replaced = old.stored.memory.id if old is not None else ""
     if replaced and not approved:
-        notices.append("%s is not replaced yet: the new memory is pending" % replaced)
+        notices.append(_NOT_REPLACED % replaced)
         replaced = ""
     key, memory = written.stored.key, written.stored.memory
     item, name = memory_facts.current(context, key)
@@ -94,7 +94,7 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     memory, line = written.stored.memory, "already saved as {2} ({0}): {1}"
     if written.created:
         line = "saved {0}: {1}\nundo: memory forget {2}"
-    lines = line.format(memory.category, shown_line(memory.title, 80), name).split("\n")
+    lines = line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name).split("\n")
     if len(new.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     return lines + [
@@ -129,7 +129,9 @@ def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkCon
     lifecycle.supersede(context.paths, old, Item(written.stored, trust, ""))
 
 
+_LONG_TITLE = 80
 _PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
+_NOT_REPLACED = "%s is not replaced yet: the new memory is pending"
 _TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
 _OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
 
@@ -171,7 +173,10 @@ def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:
     return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))
 
 
+_CANDIDATES = 20
 _COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
+_MAX_SIMILAR = 3
+_MAX_NEW = 200
 
 
 class Similar(NamedTuple):
@@ -204,8 +209,8 @@ def similar_to(
             command.
         repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
-    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:200]]
-    near = neighbors(context.paths, context.settings, texts, 20, _COMPARED_WITH) if texts else None
+    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
     results: list[list[Similar]] = [[] for _ in new]
     if near is None:
         return results
@@ -224,7 +229,7 @@ def similar_to(
                 old, name = names[near_key], names.get(key, "")
                 command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
                 results[at].append(Similar(old, shown_line(other.title), why, command))
-    return [similar[:3] for similar in results]
+    return [similar[:_MAX_SIMILAR] for similar in results]
 
 
 def _active(items: list[Item], keys: set[str]) -> Iterator[tuple[str, Memory]]:

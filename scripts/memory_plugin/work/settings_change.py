@@ -27,6 +27,7 @@ from .status_line import BEFORE, FOLDER, script_path, script_text
 
 MAX_VALUE = 200
 _BACKUP, _STATUS_LINE = "before.json", "statusLine"
+_UNKNOWN_FORM = "nothing was changed: your settings have a status line of an unknown form"
 
 _JUDGE_ON = "the judge for %s is on. %s At most $%.2f a session and $%.2f a day for all judges together."
 
@@ -185,7 +186,7 @@ def _back_up(current: dict[str, Any], paths: Paths) -> None:
     """Save the user's current status line: it is shown before ours, and restored when ours is removed."""
     before = current.get("command")
     if current.get("type") != "command" or not isinstance(before, str):
-        raise WorkError("nothing was changed: your settings have a status line of an unknown form")
+        raise WorkError(_UNKNOWN_FORM)
     replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
     write_state(paths.state(FOLDER, _BACKUP), {"before": current}, durable=True)
 

@@ -301,3 +301,11 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
     assert "warn  memories: 25 problems in 25 files" in lines
     assert "        and 5 more" in lines
     assert "      > correct or delete these files" in lines
+
+
+def test_a_judge_without_a_key_is_said_to_be_on_but_not_asked(project: Project) -> None:
+    project.write_settings(retrieval={"judge": {"enabled": True}})
+    found = checks(project)["judge"]
+    assert found["status"] == "warn"
+    assert found["text"].startswith("on for retrieval, but not asked: ")
+    assert "(no_key). Recall works without a judge" in found["text"]

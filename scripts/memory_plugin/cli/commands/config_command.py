@@ -56,6 +56,7 @@ _PROJECT = {
 _VERBS = {"set": "written to", "unset": "removed from"}
 # Where keys go, and whose texts are accepted unseen.
 _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
+_ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
 def _configure_config(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +77,7 @@ def _approve_config(arguments: argparse.Namespace, context: CommandContext) -> A
         return None
     name = arguments.key.removeprefix("memory.")
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
-        raise CommandError("nothing changed: %s is changed only in a terminal, outside Claude Code" % name)
+        raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, MAX_VALUE) if arguments.action == "set" else ""
     meaning = keys()[name].description if name in keys() else ""
     return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())

@@ -30,6 +30,7 @@ EXAMPLES = """\
   memory demo
   memory demo --json          includes each text exactly as Claude receives it
 """
+_SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context|-titles)?(?: [^>]*)?>")
 
 
@@ -92,7 +93,7 @@ class _Shown(NamedTuple):
 def _answer(paths: Paths, number: int, prompt: str) -> _Shown:
     """Return the hook's response to one prompt, and the decision in its ledger."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
-    output: Any = handle(Event("UserPromptSubmit", event, paths, Taint(), Deadline(5.0))) or {}
+    output: Any = handle(Event("UserPromptSubmit", event, paths, Taint(), Deadline(_SECONDS))) or {}
     row: Any = find_decision(paths, "demo-%d" % number) or {}
     told = output["hookSpecificOutput"]["additionalContext"] if output else ""
     figures = (row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms"))

@@ -46,6 +46,7 @@ list and validate the rule packs used for evaluation
   memory evaluate rules check my-pack.json --json
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
+_MAX_FILE = 200_000_000
 _ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run its examples"}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
@@ -140,7 +141,7 @@ def _compare_with_labels(
     require_existing(arguments.agreement)
     pairs: dict[str, list[tuple[str, str]]] = {}
     invalid = 0
-    for entry in parse_lines(read_regular(arguments.agreement, 200_000_000)[0]):
+    for entry in parse_lines(read_regular(arguments.agreement, _MAX_FILE)[0]):
         turns, labels = (entry.get("turns"), entry.get("labels")) if isinstance(entry, dict) else (None, None)
         if not isinstance(turns, list) or not isinstance(labels, dict):
             invalid += 1

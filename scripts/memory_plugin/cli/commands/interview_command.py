@@ -56,6 +56,7 @@ _NO_MEMORIES = "No memories to write: no answer came with a concept. /memory:int
 _NOT_DEEPER = "  not used: deeper; nothing you said can be deepened yet"
 _MAX_INPUT = 1 << 20
 ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
+_SECONDS = 10.0
 _DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
 
 
@@ -134,7 +135,7 @@ def _step(this: _Run) -> None:
 def _next_decision(this: _Run, interview: Interview) -> Decision:
     action, context, store = this.arguments.action, this.context, this.store
     if action == "answer":
-        timed = context.within(10.0)
+        timed = context.within(_SECONDS)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
         given = decode_answer(read_text(_MAX_INPUT))
         return pipeline.answer(store, interview, given, timed if uses_judge else None)

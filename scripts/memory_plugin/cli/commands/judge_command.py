@@ -38,6 +38,8 @@ _ACTIONS = {
     "stats": "show calls, outcomes, costs and agreement",
 }
 _OFFER = "No key was found. Turn it on through Claude Code, with your own login?"
+_TURN_ON = "Turn it on?"
+_NOT_ASKED = "Nothing changed: the judge is not asked."
 _USE_A_KEY = " To use a key instead, set it and run this again."
 _NONE_KEPT = "the judges kept no memory in the last %d decisions; see: memory judge check"
 _REQUESTED = "not counted against them, for gradings that you asked for: %s today"
@@ -45,6 +47,7 @@ _COST = "tokens: %d in, %d out; cost: %s, and %s of unknown cost"
 _RESET = "Done: the judge is asked again from the next prompt on; %s deleted."
 _STILL_COUNTS = "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd."
 _ALL = "all"
+_CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To turn it on: memory judge on"
 _REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
@@ -95,8 +98,8 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
     if asks:
         _print(said, context)
         said = []
-        if not console.confirm(_OFFER if is_host_offered else "Turn it on?"):
-            console.line("Nothing changed: the judge is not asked." + (_USE_A_KEY if is_host_offered else ""))
+        if not console.confirm(_OFFER if is_host_offered else _TURN_ON):
+            console.line(_NOT_ASKED + (_USE_A_KEY if is_host_offered else ""))
             return
     change, is_on = facts.turn_on(feature, offer, context)
     said += facts.address_notice(context, offer.judges)
@@ -145,7 +148,9 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     judges = facts.judges_of(context, feature)
     question = facts.check_question()
-    results = [(judge, judge.ask(question, Deadline(10.0), retry=True, fresh=True)) for judge in judges]
+    results = [
+        (judge, judge.ask(question, Deadline(_CHECK_SECONDS), retry=True, fresh=True)) for judge in judges
+    ]
     if arguments.json:
         records = [facts.check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})

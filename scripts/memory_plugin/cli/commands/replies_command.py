@@ -31,6 +31,7 @@ from ..command_context import DONE, FAILED, CommandContext, CommandError, Handle
 from ..console import read_text
 from ..options import add_days_option, add_flag, answer_lines, require_existing
 
+_TEXT = "score replies, show their scores over time, and tune the filler rules"
 _SCORE_TEXT = """\
 score a reply: filler phrases, words before the answer, density, and whether a judge is needed
   memory replies score reply.md
@@ -47,8 +48,11 @@ show reply scores over time, by model, project and pattern, and the effect of co
   memory replies history --json
 """
 _MAX_BYTES = 32 << 20
+_MAX_SHOWN = 20_000
 _FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
+_DAYS = 30
 _MAX_ROWS = 8
+_MAX_BARS = 30
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _LEGEND = (
     "With filler: replies with at least one filler phrase. Wordy: replies with so much filler, or such low density, that Claude is"
@@ -130,7 +134,7 @@ def _show_score(text: str, score: Score, context: CommandContext) -> None:
     for start, end, rule in score.matches:
         parts += [text[done:start], "[[%s]]" % text[start:end], "{%s}" % rule]
         done = end
-    context.console.line(block("".join([*parts, text[done:]]), 20_000))
+    context.console.line(block("".join([*parts, text[done:]]), _MAX_SHOWN))
     context.console.line()
     density = "not measured (%s)" % score.gate.replace("_", " ")
     if score.density is not None:
@@ -174,7 +178,7 @@ def _grade(
 
 def _configure_history(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_days_option(parser, 30)
+    add_days_option(parser, _DAYS)
     add_flag(parser, "--here", "this project only")
     add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
 
@@ -225,7 +229,7 @@ def _show_history(scores: list[Score], unreadable: int, context: CommandContext)
         console.paragraph(_OUTSIDE)
     if unreadable:
         console.line("Unreadable lines in the ledger: %d" % unreadable)
-    days = group_by_day(scores)[-30:]
+    days = group_by_day(scores)[-_MAX_BARS:]
     bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
     spans = (bars, days[0].name, days[-1].name, _BARS[0], _BARS[-1])
     console.lines("", "with filler, by day  %s  %s to %s, %s = none, %s = all" % spans)
@@ -263,7 +267,7 @@ def _show_effect(since: str, arguments: argparse.Namespace, context: CommandCont
 
 
 HANDLERS = {
-    "replies": Handler("score replies, show their scores over time, and tune the filler rules", None),
+    "replies": Handler(_TEXT, None),
     "replies score": Handler(_SCORE_TEXT, _score, _configure_score),
     "replies history": Handler(_HISTORY_TEXT, _history, _configure_history),
 }

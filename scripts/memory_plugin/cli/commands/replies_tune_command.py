@@ -31,6 +31,8 @@ EXAMPLES = """\
   memory replies tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
   memory replies tune --thresholds --apply      writes them into your settings, with a backup
 """
+_DAYS = 60
+_SHOWN = 12
 _RESCORED = (
     "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
     " after: %(padded_after)d (phrases: %(phrases_after)d)."
@@ -39,7 +41,7 @@ _RESCORED = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_days_option(parser, 60)
+    add_days_option(parser, _DAYS)
     add_flag(
         parser, "--apply", "write the proposals: rules into your own pack, thresholds into your settings"
     )
@@ -102,7 +104,7 @@ def _show_study(study: TuningStudy, advice: str, context: CommandContext) -> Non
     ):
         if rows:
             console.line()
-            console.table(head, rows[:12])
+            console.table(head, rows[:_SHOWN])
 
 
 def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> None:

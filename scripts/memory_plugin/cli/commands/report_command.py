@@ -34,6 +34,7 @@ write a report: what Claude was shown, which memories help, replies, sessions, c
 _DAY = 86400
 _DAYS = 30
 _FILE = "report.html"
+_NOTHING = "Nothing is recorded yet. Recording starts with your first prompt in Claude Code."
 
 
 def _configure_report(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +80,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
         return path
     if arguments.ledgers:
         raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
-    raise CommandError("Nothing is recorded yet. Recording starts with your first prompt in Claude Code.")
+    raise CommandError(_NOTHING)
 
 
 def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -241,7 +241,10 @@ find what may be worth keeping in past sessions
   memory review                           shows what was found
   memory capture clear                    delete all suggestions and the record of rejected ones
 """
+_NOTE_DAYS = 30.0
 _NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
+_NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"
+_OFF = "capture.mode is off; to turn it on: memory config set capture.mode review"
 _CLEAR = "clear"
 
 
@@ -272,9 +275,9 @@ def _capture(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.result(arguments.json, {"forgotten": number}, deleted)
         return DONE
     if not (arguments.files or reads_project):
-        raise UsageError("name transcripts, or use --project or --days; to see what was found: memory review")
+        raise UsageError(_NOTHING)
     if context.settings.text("capture.mode") == "off":
-        raise CommandError("capture.mode is off; to turn it on: memory config set capture.mode review")
+        raise CommandError(_OFF)
     require_existing(*arguments.files)
     found = _transcripts(arguments.days, context) if reads_project else []
     return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), arguments, context)
@@ -297,7 +300,7 @@ def _read_sessions(paths: list[str], arguments: argparse.Namespace, context: Com
             "%d of %d files, %d MB, %d found" % (done, len(paths), progress.size >> 20, progress.found)
         )
     context.console.progress("")
-    keep_other_candidates(context, 30.0, watch)
+    keep_other_candidates(context, _NOTE_DAYS, watch)
     candidates = file.load().open
     new = [candidate.id for candidate in candidates if candidate.id not in before]
     line = "read %s (%d MB)" % (counted(progress.read, "transcript"), progress.size >> 20)

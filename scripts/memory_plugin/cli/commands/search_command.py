@@ -25,6 +25,9 @@ EXAMPLES = """\
   printf '%s' "text with 'quotes' and $signs" | memory search -
 """
 _MAX_INPUT = 64 * 1024
+_JUDGED_POOL = 20
+_SNIPPET = 100
+_JUDGE_SECONDS = 30.0
 _ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 
 
@@ -52,7 +55,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         text = read_text(_MAX_INPUT)
     query = without_private(text)
     try:
-        pool = max(limit, 20) if arguments.judge else limit
+        pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         with context.console.working("search"):
             result = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
@@ -78,7 +81,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
-    timed = context.within(30.0)
+    timed = context.within(_JUDGE_SECONDS)
     judged = judge_candidates(query, hits, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
         judged.search_hits = result.hits
@@ -114,7 +117,7 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
         ]
         snippet = next((text for text in texts if text != title), "")
         if snippet:
-            console.line("    " + plain(snippet, max(20, min(console.width, 100) - 4)))
+            console.line("    " + plain(snippet, max(20, min(console.width, _SNIPPET) - 4)))
         console.line("    %s  %s" % (console.style(row["id"], "cyan"), console.style(row["path"], "dim")))
 
 

@@ -31,8 +31,10 @@ from ..options import add_actions, add_flag, require_existing
 
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
+_MIN_TURNS = 2
 _MAX_TEXT, _MAX_LAST = 400, 1500
 _MAX_TURNS_NAMED = 8
+_MAX_EXAMPLE = 80
 _CALIBRATE_TEXT = """\
 score 20 sessions yourself and measure how well the scorer agrees with you
   memory session calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
@@ -98,7 +100,7 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
             str(signal.count),
             "" if signal.tone == "plain" else signal.tone,
             turns_text(sorted(signal.turns)),
-            one_line(signal.last, 80),
+            one_line(signal.last, _MAX_EXAMPLE),
         ]
         for signal in session.found
     ]
@@ -210,7 +212,7 @@ def _label_series(context: CommandContext) -> int:
             session = prepare(path)
         except OSError:
             continue
-        if session.signals.totals.turns < 2 or rows.session_id(session) in done:
+        if session.signals.totals.turns < _MIN_TURNS or rows.session_id(session) in done:
             continue
         progress = "session %d of %d" % (len(done) + 1, _SERIES)
         context.console.lines("", context.console.style(progress, "bold"))

@@ -129,6 +129,7 @@ list the memories
 """
 
 ALL = "all"
+_MAX_REASON = 300
 _HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 _NO_NOTES = "Claude Code has no notes for this project."
 _UNCONFIRMED = """\
@@ -165,7 +166,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = items[: arguments.limit]
     notes = named_notes(context)
     if arguments.json:
-        reasons = [(problem.path, plain(problem.reason, 300)) for problem in result.problems]
+        reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
         record: dict[str, object] = {"memories": [as_json(item) for item in items]}
         record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
         record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
@@ -265,6 +266,7 @@ list guards, or test a command or file against them
   memory guards test --file db/migrations/0007_users.sql
 """
 
+_MAX_GUARD = 2000
 _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
@@ -300,7 +302,7 @@ def _list_guards(arguments: argparse.Namespace, context: CommandContext) -> None
         head = {"id": row.item.stored.memory.id, "key": key, "title": title, "state": row.state}
         rows.append({**head, "guard": guard_as_json(row.version), "problem": problem})
         words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
-        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, 2000))]
+        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
         if row.state in (PENDING, LAST_TRUSTED):
             lines.append("  The version in its file is pending: memory accept " + names[key])
     if not found:

@@ -28,6 +28,8 @@ explain why a prompt did or did not bring up memories, or test one
 
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
 _TRIED = "Tried now, as the first prompt of a session. Claude already has the standing rules, and titles of other memories."
+_NO_JUDGES = " The judges were not asked."
+_ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
 
 def _configure_why(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +57,7 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     print_off(context)
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
-        context.console.paragraph(_TRIED + (" The judges were not asked." if judged else ""))
+        context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
         for hit in trial.pending_answers(arguments.prompt, row.get("pointer_threshold"), context):
             text = 'Pending, and would match: "%s". To accept it: memory accept %s'
             context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
@@ -88,8 +90,9 @@ def _explain(row: dict[str, object], context: CommandContext) -> None:
     console = context.console
     summary = plain(explain.sentence(row), MAX_LINE)
     console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
-    if explain.problem(row):
-        console.paragraph(plain("problem: " + explain.problem(row), MAX_LINE))
+    problem = explain.problem(row)
+    if problem and problem not in summary:
+        console.paragraph(plain("problem: " + problem, MAX_LINE))
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
     lines = lines or [(*pair, "") for pair in explain.told(row)]
     labels = {}
@@ -100,7 +103,7 @@ def _explain(row: dict[str, object], context: CommandContext) -> None:
         print_memory(word, labels.get(key, key) + reason, context)
     if row.get("candidates") and explain.would_phrases_help(row):
         console.line()
-        console.paragraph("Should one of these have matched? Add a search phrase with the prompt's words:")
+        console.paragraph(_ADVICE)
         console.line('  memory edit ID --asked-as "..."')
     elif not lines and explain.remedy(row):
         console.paragraph("Try: " + explain.remedy(row))

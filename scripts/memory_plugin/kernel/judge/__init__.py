@@ -103,7 +103,8 @@ class Judge:
 
     def cached(self, question: Question) -> dict[str, Any] | None:
         """Return the values of an earlier verdict; None if there is none. Nothing is sent."""
-        return VerdictCache(self._paths.state(FOLDER)).read().get(question.key(self.backend, self.model))
+        key = question.key(self.backend, self.model)
+        return VerdictCache(self._paths.state(FOLDER)).find([key]).get(key)
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, retry: bool = False, fresh: bool = False
@@ -117,7 +118,7 @@ class Judge:
             return [problem for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
         cache = VerdictCache(self._paths.state(FOLDER))
-        earlier = {} if fresh else cache.read()
+        earlier = {} if fresh else cache.find(keys)
         verdicts = {key: Verdict(earlier[key], cached=True) for key in keys if key in earlier}
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:

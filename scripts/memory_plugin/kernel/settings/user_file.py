@@ -30,6 +30,7 @@ Path = tuple[str, ...]
 _LOCK_WAIT = 2.0  # seconds
 _BLOCK = "memory"
 _JUDGE = "judge"
+_JSON_SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder()
 _INDENTED = re.compile(r'\n([ \t]+)"')
 _MAX_NAME = 80
@@ -232,7 +233,7 @@ def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
 
 def _in_style_of(text: str, content: Content) -> str:
     """Return an object as JSON with the indentation, the line ends and the byte order mark of a text. Raises ValueError for infinity."""
-    body = text.strip("\ufeff \t\n\r")
+    body = text.strip("\ufeff" + _JSON_SPACE)
     indented = _INDENTED.search(body)
     indent = indented[1] if indented else None if len(body) > len("{}") and "\n" not in body else 2
     result = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
