@@ -48,6 +48,8 @@ def warm_up() -> None:
             value()
     sys.modules["memory_plugin.recall.gate"].load_gate()
     sys.modules["memory_plugin.memories.hygiene"].shown(SAMPLE_TEXT)
+    # A file system of Linux tells changes apart that are 10 ms apart. The plugin waits longer, for file systems of other machines.
+    vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = 0.02
     if not sys.flags.isolated:  # no hook loads packs
         packs = sys.modules["memory_plugin.evaluation.packs"]
         for name in packs.pack_names():

@@ -213,17 +213,20 @@ def test_nothing_is_recorded_without_a_reason(session: Project, setting: str) ->
     assert session.ledger("feedback") == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [b"{", b"[]", b'{"session": 5, "injected": ["x"]}', b'{"injected": "x"}', b"\xff\xfe"],
-    ids=["torn", "a list", "a number", "a text", "no UTF-8"],
-)
-def test_odd_lines_of_the_ledger_are_skipped(session: Project, line: bytes) -> None:
-    with open(os.path.join(session.state, "recalls.jsonl"), "ab") as file:
-        file.write(line.replace(b"}", b', "also": "%s"}' % SESSION.encode()) + b"\n")
-    with at_home(session) as paths:
-        context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
-        assert list(injected_in_session(context)) == [KEY]
+def test_odd_lines_of_the_ledger_are_skipped(session: Project) -> None:
+    cases: list[bytes] = [
+        b"{",
+        b"[]",
+        b'{"session": 5, "injected": ["x"]}',
+        b'{"injected": "x"}',
+        b"\xff\xfe",
+    ]
+    for line in cases:
+        with open(os.path.join(session.state, "recalls.jsonl"), "ab") as file:
+            file.write(line.replace(b"}", b', "also": "%s"}' % SESSION.encode()) + b"\n")
+        with at_home(session) as paths:
+            context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
+            assert list(injected_in_session(context)) == [KEY]
 
 
 def test_a_missing_index_or_transcript_is_no_use(session: Project) -> None:
