@@ -205,8 +205,9 @@ class Form:
         return any(self._is_in("orders", [word]) and after == "me" for word, after in zip(clause, clause[1:]))
 
     def _is_request(self, clause: list[str]) -> bool:
-        """Return whether a question asks for work, not for an answer: "can you check it", but not "do you know why"."""
-        return self._is_in("you", clause[1:3]) and not self._is_in("questions", clause[2:])
+        """Return whether a question asks for work, not for an answer: "can you check it", but not "can you list" or "do you know why"."""
+        is_answer = self._is_in("answers", clause[2:4]) or self._is_in("questions", clause[2:])
+        return self._is_in("you", clause[1:3]) and not is_answer
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words; also "for what", "mit welchem"."""

@@ -118,6 +118,26 @@ def test_the_files_of_a_patch() -> None:
     assert patched_files(moved) == [("Edit", "a.py"), ("Write", "db/a.py")]
 
 
+@pytest.mark.parametrize(
+    ("output", "content", "failed"),
+    [
+        ('{"output": "no rule", "metadata": {"exit_code": 2}}', "no rule", True),
+        ('{"output": "done", "metadata": {"exit_code": 0}}', "done", False),
+        ('{"output": cut', '{"output": cut', False),
+        (
+            "apply_patch verification failed: no such line",
+            "apply_patch verification failed: no such line",
+            True,
+        ),
+        ("Plan updated", "Plan updated", False),
+    ],
+)
+def test_outputs_of_older_versions(output: str, content: str, failed: bool) -> None:
+    row = row_of_rollout(item("function_call_output", call_id="1", output=output))
+    (block,) = blocks_of(message_of(row)["content"])
+    assert (block["content"], block["is_error"]) == (content, failed)
+
+
 def test_rows_without_ids_are_turns_of_their_own(tmp_path: Path) -> None:
     """Older versions give no item an id."""
     path = tmp_path / "rollout.jsonl"

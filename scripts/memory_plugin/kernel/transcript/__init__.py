@@ -38,6 +38,11 @@ _PATCHES = {
     "*** Move to: ": "Write",
 }
 _EXIT = ("Process exited with code ", "Exit code: ")
+_REFUSED = (
+    "apply_patch verification failed",
+    "failed in sandbox",
+    "execution error: ",
+)  # outputs of calls that did not run
 # Texts in the user's place that the agent adds begin with one of these.
 _ADDED = (
     "<environment_context>",
@@ -317,15 +322,27 @@ def _arguments(item: Row) -> Row:
 
 
 def _result(item: Row) -> Row:
-    text = as_text(item.get("output"))
+    text, code = _output(as_text(item.get("output")))
     head, _, printed = text.partition("\nOutput:\n")
+    has_failed = any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT)
     block = {
         "type": "tool_result",
         "tool_use_id": item.get("call_id"),
         "content": printed or text,
-        "is_error": any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT),
+        "is_error": has_failed or code not in (None, 0) or text.startswith(_REFUSED),
     }
     return {"type": "user", "message": {"content": [block]}, "toolUseResult": {"stdout": text}}
+
+
+def _output(text: str) -> tuple[str, object]:
+    """Return what a call put out and its exit code, which older versions wrote as an object; None for the code of others."""
+    if not text.startswith('{"output":'):
+        return text, None
+    try:
+        written = as_object(loads(text))
+    except ValueError:
+        return text, None
+    return as_text(written.get("output")), as_object(written.get("metadata")).get("exit_code")
 
 
 def _turn(item: Row) -> object:
