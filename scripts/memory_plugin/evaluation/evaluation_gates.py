@@ -19,6 +19,7 @@ from ..kernel.judge.question import one_line
 from ..kernel.paths import load_data
 from ..kernel.text import cut_after
 from ..kernel.text.words import fold
+from .contradictions import find_contradictions
 from .conversations import Conversation, ConversationTurn
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken_back
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
@@ -124,10 +125,13 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     for place, turn in enumerate(conversation.turns):
         if turn.content.lstrip().startswith(_SUMMARIES):
             continue  # for a session that is compacted: it tells of turns that are not here
-        before = conversation.turns[:place]
+        before, following = conversation.turns[:place], conversation.turns[place + 1 : place + 2]
+        is_last = not any(after.role == "tool" for after in following)
+        if turn.role == "assistant" and is_last:
+            for check, sentence, doubt in find_contradictions(pack.contradictions, turn, before):
+                quote = Quote(sentence, 0, len(sentence), sentence)
+                yield GateFinding(check, turn.number, turn.role, "", doubt.reason, doubt.note), quote
         for rule, finding, quote in _matches(pack, "honesty", turn):
-            following = conversation.turns[place + 1 : place + 2]
-            is_last = not any(after.role == "tool" for after in following)
             claim = Claim(quote.shown, quote.text, turn.content, is_last, not rule.against)
             if is_planned(claim):
                 continue

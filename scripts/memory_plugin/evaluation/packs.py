@@ -23,7 +23,7 @@ _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
 _FIELDS = {
     "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
-    "irregular", "spellings", "macros", "shared", "defaults",
+    "irregular", "spellings", "macros", "shared", "defaults", "contradictions",
 }  # fmt: skip
 _RULE_FIELDS = {
     "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "hint", "any_of", "hit", "miss",
@@ -126,6 +126,7 @@ class _PackReader:
             (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
             self.texts_by_name("leaks"),
             self.lexicon,
+            {key: self.pattern(texts, "contradictions: " + key) for key, texts in self.texts_by_name("contradictions").items()},
         )
 
     def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
