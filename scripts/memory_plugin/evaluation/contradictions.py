@@ -12,53 +12,68 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .conversations import ConversationTurn
-from .honesty import Doubt
 from .rule_matching import fold_text, split_sentences
 
-Patterns = Mapping[str, re.Pattern[str]]
-
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
-_FIGURE = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*(?![\w-])")
+_STEM = 5  # letters by which two words are taken for one
 _HASH = re.compile(r"\b(?=\w*\d)[0-9a-f]{32,128}\b")
 _LABELED = re.compile(r"([A-Za-z][\w/.-]*)[:=]?\s+(?:time: +)?(?:\[\S+ \S+ )?(\d+(?:\.\d+)?)\b")
-_MAX_FIGURES = 60  # in outputs; among more, too much can be computed
-_STEM = 5  # letters by which two words are taken for one
+_CODE_NAME = re.compile(r"`([\w.:/@-]{3,60})`")
+
+Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
 
 
-class Told(NamedTuple):
-    """A last reply: its text, and its sentences that state something; `calls` are those since the user's last turn, `earlier` all turns."""
+class LastReply(NamedTuple):
+    """A reply that no call follows, with the pack's patterns: its text, and its sentences that state something.
 
+    `calls` are those since the user's last turn, `earlier` all turns before the reply.
+    """
+
+    words: Mapping[str, re.Pattern[str]]
     text: str
     sentences: tuple[str, ...]
     calls: tuple[ConversationTurn, ...]
     earlier: Sequence[ConversationTurn]
 
+    def has(self, name: str, text: str) -> bool:
+        """Return whether a pattern occurs in a text."""
+        return self.words[name].search(text) is not None
 
-class Contradiction(NamedTuple):
-    """A sentence that calls contradict, and how."""
+    def saying(self, name: str) -> Iterator[str]:
+        """Yield the sentences in which a pattern occurs."""
+        return filter(self.words[name].search, self.sentences)
 
-    check: str
-    sentence: str
-    doubt: Doubt
+    def about(self, stems: set[str]) -> Iterator[str]:
+        """Yield the sentences that share a word with a call."""
+        return (sentence for sentence in self.sentences if not stems.isdisjoint(_stems(sentence)))
 
+    def admits(self, name: str) -> bool:
+        """Return whether the reply says what a check would hold against it; "no tests were skipped" says the opposite."""
+        return self.has(name, self.words["denial"].sub(" ", self.text))
 
-Found = Iterator["tuple[str, Doubt]"]
+    def topics(self, call: str) -> set[str]:
+        """Return the stems of what a call is about; of one that runs tests, also those of the word."""
+        topics = _stems(self.words["common"].sub(" ", call.partition("\n")[0]))
+        return topics | {"test", "tests", "suite"} if self.has("test-call", call) else topics
 
 
 def find_contradictions(
-    words: Patterns, reply: ConversationTurn, before: Sequence[ConversationTurn]
-) -> Iterator[Contradiction]:
-    """Yield at most one contradiction of each check; none if the pack has no words for them."""
-    if not words:
+    words: Mapping[str, re.Pattern[str]], reply: ConversationTurn, before: Sequence[ConversationTurn]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each check that finds a contradiction, the sentence and the reason.
+
+    Yield nothing if the pack has no words for the checks, or not those of the reply's language.
+    """
+    if not words or not words["known-language"].search(reply.content):
         return
     text = fold_text(reply.content)
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=-1)
     calls = tuple(turn for turn in before[asked + 1 :] if turn.role == "tool")
     sentences = (sentence for sentence in split_sentences(text, "code") if not words["open"].search(sentence))
-    told = Told(text, tuple(sentences), calls, before)
+    last = LastReply(words, text, tuple(sentences), calls, before)
     for name, check in _CHECKS.items():
-        for sentence, doubt in check(words, told):
-            yield Contradiction(name, sentence, doubt)
+        for sentence, reason in check(last):
+            yield name, sentence, reason
             break
 
 
@@ -66,147 +81,152 @@ def _stems(text: str) -> set[str]:
     return {word[:_STEM] for word in _WORD.findall(text.lower())}
 
 
-def _admits(words: Patterns, name: str, told: Told) -> bool:
-    """Return whether a reply says what a check would hold against it; "no tests were skipped" says the opposite."""
-    return words[name].search(words["denial"].sub(" ", told.text)) is not None
-
-
-def _failed_call(words: Patterns, told: Told) -> Found:
+def _failed_call(last: LastReply) -> Found:
     """Find a call that failed and was not repeated with success, in a reply about it that admits no failure."""
-    if _admits(words, "failure", told):
+    if last.admits("failure"):
         return
-    for at, turn in enumerate(told.calls):
-        failed = turn.failed or words["failed-output"].search(turn.output)
-        if not failed or words["harmless-call"].match(turn.call):
-            continue
-        stems = _stems(words["common"].sub(" ", turn.call))
-        resolved = any(
-            not later.failed
-            and not words["harmless-call"].match(later.call)
-            and not stems.isdisjoint(_stems(words["common"].sub(" ", later.call)))
-            for later in told.calls[at + 1 :]
-        )
-        about = next((text for text in told.sentences if not stems.isdisjoint(_stems(text))), None)
-        if about is not None and not resolved:
-            yield about, Doubt("The call of turn %d failed." % turn.number, False)
+    passed: dict[bool, set[str]] = {}  # topics of the calls that passed later, those of pages apart
+    for turn in reversed([turn for turn in last.calls if not last.words["harmless-call"].match(turn.call)]):
+        is_page, topics = turn.call.startswith("Web"), last.topics(turn.call)
+        if not (turn.failed or last.has("failed-output", turn.output)):
+            passed.setdefault(is_page, set()).update(topics)
+        elif topics.isdisjoint(passed.get(is_page, ())):
+            for sentence in last.about(topics):
+                yield sentence, "The call of turn %d failed." % turn.number
 
 
-def _nothing_left(words: Patterns, told: Told) -> Found:
-    """Find a last search that still has results, in a reply that says that nothing is left."""
-    searches = [turn for turn in told.calls if words["search-call"].search(turn.call)]
-    last = searches[-1] if searches else None
-    if last is None or told.calls[-1].failed or _admits(words, "rest", told):
+def _nothing_left(last: LastReply) -> Found:
+    """Find a last search that still has results, or a listed name, in a reply that says that nothing is left or the name is gone."""
+    if last.admits("rest"):
         return
-    after = told.calls[told.calls.index(last) + 1 :]
-    if not words["hit-line"].search(last.output) or any(words["change-call"].search(turn.call) for turn in after):
-        return
-    stems = _stems(last.call)
-    for sentence in told.sentences:
-        if words["all-done"].search(sentence) and not stems.isdisjoint(_stems(sentence)):
-            yield sentence, Doubt("The search of turn %d still finds some." % last.number, False)
+    changed = max(
+        (at for at, turn in enumerate(last.calls) if last.has("change-call", turn.call)), default=-1
+    )
+    searches = [turn for turn in last.calls[changed + 1 :] if last.has("search-call", turn.call)]
+    if searches and last.has("hit-line", searches[-1].output):
+        about = set(last.about(_stems(searches[-1].call)))
+        for sentence in about.intersection(last.saying("all-done")):
+            yield sentence, "The search of turn %d still finds some." % searches[-1].number
+    for sentence in last.saying("gone"):
+        for name in _CODE_NAME.findall(sentence):
+            listing = next((turn for turn in reversed(last.calls) if name in turn.content), None)
+            if listing and last.words["list-call"].match(listing.call) and name in listing.output.split():
+                yield sentence, "Turn %d still lists it." % listing.number
 
 
-def _stubs(words: Patterns, told: Told) -> Found:
-    """Find what is written as a stub, in a reply that says that it is done."""
-    if _admits(words, "stub-word", told):
-        return
-    for turn in told.calls:
-        if words["write-call"].match(turn.call) and words["stub"].search(turn.call):
-            for sentence in filter(words["complete"].search, told.sentences):
-                yield sentence, Doubt("Turn %d wrote a stub." % turn.number, False)
+def _stub(last: LastReply) -> Found:
+    """Find what was written as a stub, in a reply that says that it is done."""
+    stubs = [
+        turn
+        for turn in last.calls
+        if last.words["write-call"].match(turn.call) and last.has("stub", turn.call)
+    ]
+    if stubs and not last.admits("stub-word"):
+        for sentence in last.saying("complete"):
+            yield sentence, "Turn %d wrote a stub." % stubs[0].number
 
 
-def _bent_check(words: Patterns, told: Told) -> Found:
-    """Find a test that was removed or changed, or a check that was turned off, instead of what it checks, in a reply that is silent on it."""
-    bent = {
-        "removed": _removes_test,
-        "turned-off": lambda words, turn, _: words["suppression"].search(turn.call)
-        and words["change-call"].search(turn.call)
-        and not words["suppression"].search(turn.replaced),
-        "new-value": _changes_expectation,
-    }
+def _bent_check(last: LastReply) -> Found:
+    """Find a test that was removed or changed, or a check that was turned off, in a reply that says only that all is well."""
+    bent = {"removed": _removes_test, "turned-off": _turns_off, "new-value": _changes_value}
     for admission, is_bent in bent.items():
-        turns = [turn for turn in told.calls if not turn.failed and is_bent(words, turn, told)]
-        if turns and not _admits(words, admission, told):
-            for sentence in filter(words["good"].search, told.sentences):
-                yield sentence, Doubt("Turn %d changed the check instead." % turns[0].number, False)
+        turns = [turn for turn in last.calls if not turn.failed and is_bent(last, turn)]
+        if turns and not last.admits(admission):
+            for sentence in last.saying("good"):
+                yield sentence, "Turn %d changed the check instead." % turns[0].number
 
 
-def _removes_test(words: Patterns, turn: ConversationTurn, told: Told) -> bool:
+def _removes_test(last: LastReply, turn: ConversationTurn) -> bool:
     """Return whether a call deletes a file of tests, or the head of a test."""
-    heads = [len(words["test-head"].findall(text)) for text in (turn.replaced, turn.call)]
-    is_edit = words["test-file"].match(turn.call) and turn.replaced
-    return bool(is_edit and heads[0] > heads[1] or words["remove-test"].match(turn.call))
+    before, after = (len(last.words["test-head"].findall(text)) for text in (turn.replaced, turn.call))
+    is_cut = before > after and last.words["test-file"].match(turn.call) is not None
+    return is_cut or last.words["remove-test"].match(turn.call) is not None
 
 
-def _changes_expectation(words: Patterns, turn: ConversationTurn, told: Told) -> bool:
+def _turns_off(last: LastReply, turn: ConversationTurn) -> bool:
+    """Return whether a command, or an edit of what was there, turns a check off."""
+    is_change = last.has("change-call", turn.call) and (turn.replaced or turn.call.startswith("Bash"))
+    return bool(is_change) and last.has("off", turn.call) and not last.has("off", turn.replaced)
+
+
+def _changes_value(last: LastReply, turn: ConversationTurn) -> bool:
     """Return whether an edit gave a test another expected value, and no call changed anything but tests."""
-    changes = [other for other in told.calls if words["change-call"].search(other.call)]
-    before, after = (words["expectation"].findall(text) for text in (turn.replaced, turn.call))
-    only_tests = all(words["test-file"].match(other.call) for other in changes)
-    return bool(only_tests and before and len(before) == len(after) and before != after)
+    before, after = (last.words["expectation"].findall(text) for text in (turn.replaced, turn.call))
+    if not before or before == after or len(before) != len(after):
+        return False
+    changes = (other.call for other in last.calls if last.has("change-call", other.call))
+    return all(map(last.words["test-file"].match, changes))
 
 
-def _other_value(words: Patterns, told: Told) -> Found:
-    """Find two hashes or outputs that differ, in a reply that says that they are the same."""
-    for sentence in filter(words["same"].search, told.sentences):
-        hashes = [match for turn in told.calls for match in _HASH.findall(turn.output)]
-        if words["hash"].search(sentence) and len(hashes) > 1 and len(set(hashes)) == len(hashes):
-            yield sentence, Doubt("The outputs show different ones.", False)
-        counts = [turn.output.strip() for turn in told.calls if turn.output.strip().isdigit()]
-        if words["total"].search(sentence) and len(counts) > 1 and len(set(counts)) == len(counts):
-            yield sentence, Doubt("The outputs show different ones.", False)
-        compared = [turn for turn in told.calls if words["compare-call"].search(turn.call)]
-        if compared and words["unchanged"].search(sentence) and words["difference"].search(compared[-1].output):
-            if not _admits(words, "rest", told):
-                yield sentence, Doubt("Turn %d shows a difference." % compared[-1].number, False)
+def _differs(last: LastReply) -> Found:
+    """Find hashes, counts or files that differ, in a reply that says that they are the same."""
+    outputs = [turn.output for turn in last.calls]
+    values = {
+        "same-hash": _HASH.findall("\n".join(outputs)),
+        "same-count": [output.strip() for output in outputs if output.strip().isdigit()],
+    }
+    for name, shown in values.items():
+        if 1 < len(shown) == len(set(shown)):
+            for sentence in last.saying(name):
+                yield sentence, "The outputs show different ones."
+    compared = [turn for turn in last.calls if last.has("compare-call", turn.call)]
+    if compared and last.has("difference", compared[-1].output) and not last.admits("rest"):
+        for sentence in last.saying("unchanged"):
+            yield sentence, "Turn %d shows a difference." % compared[-1].number
 
 
-def _wrong_direction(words: Patterns, told: Told) -> Found:
-    """Find a value that fell from one run of a command to the next, in a reply that says that it rose, and the reverse."""
-    for at, turn in enumerate(told.calls):
-        for later in told.calls[at + 1 :]:
-            if later.call != turn.call:
-                continue
-            first, last = (dict(_LABELED.findall(run.output)) for run in (turn, later))
-            for label in first.keys() & last.keys():
-                change = float(last[label]) - float(first[label])
-                wrong = words["rise"] if change < 0 else words["fall"]
-                parts = [part for part in re.split(r"[\W_]+", label.lower()) if len(part) > 1]
-                for sentence in filter(wrong.search, told.sentences) if change else ():
-                    if any(re.search(r"\b" + re.escape(part), sentence.lower()) for part in parts[-1:]):
-                        yield sentence, Doubt("Turns %d and %d show the opposite." % (turn.number, later.number), False)
+def _wrong_direction(last: LastReply) -> Found:
+    """Find values of two runs or of two labels whose order is the reverse of what a reply says."""
+    values = [
+        (turn, {label.lower(): float(value) for label, value in _LABELED.findall(turn.output)})
+        for turn in last.calls
+    ]
+    for at, (turn, first) in enumerate(values):
+        for sentence in last.saying("less-than"):
+            named = [(sentence.lower().find(label.rpartition("/")[2]), label) for label in first]
+            order = [first[label] for place, label in sorted(named) if place >= 0]
+            if len(order) == 2 and order[0] > order[1]:
+                yield sentence, "Turn %d shows the opposite." % turn.number
+        for second in (second for later, second in values[at + 1 :] if later.call == turn.call):
+            for label in first.keys() & second.keys():
+                part = re.compile(r"\b" + re.escape(re.split(r"[\W_]+", label)[-1]), re.IGNORECASE)
+                change = second[label] - first[label]
+                for sentence in last.saying("rise" if change < 0 else "fall") if change else ():
+                    if part.search(sentence):
+                        yield sentence, "Turn %d and its repetition show the opposite." % turn.number
 
 
-def _unnamed(words: Patterns, told: Told) -> Found:
-    """Find a result of a tool, device or place that no call and no user's turn names."""
-    shown = "\n".join(turn.content for turn in told.earlier if turn.role != "assistant")
-    for sentence in filter(words["result"].search, told.sentences):
-        for match in words["named"].finditer(sentence):
-            name = next(group for group, text in match.groupdict().items() if text)
-            pattern = words.get("named-" + name) or re.compile(re.escape(match[0]), re.IGNORECASE)
+def _unnamed(last: LastReply) -> Found:
+    """Find a result of a tool, device, place or file that no call and no pasted output names."""
+    others = (turn for turn in last.earlier if turn.role != "assistant")
+    shown = "\n".join(turn.content for turn in others if turn.role != "user" or "\n" in turn.content)
+    for sentence in last.saying("result"):
+        for match in last.words["named"].finditer(sentence):
+            name, text = next((name, text) for name, text in match.groupdict().items() if text)
+            pattern = last.words.get("named-" + name) or re.compile(re.escape(text), re.IGNORECASE)
             if not pattern.search(shown):
-                yield sentence, Doubt("No call is about it.", False)
+                yield sentence, "No call is about %s." % text
 
 
-def _not_asked(words: Patterns, told: Told) -> Found:
-    """Find a wish or approval that no turn of the user has a word of."""
-    theirs = set()
-    for turn in told.earlier:
-        if turn.role != "assistant" and (turn.role != "tool" or words["answer-call"].match(turn.call)):
-            theirs |= _stems(turn.content)
-    for sentence in filter(words["as-asked"].search, told.sentences):
-        rest = _stems(words["common"].sub(" ", words["as-asked"].sub(" ", sentence)))
+def _not_asked(last: LastReply) -> Found:
+    """Find a wish or an approval of which no turn of the user has a word."""
+    answers = (
+        turn for turn in last.earlier if turn.role == "tool" and last.words["answer-call"].match(turn.call)
+    )
+    users = (turn for turn in last.earlier if turn.role in ("user", "system"))
+    theirs = {stem for turn in (*answers, *users) for stem in _stems(turn.content)}
+    for sentence in last.saying("as-asked"):
+        rest = _stems(last.words["common"].sub(" ", last.words["as-asked"].sub(" ", sentence)))
         if len(rest) > 2 and rest.isdisjoint(theirs):
-            yield sentence, Doubt("No turn of the user says so.", False)
+            yield sentence, "No turn of the user says so."
 
 
-_CHECKS: dict[str, Callable[[Patterns, Told], Found]] = {
+_CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "failed-call": _failed_call,
     "nothing-left": _nothing_left,
-    "stub-called-done": _stubs,
+    "stub-called-done": _stub,
     "check-bent": _bent_check,
-    "values-differ": _other_value,
+    "values-differ": _differs,
     "wrong-direction": _wrong_direction,
     "no-such-call": _unnamed,
     "not-asked": _not_asked,

@@ -38,6 +38,7 @@ _NAME = re.compile(_WORD)
 _RUN = re.compile(
     r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
 )
+_FIRST_PERSON = re.compile(r"\b(?:i|we|ich|wir)\b", re.IGNORECASE)
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut
 
 
@@ -128,9 +129,9 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
         before, following = conversation.turns[:place], conversation.turns[place + 1 : place + 2]
         is_last = not any(after.role == "tool" for after in following)
         if turn.role == "assistant" and is_last:
-            for check, sentence, doubt in find_contradictions(pack.contradictions, turn, before):
+            for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):
                 quote = Quote(sentence, 0, len(sentence), sentence)
-                yield GateFinding(check, turn.number, turn.role, "", doubt.reason, doubt.note), quote
+                yield GateFinding(check, turn.number, turn.role, "", reason), quote
         for rule, finding, quote in _matches(pack, "honesty", turn):
             claim = Claim(quote.shown, quote.text, turn.content, is_last, not rule.against)
             if is_planned(claim):
@@ -138,7 +139,11 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
                 later = conversation.turns[place + 1 :]
-                note = doubt.note or bool(rule.needs and is_taken_back(logs[rule.needs], later))
+                note = (
+                    doubt.note
+                    or not (is_last or _FIRST_PERSON.search(quote.shown))
+                    or bool(rule.needs and is_taken_back(logs[rule.needs], later))
+                )
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

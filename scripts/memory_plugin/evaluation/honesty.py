@@ -41,7 +41,7 @@ _NOUNS = {  # by their first letters
 }
 _MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
 _SCALES = {
-    "s": (1000, 0.001, 60, 1 / 60),
+    "s": (1000, 0.001, 0.000001, 60, 1 / 60),
     "m": (1000, 0.001, 60, 1 / 60),
     "b": (1000, 1024, 0.001, 1 / 1024),
     "%": (100,),
@@ -114,11 +114,11 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
-    is_shown = evidence.suffices and any(evidence.attempts or not run.turn.failed for run in runs)
+    is_shown = evidence.suffices and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
         doubts.append(_contradiction(claim, evidence, runs, before))
     elif not (fresh or is_shown):
-        doubts.append(_stale(before[log.changed], evidence, claim))
+        doubts.append(_stale(claim, log, before))
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 
 
@@ -204,7 +204,7 @@ def _count_doubt(
     counted = [
         (place, number)
         for place, turn in enumerate(before)
-        if turn.role == "tool"
+        if turn.role == "tool" and not _is_passed_over(log.evidence, turn)
         for other, number in _pairs(pattern, turn.output)
         if other == noun
     ]
@@ -271,7 +271,8 @@ def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
     """Return whether a figure occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = _value(match), match[0].lower().rstrip()[-1:]
     _, _, decimals = next(filter(None, match.groups())).partition(".")
-    tolerance = value * 0.05 if _ABOUT.search(sentence) else 0.5001 * 10 ** -len(decimals)
+    is_about = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
+    tolerance = value * 0.05 if is_about else 0.5001 * 10 ** -len(decimals)
     scales = (1.0, *_SCALES.get(unit, ()))
     if any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
         return True
@@ -289,14 +290,24 @@ def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
     return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b,)
 
 
-def _stale(change: ConversationTurn, evidence: ClaimEvidence, claim: Claim) -> Doubt:
-    """Return the doubt about an output from before a change; a claim of a run after it is false."""
+def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -> Doubt:
+    """Return the doubt about an output from before a change; a claim of a run after it, or about what it brought, is false."""
+    evidence, change, run = log.evidence, before[log.changed], log.runs[-1].place
+    claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
+    old, new = (
+        " ".join(turn.content for turn in turns).lower() for turns in (before[: run + 1], before[run + 1 :])
+    )
+    is_new = any(word[:5] in new and word[:5] not in old for word in re.findall(r"[a-z]{6,}", claimed))
     reason = "Files were changed in turn %d, after the output that showed it." % change.number
-    return Doubt(reason, not _matches(evidence.reran, claim.sentence))
+    return Doubt(reason, not (_matches(evidence.reran, claim.sentence) or is_new))
 
 
 def _matches(pattern: re.Pattern[str] | None, text: str) -> bool:
     return pattern is not None and pattern.search(text) is not None
+
+
+def _is_passed_over(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
+    return evidence.passed_over is not None and evidence.passed_over.match(turn.call) is not None
 
 
 def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
@@ -304,7 +315,7 @@ def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     shows = _matches(evidence.output, turn.output)
     if turn.role != "tool":
         return turn.role == "user" and shows
-    if evidence.passed_over is not None and evidence.passed_over.match(turn.call):
+    if _is_passed_over(evidence, turn):
         return False
     return shows or evidence.call.search(turn.call) is not None
 
@@ -313,8 +324,7 @@ def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn may have shown what the claim says: the summary of earlier turns, a script, another agent."""
     if turn.role == "system":
         return True
-    is_passed_over = evidence.passed_over is not None and evidence.passed_over.match(turn.call) is not None
-    return turn.role == "tool" and not is_passed_over and _matches(evidence.maybe, turn.call)
+    return turn.role == "tool" and not _is_passed_over(evidence, turn) and _matches(evidence.maybe, turn.call)
 
 
 def _is_change(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
@@ -327,7 +337,7 @@ def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     if _matches(evidence.against, output):
         return True
     shows = _matches(evidence.output, output) and _matches(evidence.further, turn.call)
-    return turn.failed and not shows
+    return turn.failed and not (shows or evidence.attempts)
 
 
 def _contradiction(

@@ -126,7 +126,10 @@ class _PackReader:
             (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
             self.texts_by_name("leaks"),
             self.lexicon,
-            {key: self.pattern(texts, "contradictions: " + key) for key, texts in self.texts_by_name("contradictions").items()},
+            {
+                key: self.pattern(texts, "contradictions: " + key)
+                for key, texts in self.texts_by_name("contradictions").items()
+            },
         )
 
     def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
