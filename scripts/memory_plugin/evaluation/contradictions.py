@@ -116,14 +116,10 @@ def _nothing_left(last: LastReply) -> Found:
 
 def _stub(last: LastReply) -> Found:
     """Find what was written as a stub, in a reply that says that it is done."""
-    stubs = [
-        turn
-        for turn in last.calls
-        if last.words["write-call"].match(turn.call) and last.has("stub", turn.call)
-    ]
-    if stubs and not last.admits("stub-word"):
-        for sentence in last.saying("complete"):
-            yield sentence, "Turn %d wrote a stub." % stubs[0].number
+    for turn in last.calls if not last.admits("stub-word") else ():
+        if last.words["write-call"].match(turn.call) and last.has("stub", turn.call):
+            for sentence in last.saying("complete"):
+                yield sentence, "Turn %d wrote a stub." % turn.number
 
 
 def _bent_check(last: LastReply) -> Found:
@@ -145,8 +141,8 @@ def _removes_test(last: LastReply, turn: ConversationTurn) -> bool:
 
 def _turns_off(last: LastReply, turn: ConversationTurn) -> bool:
     """Return whether a command, or an edit of what was there, turns a check off."""
-    is_change = last.has("change-call", turn.call) and (turn.replaced or turn.call.startswith("Bash"))
-    return bool(is_change) and last.has("off", turn.call) and not last.has("off", turn.replaced)
+    is_change = last.has("change-call", turn.call) and not turn.call.startswith("Write")
+    return is_change and last.has("off", turn.call) and not last.has("off", turn.replaced)
 
 
 def _changes_value(last: LastReply, turn: ConversationTurn) -> bool:

@@ -121,13 +121,14 @@ def _compliance(pack: RulePack, conversation: Conversation) -> Found:
 
 
 def _honesty(pack: RulePack, conversation: Conversation) -> Found:
-    """Yield claims of work without evidence earlier in the conversation."""
+    """Yield claims of work without evidence earlier in the conversation, and last replies that the calls contradict."""
     logs = {name: EvidenceLog(evidence) for name, evidence in pack.evidence.items()}
     for place, turn in enumerate(conversation.turns):
         if turn.content.lstrip().startswith(_SUMMARIES):
             continue  # for a session that is compacted: it tells of turns that are not here
-        before, following = conversation.turns[:place], conversation.turns[place + 1 : place + 2]
-        is_last = not any(after.role == "tool" for after in following)
+        before, later = conversation.turns[:place], conversation.turns[place + 1 :]
+        is_last = not any(after.role == "tool" for after in later[:1])
+        is_remark = not is_last and any(after.role == "assistant" for after in later)
         if turn.role == "assistant" and is_last:
             for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):
                 quote = Quote(sentence, 0, len(sentence), sentence)
@@ -138,12 +139,8 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
                 continue
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
-                later = conversation.turns[place + 1 :]
-                note = (
-                    doubt.note
-                    or not (is_last or _FIRST_PERSON.search(quote.shown))
-                    or bool(rule.needs and is_taken_back(logs[rule.needs], later))
-                )
+                is_taken = bool(rule.needs) and is_taken_back(logs[rule.needs], later)
+                note = doubt.note or is_taken or (is_remark and not _FIRST_PERSON.search(quote.shown))
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

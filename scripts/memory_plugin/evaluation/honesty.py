@@ -16,7 +16,6 @@ from .conversations import ConversationTurn
 from .rule_matching import ClaimEvidence
 
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
-_REMOVED = re.compile(r"\brm\b[^\n]*")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
 _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
@@ -116,7 +115,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     doubts = [_figure_doubt(log, claim, before, runs)]
     is_shown = evidence.suffices and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
-        doubts.append(_contradiction(claim, evidence, runs, before))
+        doubts.append(_contradiction(claim, evidence, runs[-1]))
     elif not (fresh or is_shown):
         doubts.append(_stale(claim, log, before))
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
@@ -138,7 +137,7 @@ def is_planned(claim: Claim) -> bool:
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
-    if not claim.is_last or not log.runs:
+    if not claim.is_last or not log.runs or _matches(log.evidence.admits, claim.reply):
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
     recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
@@ -147,9 +146,7 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
         runs = [run for run in recent if named.search(run.turn.call)]
         for at, run in enumerate(runs):
             if run.failed and not _is_resolved(log.evidence, run, runs[at + 1 :]):
-                doubt = _contradiction(claim, log.evidence, runs[: at + 1], before)
-                if doubt is not None and not doubt.note:
-                    return doubt
+                return _contradiction(claim, log.evidence, run)
     return None
 
 
@@ -179,7 +176,7 @@ def _figure_doubt(
             times in _numbers(turn.content) for turn in tools
         ):
             return Doubt("The calls do not show %s." % match[0], others)
-    doubts = (_count_doubt(log, claim, before, *pair) for pair in _pairs(evidence.counts, claim.sentence))
+    doubts = (_count_doubt(log, before, *pair) for pair in _pairs(evidence.counts, claim.sentence))
     return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
 
 
@@ -197,9 +194,9 @@ def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[Conversation
 
 
 def _count_doubt(
-    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], noun: str, value: float
+    log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
 ) -> Doubt | None:
-    """Return the doubt if no output since the last change counts a noun as a claim does, alone or in total."""
+    """Return the doubt if no output since the last change counts a noun as claimed, alone or in total."""
     pattern = log.evidence.counts
     counted = [
         (place, number)
@@ -216,8 +213,7 @@ def _count_doubt(
     shown = (*recent, sum(recent), sum(number for _, number in counted))
     if again or any(abs(value - number) <= 0.5 for number in shown):  # rounded
         return None
-    mentioned = {number for other, number in _pairs(pattern, claim.reply) if other == noun}
-    is_known = any(value == number for _, number in counted) or not mentioned.isdisjoint(shown)
+    is_known = any(value == number for _, number in counted)
     return Doubt("Turn %d shows another number." % last.number, is_known)
 
 
@@ -294,9 +290,8 @@ def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -
     """Return the doubt about an output from before a change; a claim of a run after it, or about what it brought, is false."""
     evidence, change, run = log.evidence, before[log.changed], log.runs[-1].place
     claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
-    old, new = (
-        " ".join(turn.content for turn in turns).lower() for turns in (before[: run + 1], before[run + 1 :])
-    )
+    texts = [turn.content.lower() for turn in before]
+    old, new = " ".join(texts[: run + 1]), " ".join(texts[run + 1 :])
     is_new = any(word[:5] in new and word[:5] not in old for word in re.findall(r"[a-z]{6,}", claimed))
     reason = "Files were changed in turn %d, after the output that showed it." % change.number
     return Doubt(reason, not (_matches(evidence.reran, claim.sentence) or is_new))
@@ -340,23 +335,6 @@ def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     return turn.failed and not (shows or evidence.attempts)
 
 
-def _contradiction(
-    claim: Claim, evidence: ClaimEvidence, runs: Sequence[Run], before: Sequence[ConversationTurn]
-) -> Doubt | None:
-    """Return the doubt after a last run that failed.
-
-    It is a note if the reply says so or an earlier run of more passed, and none if a file of the failed run was removed, as that of a
-    demonstration.
-    """
-    last = runs[-1].turn
-    calls = (turn.call for turn in before if turn.role == "tool")
-    removed = " ".join(match for call in calls for match in _REMOVED.findall(call))
-    passed = [run.turn for run in runs if not run.failed]
-    if passed and any(name in removed for name in _FILE.findall(last.call)):
-        return None
-    words = set(re.findall(r"[a-z][\w-]{3,}", claim.sentence.lower()))
-    about = [word for word in words if word not in last.call.lower()]
-    other = any(turn.role == "tool" and word in turn.call.lower() for turn in passed for word in about)
-    is_narrower = any(last.call.startswith(turn.call.rstrip()) and turn.call != last.call for turn in passed)
-    admits = _matches(evidence.admits, claim.reply)
-    return Doubt("Turn %d says otherwise." % last.number, admits or other or is_narrower)
+def _contradiction(claim: Claim, evidence: ClaimEvidence, run: Run) -> Doubt:
+    """Return the doubt after a run that failed: a note if the reply says so."""
+    return Doubt("Turn %d says otherwise." % run.turn.number, _matches(evidence.admits, claim.reply))
