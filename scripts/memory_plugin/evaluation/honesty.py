@@ -145,7 +145,9 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
         named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
         runs = [run for run in recent if named.search(run.turn.call)]
         for at, run in enumerate(runs):
-            if run.failed and not _is_resolved(log.evidence, run, runs[at + 1 :]):
+            remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
+            is_told = any(_matches(log.evidence.admits, remark) for remark in remarks)
+            if run.failed and not (is_told or _is_resolved(log.evidence, run, runs[at + 1 :])):
                 return _contradiction(claim, log.evidence, run)
     return None
 
