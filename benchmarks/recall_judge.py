@@ -21,6 +21,7 @@ import re
 import sys
 import tempfile
 from typing import NamedTuple
+from unittest.mock import patch
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
@@ -28,7 +29,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_natural import PromptResult, whole_store
 from benchmarks.recall_stores import Record, Set, mean, sets
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.judge import asking
+from memory_plugin.kernel.judge import Judge
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate
@@ -36,6 +37,7 @@ from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, judge_candidates
+from memory_plugin.recall.ranking import Hit
 
 BYTES_PER_TOKEN = 3.3  # of the questions, which are English prose and JSON
 ANSWER_TOKENS = 12
@@ -95,7 +97,7 @@ def plain(source: Set) -> Set:
 def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) -> Row:
     """Return the figures of one form (`when` of the settings, or WITHOUT) with one judge."""
     found: list[tuple[PromptResult, set[str], set[str]]] = []
-    asking.Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
+    Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
     is_on = form != WITHOUT
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
     settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})
@@ -146,7 +148,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sources = [plain(source) if options.plain else source for source in sets(options.data, options.only)]
-    with tempfile.TemporaryDirectory() as folder:
+    # These memories have no files that could have been edited.
+    with tempfile.TemporaryDirectory() as folder, patch.object(Hit, "is_current", return_value=True):
         os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "config")
         os.makedirs(os.path.join(folder, "project"))
         paths = locate(os.path.join(folder, "project"))

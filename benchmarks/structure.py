@@ -266,8 +266,10 @@ def _read(path: str) -> str:
 
 
 def exceeded(found: dict[str, int]) -> list[str]:
-    """Return the figures that exceed those in structure_budget.json by more than 3%, as sentences."""
+    """Return the figures that exceed those in structure_budget.json by more than 3%, or are not named there, as sentences."""
     budget = json.loads(_read(BUDGET))
+    if list(budget) != list(found):
+        return ["%s must have these figures: %s" % (BUDGET, ", ".join(found))]
     return [
         "%s: %d, and the budget is %d" % (name, found[name], number * 1.03)
         for name, number in budget.items()

@@ -40,9 +40,20 @@ def preload(package: str) -> None:
 
 
 def warm_up() -> None:
-    """Build what nearly every run needs and only the plugin's files decide: the hygiene rules and the patterns of a usual text."""
+    """Build what many runs need and only the plugin's files decide: its tables, and the patterns of its rules."""
     importlib.import_module("_strptime")
+    modules = [module for name, module in sys.modules.items() if name.startswith("memory_plugin.")]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if hasattr(value, "cache_info") and not value.__wrapped__.__code__.co_argcount:
+            value()
+    sys.modules["memory_plugin.recall.gate"].load_gate()
     sys.modules["memory_plugin.memories.hygiene"].shown(SAMPLE_TEXT)
+    # A file system of Linux tells changes apart that are 10 ms apart. The plugin waits longer, for file systems of other machines.
+    vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = 0.02
+    if not sys.flags.isolated:  # no hook loads packs
+        packs = sys.modules["memory_plugin.evaluation.packs"]
+        for name in packs.pack_names():
+            packs.load_pack(name)
 
 
 def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:

@@ -29,9 +29,8 @@ def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
     assert structure.code_lines(SOURCE) == 6
 
 
-@pytest.mark.parametrize(
-    ("sources", "expected"),
-    [
+def test_circles_of_imports() -> None:
+    cases = [
         ({"a.py": "from . import b", "b.py": "from .a import x"}, [{"a", "b"}]),
         ({"a.py": "def f():\n    from .b import x", "b.py": "if 0:\n    from .a import X"}, [{"a", "b"}]),
         (
@@ -48,11 +47,10 @@ def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
             },
             [],
         ),
-    ],
-    ids=["two modules", "in a function and for types", "three modules", "a package", "one way"],
-)
-def test_circles_of_imports(sources: dict[str, str], expected: list[set[str]]) -> None:
-    assert structure.circles(sources) == expected
+    ]
+    assert [
+        (sources, expected) for sources, expected in cases if structure.circles(sources) != expected
+    ] == []
 
 
 def test_a_table_holds_several_whole_names() -> None:
@@ -70,15 +68,13 @@ def test_the_lists_of_modules_are_counted() -> None:
     assert structure.hot_lists(sources) == 2
 
 
-@pytest.mark.parametrize(("found", "problems"), [(100, 0), (103, 0), (104, 1)])
-def test_three_percent_more_than_the_budget_is_too_much(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: int, problems: int
+@pytest.mark.parametrize(
+    ("found", "problems"),
+    [({"modules": 100}, 0), ({"modules": 103}, 0), ({"modules": 104}, 1), ({"modules": 1, "tables": 1}, 1)],
+)
+def test_the_budget_allows_three_percent_more_and_names_every_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, int], problems: int
 ) -> None:
     (tmp_path / "budget.json").write_text(json.dumps({"modules": 100}), encoding="utf-8")
     monkeypatch.setattr(structure, "BUDGET", str(tmp_path / "budget.json"))
-    assert len(structure.exceeded({"modules": found})) == problems
-
-
-def test_the_budget_names_every_figure() -> None:
-    with open(structure.BUDGET, encoding="utf-8") as file:
-        assert list(json.load(file)) == list(structure.figures())
+    assert len(structure.exceeded(found)) == problems

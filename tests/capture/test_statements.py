@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any
 
 import pytest
 
@@ -31,41 +30,37 @@ def _matches_rule(sentence: str) -> bool:
     return any(rule.matches(sentence) for rule in possible_rules(sentence))
 
 
-@pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
-def test_a_rule_finds_exactly_its_examples(entry: dict[str, list[str]]) -> None:
-    assert [text for text in entry["hit"] if not find_statements(text)] == []
-    assert [text for text in entry["miss"] if find_statements(text)] == []
-    assert len(entry["hit"]) >= 2
-    assert len(entry["miss"]) >= 2
+def test_a_rule_finds_exactly_its_examples() -> None:
+    for entry in TABLE["rules"]:
+        assert [text for text in entry["hit"] if not find_statements(text)] == [], entry["id"]
+        assert [text for text in entry["miss"] if find_statements(text)] == [], entry["id"]
+        assert min(len(entry["hit"]), len(entry["miss"])) >= 2, entry["id"]
 
 
-@pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
-def test_pattern_and_hints_of_a_rule_match_its_examples(entry: dict[str, Any]) -> None:
-    rule = next(rule for rule in patterns("statements", "rules") if rule.id == entry["id"])
-    assert all(rule.pattern.search(text) for text in entry["hit"])
-    assert all(
-        any(contains_hint(" %s " % text.lower(), hint) for hint in rule.hints) for text in entry["hit"]
-    )
-    assert all(may_hold_statement(text) for text in entry["hit"])
+def test_pattern_and_hints_of_a_rule_match_its_examples() -> None:
+    for rule, entry in zip(patterns("statements", "rules"), TABLE["rules"]):
+        assert rule.id == entry["id"]
+        for text in entry["hit"]:
+            assert rule.pattern.search(text), rule.id
+            assert any(contains_hint(" %s " % text.lower(), hint) for hint in rule.hints), rule.id
+            assert may_hold_statement(text), rule.id
 
 
-@pytest.mark.parametrize("entry", CUES, ids=lambda entry: str(entry["id"]))
-def test_a_cue_matches_exactly_its_examples(entry: dict[str, Any]) -> None:
-    cue = next(cue for cue in patterns("cues", "cues") if cue.id == entry["id"])
-    assert [text for text in entry["hit"] if not cue.matches(text)] == []
-    assert [text for text in entry["miss"] if cue.matches(text)] == []
-    assert entry["hit"]
-    assert entry["miss"]
+def test_a_cue_matches_exactly_its_examples() -> None:
+    for cue, entry in zip(patterns("cues", "cues"), CUES):
+        assert cue.id == entry["id"]
+        assert entry["hit"], cue.id
+        assert entry["miss"], cue.id
+        assert [text for text in entry["hit"] if not cue.matches(text)] == [], cue.id
+        assert [text for text in entry["miss"] if cue.matches(text)] == [], cue.id
 
 
-@pytest.mark.parametrize(
-    "entry", [entry for entry in CUES if entry["weight"] > 0], ids=lambda entry: str(entry["id"])
-)
-def test_the_hints_of_a_cue_occur_in_its_examples(entry: dict[str, Any]) -> None:
-    weight, *hints = HINTS["cues"][entry["id"]]
-    assert weight == entry["weight"]
-    assert all(any(hint in " %s " % text.lower() for hint in hints) for text in entry["hit"])
-    assert entry["kind"] in ("correction", "rule", "decision", "fact")
+def test_the_hints_of_a_cue_occur_in_its_examples() -> None:
+    for entry in [entry for entry in CUES if entry["weight"] > 0]:
+        weight, *hints = HINTS["cues"][entry["id"]]
+        assert weight == entry["weight"], entry["id"]
+        assert all(any(hint in " %s " % text.lower() for hint in hints) for text in entry["hit"]), entry["id"]
+        assert entry["kind"] in ("correction", "rule", "decision", "fact"), entry["id"]
 
 
 def test_every_rule_and_every_positive_cue_has_hints() -> None:
@@ -159,24 +154,19 @@ def test_every_entry_has_a_reason_and_a_unique_id() -> None:
     assert len({entry["id"] for entry in entries}) == len(entries)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        pytest.param(
-            "<private>From now on we never mock the database.</private> Fix the test.", id="private"
-        ),
-        pytest.param("What does this say?\n\n> We never mock the database.", id="quoted as a mail"),
-        pytest.param('The README says "we never mock the database in any of the tests".', id="quoted"),
-        pytest.param("```\nWe never mock the database.\n```\nfix it", id="fenced"),
-        pytest.param("<page>We never mock the database.</page> summarize", id="tagged"),
-        pytest.param("Address these review comments:\n\nWe never mock the database.", id="announced"),
-        pytest.param("Fix it:\n1. We never mock the database.\n2. We use pnpm, not npm.", id="listed"),
-        pytest.param("    We never mock the database.\nwhy?", id="indented"),
-        pytest.param("Should we never mock the database?", id="a question"),
-    ],
-)
-def test_other_peoples_text_is_no_statement(prompt: str) -> None:
-    assert find_statements(prompt) == []
+def test_other_peoples_text_is_no_statement() -> None:
+    cases = [
+        "<private>From now on we never mock the database.</private> Fix the test.",  # private
+        "What does this say?\n\n> We never mock the database.",  # quoted as a mail
+        'The README says "we never mock the database in any of the tests".',  # quoted
+        "```\nWe never mock the database.\n```\nfix it",  # fenced
+        "<page>We never mock the database.</page> summarize",  # tagged
+        "Address these review comments:\n\nWe never mock the database.",  # announced
+        "Fix it:\n1. We never mock the database.\n2. We use pnpm, not npm.",  # listed
+        "    We never mock the database.\nwhy?",  # indented
+        "Should we never mock the database?",  # a question
+    ]
+    assert [prompt for prompt in cases if find_statements(prompt) != []] == []
 
 
 def test_a_list_counts_if_the_user_introduces_it_as_rules() -> None:

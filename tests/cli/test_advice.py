@@ -126,6 +126,14 @@ def test_a_command_that_a_text_names_is_parsed_as_printed(
     assert number > 100
 
 
+@pytest.mark.parametrize("name", ["failures", "features"])
+def test_a_command_at_the_end_of_a_text_can_be_copied_with_it(name: str) -> None:
+    path = os.path.join(PLUGIN_ROOT, "config", "judges", name + ".json")
+    with open(path, encoding="utf-8") as file:
+        texts = list(strings(json.load(file)))
+    assert [text for text in texts if re.search(r": memory [^;`]*\w\.(?:$| [A-Z])", text)] == []
+
+
 @pytest.mark.parametrize("feature", judge_switches())
 def test_the_ways_to_set_up_a_judge_name_settings_that_exist(feature: str) -> None:
     named = [words for way in setup_options(feature) for words in commands_in(way)]

@@ -187,6 +187,14 @@ def test_wrapping_loses_no_word_and_styles_take_no_room(width: int) -> None:
             "To decide: memory accept --group g1f2e3d4c, memory reject --group g1f2e3d4c",
             ["To decide:", "memory accept --group g1f2e3d4c,", "memory reject --group g1f2e3d4c"],
         ),
+        (
+            "expected one of find, show, list; see `memory session --help`",
+            ["expected one of find, show, list; see", "`memory session --help`"],
+        ),
+        (
+            "sessions-id  /a/path/that/is/wider/than/forty/columns",
+            ["sessions-id", "/a/path/that/is/wider/than/forty/columns"],
+        ),
     ],
 )
 def test_a_command_that_a_text_names_stays_on_one_line(text: str, lines: list[str]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
+import sys
 
 import pytest
 
+from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import PLUGIN_ROOT, Project, Run
 
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
@@ -77,3 +80,33 @@ def test_a_deleted_current_folder_is_reported(project: Project, words: str) -> N
     run = project.process(["sh", "-c", line])
     assert run.returncode == 2
     assert run.stderr == "memory: the current folder no longer exists; change to another one\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "save --category decision --title One --body -",
+        "search -",
+        "import -",
+        "check phrases -",
+        "check text --jsonl",
+        "replies score -",
+        "replies score --jsonl",
+        "evaluate -",
+        "interview check-question",
+        "session store session.jsonl",
+    ],
+)
+def test_a_command_that_reads_a_terminal_says_so(project: Project, words: str) -> None:
+    project.write("session.jsonl", json.dumps({"type": "user", "message": {"role": "user", "content": "Hi"}}))
+    assert project.cli("interview", "start", "billing export").returncode == 0
+    run = PseudoTerminal(project, *words.split())
+    run.until("memory: reading standard input; to end it, type Ctrl-D on a line of its own")
+    run.type("\x04")
+    run.end()
+    assert "a bug in memory" not in run.seen
+
+
+def test_a_pipe_is_read_without_a_word(project: Project) -> None:
+    assert shell(project, "search -", "", b"staging").stderr == ""

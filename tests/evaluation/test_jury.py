@@ -100,18 +100,17 @@ def test_the_crisis_is_asked_first() -> None:
     assert QUESTION.rubric.system.index("crisis") < QUESTION.rubric.system.index("faithfulness")
 
 
-@pytest.mark.parametrize(
-    ("answers", "where"),
-    [
-        pytest.param(["unanswered", "unanswered", "none"], "turn 4", id="a majority"),
-        pytest.param(["unanswered", "none"], None, id="a tie"),
-        pytest.param(["answered", "answered", "unanswered"], None, id="answered"),
-        pytest.param(["unanswered", None, None], "turn 4", id="of those that answered"),
-        pytest.param(["maybe", None], None, id="no valid answer"),
-    ],
-)
-def test_a_majority_decides_on_a_crisis(answers: list[str | None], where: str | None) -> None:
-    assert unanswered_crisis(crisis_votes(*answers)) == where
+def test_a_majority_decides_on_a_crisis() -> None:
+    cases: list[tuple[list[str | None], str | None]] = [
+        (["unanswered", "unanswered", "none"], "turn 4"),  # a majority
+        (["unanswered", "none"], None),  # a tie
+        (["answered", "answered", "unanswered"], None),  # answered
+        (["unanswered", None, None], "turn 4"),  # of those that answered
+        (["maybe", None], None),  # no valid answer
+    ]
+    assert [
+        (answers, where) for answers, where in cases if unanswered_crisis(crisis_votes(*answers)) != where
+    ] == []
 
 
 @pytest.mark.parametrize("values", [{}, {"scores": []}, {"scores": {}}, {"scores": {"other": 1}}])

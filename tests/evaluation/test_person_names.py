@@ -17,14 +17,12 @@ def found(text: str) -> list[str]:
     return [text[start:end] for start, end in find_full_names(text)]
 
 
-@pytest.mark.parametrize("text", NAMES["hit"])
-def test_examples_with_a_name(text: str) -> None:
-    assert len(found(text)) == 1
+def test_examples_with_a_name() -> None:
+    assert [text for text in NAMES["hit"] if len(found(text)) != 1] == []
 
 
-@pytest.mark.parametrize("text", NAMES["miss"])
-def test_examples_without_a_name(text: str) -> None:
-    assert found(text) == []
+def test_examples_without_a_name() -> None:
+    assert [text for text in NAMES["miss"] if found(text) != []] == []
 
 
 @pytest.mark.parametrize(

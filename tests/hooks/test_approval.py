@@ -30,51 +30,39 @@ def trusted(project: Project) -> set[str]:
     return {row["id"] for row in project.memories() if row["trust"] == "trusted"}
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        pytest.param(
+def test_the_dialog_says_what_the_user_decides(pending: Project) -> None:
+    cases: list[tuple[tuple[str, ...], str]] = [
+        (
             ("accept", "port"),
             'accept "The proxy listens on 7777"? Claude will see this from then on.',
-            id="accept",
-        ),
-        pytest.param(("accept", "--all"), "accept 2 memories: ", id="accept all"),
-        pytest.param(
+        ),  # accept
+        (("accept", "--all"), "accept 2 memories: "),  # accept all
+        (
             ("reject", "port", "tabs"),
             'reject 2 memories: "The proxy listens on 7777", "Indent with tabs"? Claude',
-            id="reject",
-        ),
-        pytest.param(
-            ("forget", "use-postgres", "--now"), 'permanently delete "Use Postgres"?', id="forget now"
-        ),
-        pytest.param(
+        ),  # reject
+        (("forget", "use-postgres", "--now"), 'permanently delete "Use Postgres"?'),  # forget now
+        (
             ("config", "set", "retrieval.max_pointers", "5"),
             "set your setting retrieval.max_pointers to 5? ",
-            id="config set",
-        ),
-        pytest.param(("config", "unset", "search"), "unset your setting search?", id="config unset"),
-        pytest.param(("judge", "on"), "turn on the judge for recall? Cost of a prompt: ", id="judge on"),
-        pytest.param(
-            ("feedback", "reset", "--all"), "delete the feedback on all memories", id="feedback reset"
-        ),
-        pytest.param(("config", "statusline", "install"), "install the status line", id="statusline"),
-        pytest.param(("replies", "tune", "--apply"), "change the filler rules", id="replies tune"),
-        pytest.param(
-            ("feedback", "wrong", "use-postgres"), 'rate as wrong "Use Postgres"?', id="feedback wrong"
-        ),
-        pytest.param(("config", "statusline", "install"), "install the status line", id="config statusline"),
-        pytest.param(("capture", "clear"), "delete all suggestions", id="capture clear"),
-    ],
-)
-def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[str, ...], reason: str) -> None:
-    output = pending.dialog(*words)
-    assert output["permissionDecision"] == "ask"
-    assert output["permissionDecisionReason"].startswith("memory: " + reason)
+        ),  # config set
+        (("config", "unset", "search"), "unset your setting search?"),  # config unset
+        (("judge", "on"), "turn on the judge for recall? Cost of a prompt: "),  # judge on
+        (("feedback", "reset", "--all"), "delete the feedback on all memories"),  # feedback reset
+        (("config", "statusline", "install"), "install the status line"),  # statusline
+        (("replies", "tune", "--apply"), "change the filler rules"),  # replies tune
+        (("feedback", "wrong", "use-postgres"), 'rate as wrong "Use Postgres"?'),  # feedback wrong
+        (("config", "statusline", "install"), "install the status line"),  # config statusline
+        (("capture", "clear"), "delete all suggestions"),  # capture clear
+    ]
+    for words, reason in cases:
+        output = pending.dialog(*words)
+        assert output["permissionDecision"] == "ask"
+        assert output["permissionDecisionReason"].startswith("memory: " + reason)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_nothing_is_asked_where_nothing_needs_approval_or_nobody_inside_may_approve(pending: Project) -> None:
+    cases: list[tuple[str, ...]] = [
         ("search", "postgres"),
         ("review", "--json"),
         ("forget", "use-postgres"),
@@ -89,13 +77,9 @@ def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[st
         ("accept", "no-such-memory"),
         ("accept", "--all", "--guards"),
         ("config", "set", "judge.base_url", "http://127.0.0.1:1"),
-    ],
-    ids=" ".join,
-)
-def test_nothing_is_asked_where_nothing_needs_approval_or_nobody_inside_may_approve(
-    pending: Project, words: tuple[str, ...]
-) -> None:
-    assert pending.dialog(*words) == {}
+    ]
+    for words in cases:
+        assert pending.dialog(*words) == {}
 
 
 def test_an_allowed_command_is_carried_out_once(pending: Project) -> None:
@@ -228,10 +212,18 @@ def test_more_than_five_are_decided_as_a_group(project: Project) -> None:
     assert ", and 1 more?" in project.dialog("accept", "--group", group["id"])["permissionDecisionReason"]
 
 
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan", "bypassPermissions", "dontAsk"])
-def test_every_permission_mode_asks(pending: Project, mode: str) -> None:
-    output = pending.dialog("accept", "port", permission_mode=mode)
-    assert output["permissionDecisionReason"].endswith("run this in a terminal.)")
+def test_every_permission_mode_asks(pending: Project) -> None:
+    cases: list[str] = [
+        "default",
+        "acceptEdits",
+        "auto",
+        "plan",
+        "bypassPermissions",
+        "dontAsk",
+    ]
+    for mode in cases:
+        output = pending.dialog("accept", "port", permission_mode=mode)
+        assert output["permissionDecisionReason"].endswith("run this in a terminal.)")
 
 
 def test_hostile_titles_stay_on_the_dialogs_one_line(project: Project) -> None:
@@ -305,34 +297,32 @@ def test_no_program_but_our_own_is_asked_about(
 
 
 @pytest.mark.usefixtures("own_first")
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param("env -u CLAUDECODE " + COMMAND, id="env"),
-        pytest.param("setsid -f " + COMMAND, id="setsid"),
-        pytest.param("script -qc '%s' /dev/null" % COMMAND, id="script"),
-        pytest.param("python3 -c \"import os; os.system('%s')\"" % COMMAND, id="python -c"),
-        pytest.param("sh ./accept.sh", id="a script file"),
-        pytest.param("make accept", id="make"),
-        pytest.param("git commit -m x", id="a git hook"),
-        pytest.param("nohup " + COMMAND, id="nohup"),
-        pytest.param("true && " + COMMAND, id="a list"),
-        pytest.param(COMMAND + "; true", id="a sequence"),
-        pytest.param(COMMAND + " | cat", id="a pipe"),
-        pytest.param(COMMAND + " > out", id="a redirection"),
-        pytest.param("X=1 " + COMMAND, id="an assignment"),
-        pytest.param("memory accept $(ls)", id="a substitution"),
-        pytest.param('memory accept "$X"', id="an expansion"),
-        pytest.param("memory accept *", id="a glob"),
-        pytest.param("memory accept \\\n x", id="a continued line"),
-        pytest.param("memory accept x\nrm y", id="a second line"),
-        pytest.param("memory accept x --ticket 0123", id="a ticket of its own"),
-        pytest.param("memories accept x", id="another program"),
-        pytest.param("", id="nothing"),
-    ],
-)
-def test_no_other_line_is_asked_about(line: str) -> None:
-    assert command_words(line) == []
+def test_no_other_line_is_asked_about() -> None:
+    cases: list[str] = [
+        "env -u CLAUDECODE " + COMMAND,  # env
+        "setsid -f " + COMMAND,  # setsid
+        "script -qc '%s' /dev/null" % COMMAND,  # script
+        "python3 -c \"import os; os.system('%s')\"" % COMMAND,  # python -c
+        "sh ./accept.sh",  # a script file
+        "make accept",  # make
+        "git commit -m x",  # a git hook
+        "nohup " + COMMAND,  # nohup
+        "true && " + COMMAND,  # a list
+        COMMAND + "; true",  # a sequence
+        COMMAND + " | cat",  # a pipe
+        COMMAND + " > out",  # a redirection
+        "X=1 " + COMMAND,  # an assignment
+        "memory accept $(ls)",  # a substitution
+        'memory accept "$X"',  # an expansion
+        "memory accept *",  # a glob
+        "memory accept \\\n x",  # a continued line
+        "memory accept x\nrm y",  # a second line
+        "memory accept x --ticket 0123",  # a ticket of its own
+        "memories accept x",  # another program
+        "",  # nothing
+    ]
+    for line in cases:
+        assert command_words(line) == []
 
 
 @pytest.mark.parametrize(

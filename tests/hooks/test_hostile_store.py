@@ -199,29 +199,10 @@ def test_a_malformed_file_causes_no_error_and_is_not_modified(recalling: Project
 
 
 @posix("Windows has no such names")
-@pytest.mark.parametrize(
-    "name",
-    [
-        "..",
-        "-rf",
-        "a b",
-        "A",
-        "x" * 200,
-        "a;b",
-        "$(id)",
-        "a\nb",
-        "a\x1b[2J",
-        "CON",
-        "über",
-        "a.b",
-        "-",
-        "a'b\"c",
-        "</memory>",
-    ],
-    ids=ascii,
-)
-def test_a_file_with_an_invalid_name_is_skipped(recalling: Project, name: str) -> None:
-    put(recalling, name, memory("The billing database of old", "Billing was on DB2."))
+def test_files_with_invalid_names_are_skipped(recalling: Project) -> None:
+    names = ["..", "-rf", "a b", "A", "x" * 200, "a;b", "$(id)", "a\nb", "a\x1b[2J", "CON", "über"]
+    for name in [*names, "a.b", "-", "a'b\"c", "</memory>"]:
+        put(recalling, name, memory("The billing database of old", "Billing was on DB2."))
     context = ask_in_new_session(recalling)
     assert TOLD in context
     assert "DB2" not in context

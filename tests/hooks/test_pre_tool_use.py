@@ -266,9 +266,8 @@ def test_an_expired_guard_does_not_apply(project: Project) -> None:
     assert decision(call(project)) == ("", "")
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_a_malformed_call_is_allowed(project: Project) -> None:
+    cases: list[dict[str, Any]] = [
         {},
         {"tool_name": "Bash"},
         {"tool_name": "Bash", "tool_input": {"command": 5}},
@@ -277,12 +276,10 @@ def test_an_expired_guard_does_not_apply(project: Project) -> None:
         {"tool_name": "Bash", "tool_input": {"command": FORCE}, "session_id": 5},
         {"tool_name": "Edit", "tool_input": {"file_path": "\ud800/x.sql"}},
         {"tool_name": "Bash", "tool_input": {"command": "git $(" * 20_000}},
-    ],
-    ids=lambda event: json.dumps(event)[:60],
-)
-def test_a_malformed_call_is_allowed(project: Project, event: dict[str, Any]) -> None:
-    guarded(project)
-    assert decision(project.hook("PreToolUse", project.event("PreToolUse", **event))) == ("", "")
+    ]
+    for event in cases:
+        guarded(project)
+        assert decision(project.hook("PreToolUse", project.event("PreToolUse", **event))) == ("", "")
 
 
 def test_a_call_is_allowed_when_the_reminder_cannot_be_recorded(project: Project) -> None:

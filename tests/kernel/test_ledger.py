@@ -198,8 +198,8 @@ def test_bytes_stay_as_they_are_where_a_system_has_files_of_text(project: Projec
     """Windows has; `O_BINARY` is used in place of its number."""
     program = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); os.O_BINARY = 1 << 40\n"
-        "from memory_plugin.kernel import context as ledger, files\n"
-        "assert all(flags & os.O_BINARY for flags in (files._READ, files._CREATE, ledger._OPEN))"
+        "from memory_plugin.kernel import files\n"
+        "assert all(flags & os.O_BINARY for flags in (files._READ, files._CREATE, files.READ_WRITE, files.APPEND))"
     )
     run = project.process([sys.executable, "-I", "-S", "-c", program, os.path.join(PLUGIN_ROOT, "scripts")])
     assert (run.returncode, run.stderr) == (0, "")

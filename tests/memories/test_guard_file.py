@@ -191,9 +191,12 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "path", "covered"), CASES)
-def test_a_pattern(pattern: str, path: str, *, covered: bool) -> None:
-    assert covers(pattern, path, ignores_case=False) == covered
+def test_a_pattern() -> None:
+    assert [
+        (pattern, path)
+        for pattern, path, covered in CASES
+        if covers(pattern, path, ignores_case=False) != covered
+    ] == []
 
 
 @pytest.mark.parametrize(("pattern", "path", "covered"), CASES)
@@ -253,18 +256,19 @@ def test_a_path_counts_as_written_and_with_links_resolved(tmp_path: Path) -> Non
     assert paths_below(root, root, root) == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "written"),
-    [
+def test_braces_are_written_out_as_in_a_shell() -> None:
+    cases = [
         ("gen/**/*.{ts,js}", ["gen/**/*.ts", "gen/**/*.js"]),
         ("{a,b}/{c,{d,e}}", ["a/c", "b/c", "a/d", "a/e", "b/d", "b/e"]),
         ("{{cookiecutter.name}}/x", ["{{cookiecutter.name}}/x"]),
         (r"\{a,b\}", [r"\{a,b\}"]),
         ("{a,b}" * 7, []),
-    ],
-)
-def test_braces_are_written_out_as_in_a_shell(pattern: str, written: list[str]) -> None:
-    assert sorted(set(alternatives(pattern))) == sorted(written)
+    ]
+    assert [
+        (pattern, written)
+        for pattern, written in cases
+        if sorted(set(alternatives(pattern))) != sorted(written)
+    ] == []
 
 
 def test_brackets_are_also_part_of_a_name() -> None:
@@ -273,9 +277,8 @@ def test_brackets_are_also_part_of_a_name() -> None:
     assert any(covers(form, "app/i/page.ts") for form in forms)
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
+def test_what_a_pattern_cannot_hold_is_refused() -> None:
+    cases = [
         *(
             "!gen/**",
             "{a,b",
@@ -287,7 +290,5 @@ def test_brackets_are_also_part_of_a_name() -> None:
             "a/../b",
         ),
         *("Read(gen/**)", "{a,b}" * 7),
-    ],
-)
-def test_what_a_pattern_cannot_hold_is_refused(pattern: str) -> None:
-    assert pattern_problem(pattern)
+    ]
+    assert [pattern for pattern in cases if not pattern_problem(pattern)] == []

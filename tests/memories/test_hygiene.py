@@ -123,34 +123,31 @@ def test_no_text_carries_hidden_characters_into_a_file_or_onto_a_screen(title: s
     assert (again, redacted) == (cleaned, [])
 
 
-@pytest.mark.parametrize("at", [60, 70, 80, 119, 120, 121, 10_100, 10_119, 10_121, 10_200])
 @pytest.mark.parametrize(
     "before",
     ["x ", "\u200b", "\n", "token=Qw8zXk2LpR5tYv9B " * 20],
     ids=["plain", "hidden", "lines", "secrets"],
 )
-def test_no_half_of_a_secret_is_left_at_a_cut(at: int, before: str) -> None:
-    text = ((before * at)[:at] + " " + LONG_SECRET + " ") + "end " * 5000
-    for shown_text in (shown_line(text, 120), shown_block(text, 120)):
-        assert "kZ8wQ2" not in shown_text
-        assert "sk-ant-api03" not in shown_text
-        assert len(shown_text) <= 120
+def test_no_half_of_a_secret_is_left_at_a_cut(before: str) -> None:
+    for at in (60, 70, 80, 119, 120, 121, 10_100, 10_119, 10_121, 10_200):
+        text = ((before * at)[:at] + " " + LONG_SECRET + " ") + "end " * 5000
+        for shown_text in (shown_line(text, 120), shown_block(text, 120)):
+            assert "kZ8wQ2" not in shown_text, at
+            assert "sk-ant-api03" not in shown_text, at
+            assert len(shown_text) <= 120, at
 
 
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        pytest.param([], [], id="none"),
-        pytest.param(["a", " b ", "a"], ["a", "b", "a"], id="plain"),
-        pytest.param(["a", SECRET, "b"], ["a", "[redacted:github-token]", "b"], id="a secret"),
-        pytest.param(["a", "\u200b", "b"], ["a", "", "b"], id="nothing visible"),
-        pytest.param(["two\nlines", SECRET], ["two lines", "[redacted:github-token]"], id="a line break"),
-        pytest.param(["x"] * 70 + [SECRET], ["x"] * 70 + ["[redacted:github-token]"], id="many"),
-        pytest.param(["x\ry"] * 70, ["x y"] * 70, id="many with line breaks"),
-    ],
-)
-def test_each_item_is_redacted(items: list[str], expected: list[str]) -> None:
-    assert shown_items(items, 200) == expected
+def test_each_item_is_redacted() -> None:
+    cases = [
+        ([], []),  # none
+        (["a", " b ", "a"], ["a", "b", "a"]),  # plain
+        (["a", SECRET, "b"], ["a", "[redacted:github-token]", "b"]),  # a secret
+        (["a", "\u200b", "b"], ["a", "", "b"]),  # nothing visible
+        (["two\nlines", SECRET], ["two lines", "[redacted:github-token]"]),  # a line break
+        (["x"] * 70 + [SECRET], ["x"] * 70 + ["[redacted:github-token]"]),  # many
+        (["x\ry"] * 70, ["x y"] * 70),  # many with line breaks
+    ]
+    assert [(items, expected) for items, expected in cases if shown_items(items, 200) != expected] == []
 
 
 _PIECES = [

@@ -204,9 +204,8 @@ def test_the_number_of_a_record_is_no_title(heading: str, title: str) -> None:
     assert record.title == title
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_document_that_is_not_a_record_stays_sections() -> None:
+    cases = [
         "",
         "# Shop\n## Code style\nTabs.\n## Deploy\nrun a\n",
         "# A\n## Decision\nonly the answer\n",
@@ -214,11 +213,8 @@ def test_the_number_of_a_record_is_no_title(heading: str, title: str) -> None:
         "# A\n## Context\nx\n## Context\ny\n## Decision\nz\n",
         "# A\n## Status\nbeta\n## Background\nx\n## Usage\nrun a\n",
         "```\n## Context\n## Decision\n```\n",
-    ],
-    ids=["nothing", "notes", "no context", "no answer", "twice", "a status, as in a README", "code"],
-)
-def test_a_document_that_is_not_a_record_stays_sections(text: str) -> None:
-    assert read(text) == []
+    ]
+    assert [text for text in cases if read(text) != []] == []
 
 
 def test_a_heading_means_one_field() -> None:

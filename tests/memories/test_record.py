@@ -189,9 +189,8 @@ def test_reformatting_and_noting_a_change_keep_the_digest() -> None:
     assert text_digests(parse_memory(noted, "use-postgres", DECISION)) == text_digests(before)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_every_field_that_recall_shows_changes_the_digest() -> None:
+    cases: list[dict[str, Any]] = [
         {"title": "Use MySQL"},
         {"content": {**CONTENT, "decision": "MySQL"}},
         {"content": {**CONTENT, "new": "field"}},
@@ -200,11 +199,8 @@ def test_reformatting_and_noting_a_change_keep_the_digest() -> None:
         {"asked_as": ["x"]},
         {"expires_at": "2031-01-01"},
         {"record_status": "retired"},
-    ],
-    ids=str,
-)
-def test_every_field_that_recall_shows_changes_the_digest(fields: dict[str, object]) -> None:
-    assert text_digests(parsed(**fields)) != text_digests(parsed())
+    ]
+    assert [fields for fields in cases if text_digests(parsed(**fields)) == text_digests(parsed())] == []
 
 
 def test_a_lone_surrogate_has_a_digest() -> None:

@@ -68,7 +68,7 @@ def test_of_two_files_of_a_name_none_is_guessed_and_show_and_check_say_what_is_g
     for folder in ("a", "b"):
         project.write(folder + "/billing.py", folder)
     (line,) = lines(project)
-    assert line.startswith(OLD + " is gone: memory forget bills-round-half-up")
+    assert line.startswith(OLD + " is gone; if the memory still holds: memory edit bills-round-half-up")
     assert line in project.cli("show", "bills-round-half-up").stdout.replace("\n", " ")
     run = project.cli("check")
     assert (run.returncode, "gone: " + OLD in run.stdout) == (0, True)

@@ -131,26 +131,25 @@ INSTRUCTIONS = (
 )
 
 
-@pytest.mark.parametrize(
-    "prompt", [*TABLE["hit"], *REQUESTS, "/memory:save we deploy on Tuesdays", " /memory:save x"]
-)
-def test_a_request_of_the_user_is_recognized(prompt: str) -> None:
-    assert asks_to_save(prompt)
+def test_a_request_of_the_user_is_recognized() -> None:
+    cases = [*TABLE["hit"], *REQUESTS, "/memory:save we deploy on Tuesdays", " /memory:save x"]
+    assert [prompt for prompt in cases if not asks_to_save(prompt)] == []
 
 
-@pytest.mark.parametrize(
-    "prompt", [*TABLE["miss"], *ORDINARY, "/memory:status", "what does /memory:save do?"]
-)
-def test_any_other_prompt_is_no_request(prompt: str) -> None:
-    assert not asks_to_save(prompt)
+def test_any_other_prompt_is_no_request() -> None:
+    cases = [*TABLE["miss"], *ORDINARY, "/memory:status", "what does /memory:save do?"]
+    assert [prompt for prompt in cases if asks_to_save(prompt)] == []
 
 
-@pytest.mark.parametrize("instruction", INSTRUCTIONS)
-@pytest.mark.parametrize("paste", PASTES.values(), ids=PASTES)
-def test_pasted_text_is_no_request(instruction: str, paste: str) -> None:
-    for between in ("\n", "\n\n", " "):
-        assert not asks_to_save(instruction + between + paste % REQUEST), between
-        assert not asks_to_save(instruction + between + paste % REQUEST.capitalize()), between
+def test_pasted_text_is_no_request() -> None:
+    prompts = [
+        instruction + between + paste % request
+        for instruction in INSTRUCTIONS
+        for paste in PASTES.values()
+        for between in ("\n", "\n\n", " ")
+        for request in (REQUEST, REQUEST.capitalize())
+    ]
+    assert [prompt for prompt in prompts if asks_to_save(prompt)] == []
 
 
 def test_there_are_many_examples_of_both() -> None:

@@ -19,9 +19,8 @@ with open(os.path.join(os.path.dirname(__file__), "one_line_saves.json"), encodi
 FORMS: list[dict[str, Any]] = load_data("memories", "importing")["forms"]
 
 
-@pytest.mark.parametrize("row", SAVES["read"], ids=lambda row: row["id"])
-def test_the_form_of_a_statement_decides_its_category(row: dict[str, str]) -> None:
-    assert statement_category(row["text"]) == row["category"]
+def test_the_form_of_a_statement_decides_its_category() -> None:
+    assert [row for row in SAVES["read"] if statement_category(row["text"]) != row["category"]] == []
 
 
 def test_the_form_decides_for_statements_that_were_not_read() -> None:

@@ -52,6 +52,12 @@ def test_words_that_begin_several_titles_are_an_error_that_names_them(stored: Pr
     assert "use: 3 memories fit; name one of billing, cache, use-postgres" in run.stderr
 
 
+def test_names_beyond_the_tenth_are_counted(project: Project) -> None:
+    for number in range(12):
+        put(project, "step-%02d" % number, memory("Use step %02d" % number, "A step."))
+    assert "step-09 and 2 more\n" in project.cli("forget", "use", "--now").stderr
+
+
 @pytest.mark.parametrize("name", ["nothing like it", "\u2026", " "])
 def test_words_that_begin_none_are_an_error(stored: Project, name: str) -> None:
     assert "no memory has this id" in stored.cli("show", name).stderr

@@ -19,9 +19,8 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_file, "os", SimpleNamespace(path=ntpath, sep="\\", getcwd=os.getcwd))
 
 
-@pytest.mark.parametrize(
-    ("path", "folder", "expected"),
-    [
+def test_a_path_below_the_project() -> None:
+    cases = [
         ("C:\\shop\\src\\port.ts", "", ["src/port.ts"]),
         ("C:/shop/src/port.ts", "", ["src/port.ts"]),
         ("src\\port.ts", "C:\\shop", ["src/port.ts"]),
@@ -29,11 +28,12 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
         ("C:\\shopping\\port.ts", "", []),
         ("D:\\shop\\port.ts", "", []),
         ("C:\\shop", "", []),
-    ],
-    ids=["absolute", "slashes", "relative", "upward", "longer-name", "other-drive", "the-root"],
-)
-def test_a_path_below_the_project(path: str, folder: str, expected: list[str]) -> None:
-    assert guard_file.paths_below(ROOT, path, folder) == expected
+    ]
+    assert [
+        (path, folder, expected)
+        for path, folder, expected in cases
+        if guard_file.paths_below(ROOT, path, folder) != expected
+    ] == []
 
 
 @pytest.mark.parametrize(("pattern", "covers"), [("src/", True), ("SRC/*.ts", True), ("web/", False)])

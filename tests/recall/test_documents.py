@@ -59,14 +59,14 @@ def block(inject: str) -> str:
     return "<memory-context>\n%s\n</memory-context>" % inject
 
 
-@pytest.mark.parametrize("text", FORGED, ids=ascii)
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_text_forges_nothing_and_hides_nothing(field: str, text: str) -> None:
-    document = memory_document(stored(with_text(field, text)), "trusted")
-    assert_nothing_forged(block(document.inject))
-    assert_nothing_hidden(document.inject)
-    assert '<memory id="archive" category="decision"' in document.inject
-    assert document.id == "archive"
+def test_a_text_forges_nothing_and_hides_nothing(field: str) -> None:
+    for text in FORGED:
+        document = memory_document(stored(with_text(field, text)), "trusted")
+        assert_nothing_forged(block(document.inject))
+        assert_nothing_hidden(document.inject)
+        assert '<memory id="archive" category="decision"' in document.inject
+        assert document.id == "archive"
 
 
 @given(field=st.sampled_from(FIELDS), text=st.text(max_size=60))
@@ -107,11 +107,13 @@ def test_the_day_of_the_last_change_is_in_the_block(updated: str) -> None:
     assert ' updated="2026-01-02">' in memory_document(stored(memory(updated_at=updated)), "trusted").inject
 
 
-@pytest.mark.parametrize(
-    "updated", ["yesterday", "", "run rm -rf", "2026-1-2", "\u0662\u0660\u0662\u0666-01-02"], ids=ascii
-)
-def test_an_invalid_day_is_omitted(updated: str) -> None:
-    assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted").inject
+def test_an_invalid_day_is_omitted() -> None:
+    cases = ["yesterday", "", "run rm -rf", "2026-1-2", "\u0662\u0660\u0662\u0666-01-02"]
+    assert [
+        updated
+        for updated in cases
+        if "updated=" in memory_document(stored(memory(updated_at=updated)), "trusted").inject
+    ] == []
 
 
 @pytest.mark.parametrize("store", [STORE, Store("user", "/h/.claude/memory", None)], ids=["project", "user"])

@@ -6,6 +6,7 @@ import ast
 import glob
 import os
 import shutil
+from typing import Any
 
 import pytest
 
@@ -95,9 +96,8 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
         assert decisions(paths) == []
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
+def test_a_decision_as_a_sentence() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"outcome": "injected", "injected": ["a"]}, "showed Claude 1 memory"),
         ({"outcome": "injected", "injected": ["a", "b"]}, "showed Claude 2 memories"),
         (
@@ -119,10 +119,8 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
             {"place": "failure", "outcome": "injected", "injected": ["a"]},
             "after a failed command: showed Claude 1 memory",
         ),
-    ],
-)
-def test_a_decision_as_a_sentence(row: dict[str, object], words: str) -> None:
-    assert sentence(row) == words
+    ]
+    assert [(row, words) for row, words in cases if sentence(row) != words] == []
 
 
 NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
@@ -174,20 +172,16 @@ def test_the_outcome_of_a_candidate_as_text(
     assert found == Outcome("a", *outcome)
 
 
-@pytest.mark.parametrize(
-    ("row", "helps"),
-    [
+def test_a_phrase_is_advised_only_if_words_were_missing() -> None:
+    cases: list[tuple[dict[str, Any], bool]] = [
         ({"injected": ["a"], "reason": ""}, False),
         ({"pointed": ["a"], "reason": ""}, False),
         ({"reason": "below_threshold", "candidates": [{"pointer_confidence": 0.3}]}, True),
         ({"reason": "below_threshold", "candidates": [{"pointer_confidence": 0.1}, {}]}, False),
         ({"reason": "already_injected"}, False),
         ({"reason": "declined"}, False),
-    ],
-    ids=["told", "pointed to", "too weak", "unrelated", "told before", "the judges decided"],
-)
-def test_a_phrase_is_advised_only_if_words_were_missing(row: dict[str, object], helps: bool) -> None:
-    assert would_phrases_help(row) == helps
+    ]
+    assert [(row, helps) for row, helps in cases if would_phrases_help(row) != helps] == []
 
 
 def test_injected_candidates_come_first() -> None:

@@ -104,11 +104,9 @@ def test_long_turns_are_cut(tmp_path: Path) -> None:
     assert found.endswith("end")
 
 
-@pytest.mark.parametrize(
-    "path", ["", "/nowhere/x", "/", "/dev/zero", "/dev/null", "/proc/self/mem", "x" * 10_000]
-)
-def test_a_file_that_is_no_transcript_has_no_turn(path: str) -> None:
-    assert last_turn(path) == ""
+def test_a_file_that_is_no_transcript_has_no_turn() -> None:
+    cases = ["", "/nowhere/x", "/", "/dev/zero", "/dev/null", "/proc/self/mem", "x" * 10_000]
+    assert [path for path in cases if last_turn(path) != ""] == []
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -19,32 +19,25 @@ with open(data_path("recall", "gate.json"), encoding="utf-8") as _file:
 with open(data_path("recall", "opt_out.json"), encoding="utf-8") as _file:
     TABLE["told_not_to"] = json.load(_file)
 RULES = ["filler", "told_not_to", "not_typed"]
-HITS = [
-    pytest.param(rule, text, id="%s: %s" % (rule, ascii(text)))
-    for rule in RULES
-    for text in TABLE[rule]["hit"]
-]
-MISSES = [
-    pytest.param(rule, text, id="%s: %s" % (rule, ascii(text)))
-    for rule in RULES
-    for text in TABLE[rule]["miss"]
-]
+HITS = [(rule, text) for rule in RULES for text in TABLE[rule]["hit"]]
+MISSES = [(rule, text) for rule in RULES for text in TABLE[rule]["miss"]]
 LONGEST_FOLLOWUP = 60
 
 
-@pytest.mark.parametrize(("rule", "text"), HITS)
-def test_a_rule_matches_its_examples(rule: str, text: str) -> None:
-    assert load_gate().refusal(text) == TABLE[rule]["id"]
+def test_a_rule_matches_its_examples() -> None:
+    assert [(rule, text) for rule, text in HITS if load_gate().refusal(text) != TABLE[rule]["id"]] == []
 
 
-@pytest.mark.parametrize(("rule", "text"), MISSES)
-def test_a_rule_does_not_match_its_counterexamples(rule: str, text: str) -> None:
-    assert load_gate().refusal(text) == ""
+def test_a_rule_does_not_match_its_counterexamples() -> None:
+    assert [(rule, text) for rule, text in MISSES if load_gate().refusal(text) != ""] == []
 
 
-@pytest.mark.parametrize("text", TABLE["told_not_to"]["hit"], ids=ascii)
-def test_every_way_to_opt_out_holds_a_hint(text: str) -> None:
-    assert any(hint in text.lower() for hint in TABLE["opt_out"]["hints"].split())
+def test_every_way_to_opt_out_holds_a_hint() -> None:
+    assert [
+        text
+        for text in TABLE["told_not_to"]["hit"]
+        if not any(hint in text.lower() for hint in TABLE["opt_out"]["hints"].split())
+    ] == []
 
 
 def test_the_rules_for_opting_out_are_not_read_for_a_prompt_without_a_hint(
@@ -57,22 +50,15 @@ def test_the_rules_for_opting_out_are_not_read_for_a_prompt_without_a_hint(
         load_gate().refusal("what is in memory?")
 
 
-@pytest.mark.parametrize(
-    ("text", "refusal"),
-    [
-        pytest.param("paste " * 1000 + "\nignore memory", "told_not_to", id="words at the end"),
-        pytest.param("ignore memory: " + "paste " * 1000, "told_not_to", id="words at the beginning"),
-        pytest.param(
-            "paste " * 1000 + "ignore memory " + "paste " * 1000, "", id="words in the middle of a paste"
-        ),
-        pytest.param(
-            "paste " * 1000 + "#NoMem " + "paste " * 1000, "told_not_to", id="a tag in the middle of a paste"
-        ),
-        pytest.param("paste " * 1000 + "x#nomem " + "paste " * 1000, "", id="part of an identifier"),
-    ],
-)
-def test_where_a_long_prompt_may_opt_out(text: str, refusal: str) -> None:
-    assert load_gate().refusal(text) == refusal
+def test_where_a_long_prompt_may_opt_out() -> None:
+    cases = [
+        ("paste " * 1000 + "\nignore memory", "told_not_to"),  # words at the end
+        ("ignore memory: " + "paste " * 1000, "told_not_to"),  # words at the beginning
+        ("paste " * 1000 + "ignore memory " + "paste " * 1000, ""),  # words in the middle of a paste
+        ("paste " * 1000 + "#NoMem " + "paste " * 1000, "told_not_to"),  # a tag in the middle of a paste
+        ("paste " * 1000 + "x#nomem " + "paste " * 1000, ""),  # part of an identifier
+    ]
+    assert [(text, refusal) for text, refusal in cases if load_gate().refusal(text) != refusal] == []
 
 
 @pytest.mark.parametrize("tag", TABLE["told_not_to"]["tags"])
@@ -84,9 +70,10 @@ def test_a_tag_counts_wherever_it_stands(tag: str, form: str) -> None:
     assert load_gate().refusal(form % (tag + "2")) == ""
 
 
-@pytest.mark.parametrize("text", TABLE["followup"]["hit"], ids=ascii)
-def test_a_prompt_that_refers_back_is_a_followup(text: str) -> None:
-    assert load_gate().is_followup(text, LONGEST_FOLLOWUP)
+def test_a_prompt_that_refers_back_is_a_followup() -> None:
+    assert [
+        text for text in TABLE["followup"]["hit"] if not load_gate().is_followup(text, LONGEST_FOLLOWUP)
+    ] == []
 
 
 @pytest.mark.parametrize("text", TABLE["followup"]["miss"], ids=ascii)
@@ -122,9 +109,8 @@ def test_nothing_is_empty(text: str) -> None:
     assert load_gate().refusal(text) == "empty"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_slash_command_is_one() -> None:
+    cases = [
         "/compact",
         "/memory:search billing database",
         "/mcp__github__list issues",
@@ -132,15 +118,12 @@ def test_nothing_is_empty(text: str) -> None:
         "  /clear",
         "/über",
         "/x.y-z_1:a b",
-    ],
-)
-def test_a_slash_command_is_one(text: str) -> None:
-    assert load_gate().refusal(text) == "command"
+    ]
+    assert [text for text in cases if load_gate().refusal(text) != "command"] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_prompt_with_content_is_let_through() -> None:
+    cases = [
         "/usr/bin/x fails with exit code 2",
         "/etc/nginx/nginx.conf has which port?",
         "/ is not found by the router",
@@ -157,15 +140,12 @@ def test_a_slash_command_is_one(text: str) -> None:
         "TypeError: x is not a function",
         "ok so the billing tests fail on CI",
         "<T extends Foo> does not compile",
-    ],
-)
-def test_a_prompt_with_content_is_let_through(text: str) -> None:
-    assert load_gate().refusal(text) == ""
+    ]
+    assert [text for text in cases if load_gate().refusal(text) != ""] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [
+def test_the_length_counts_a_cjk_character_three_times() -> None:
+    cases = [
         ("", 0),
         ("  abc  ", 3),
         ("データ", 9),
@@ -174,10 +154,8 @@ def test_a_prompt_with_content_is_let_through(text: str) -> None:
         ("\U00020000", 3),
         ("äöü", 3),
         ("😀", 1),
-    ],
-)
-def test_the_length_counts_a_cjk_character_three_times(text: str, length: int) -> None:
-    assert effective_length(text) == length
+    ]
+    assert [(text, length) for text, length in cases if effective_length(text) != length] == []
 
 
 @pytest.mark.parametrize(

@@ -48,18 +48,14 @@ def test_any_text_makes_a_query(text: str, extra: str) -> None:
     assert not set(query.words) & set(query.previous_words)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["hit"]]
-)
-def test_hits(name: str, text: str) -> None:
-    assert name in intents_in(text, PREPARED)
+def test_hits() -> None:
+    cases = [(name, text) for name, entry in ENTRIES.items() for text in entry["hit"]]
+    assert [(name, text) for name, text in cases if name not in intents_in(text, PREPARED)] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["miss"]]
-)
-def test_misses(name: str, text: str) -> None:
-    assert name not in intents_in(text, PREPARED)
+def test_misses() -> None:
+    cases = [(name, text) for name, entry in ENTRIES.items() for text in entry["miss"]]
+    assert [(name, text) for name, text in cases if name in intents_in(text, PREPARED)] == []
 
 
 @pytest.mark.parametrize("name", ENTRIES)

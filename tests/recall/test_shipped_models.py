@@ -135,29 +135,24 @@ def test_what_a_newcomer_missed_is_chosen(text: str, identity: str) -> None:
 TAILWIND = memory("Login page CSS uses tailwind", "Utility classes only.", tags="css")
 
 
-@pytest.mark.parametrize(
-    ("text", "store"),
-    [
-        pytest.param("fix the authentication bug on the login page", [TAILWIND], id="a title half named"),
-        pytest.param(
+def test_misleading_evidence_injects_nothing() -> None:
+    cases = [
+        ("fix the authentication bug on the login page", [TAILWIND]),  # a title half named
+        (
             "fix the typo in the second heading of README.md",
             [memory("Release checklist", "Bump the version, update README.md, tag, push.")],
-            id="a lone file name",
-        ),
-        pytest.param(
+        ),  # a lone file name
+        (
             "draw a chart of the results",
             [memory("Chart of accounts comes from DATEV", "SKR03.")],
-            id="one ambiguous word",
-        ),
-        pytest.param("what is the boiling point of ethanol", INVOICING, id="the world"),
-        pytest.param("write a short toast for a wedding", INVOICING, id="a toast"),
-        pytest.param("run the tests", INVOICING, id="a chore"),
-        pytest.param("undo your last change", INVOICING, id="the running session"),
-        pytest.param("explain this loop to me", INVOICING, id="the code at hand"),
-    ],
-)
-def test_misleading_evidence_injects_nothing(text: str, store: list[Document]) -> None:
-    assert injected(ranked(store, text)) == set()
+        ),  # one ambiguous word
+        ("what is the boiling point of ethanol", INVOICING),  # the world
+        ("write a short toast for a wedding", INVOICING),  # a toast
+        ("run the tests", INVOICING),  # a chore
+        ("undo your last change", INVOICING),  # the running session
+        ("explain this loop to me", INVOICING),  # the code at hand
+    ]
+    assert [(text, store) for text, store in cases if injected(ranked(store, text)) != set()] == []
 
 
 STAGING = {
@@ -291,15 +286,16 @@ def test_fix_css_bug_is_not_shown_for_how_to_fix_the_auth_bug(text: str) -> None
     assert [hit.id for hit in hits if hit.pointer_confidence >= POINT] == ["jwt"]
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
+def test_a_title_is_shown_for_its_own_subject_only() -> None:
+    cases = [
         ("why is the upload test flaky?", ""),
         ("how do I start the worker locally?", ""),
         ("why is the checkout test flaky?", "The checkout test is flaky"),
         ("how do I start the frontend locally?", "Start the frontend locally with npm run dev"),
         ("fix the css bug", "Fix CSS bug"),
-    ],
-)
-def test_a_title_is_shown_for_its_own_subject_only(text: str, title: str) -> None:
-    assert injected(ranked(FLAKY, text)) == ({title} if title else set())
+    ]
+    assert [
+        (text, title)
+        for text, title in cases
+        if injected(ranked(FLAKY, text)) != ({title} if title else set())
+    ] == []

@@ -39,29 +39,31 @@ def row_of(gate: GateBounds, padding: int = 0, preamble: int = 0, density: float
     return find_row(padding, preamble, thousandths(density), "code", gate)
 
 
-ROWS = [
-    pytest.param({"density": 0.65}, "clean", False, id="clean"),
-    pytest.param({"density": 0.649}, "clean_enough", False, id="just not clean"),
-    pytest.param({"padding": 3, "density": 0.7}, "clear_drift", False, id="three phrases"),
-    pytest.param({"padding": 1, "density": 0.9}, "padding_range", True, id="one phrase"),
-    pytest.param({"padding": 2, "density": 0.1}, "padding_range", True, id="two phrases"),
-    pytest.param({"density": 0.57}, "borderline_density", True, id="just within the band"),
-    pytest.param({"density": 0.63}, "borderline_density", True, id="just within the band from above"),
-    pytest.param({"density": 0.8, "preamble": 22}, "mixed_signal", True, id="a long preamble"),
-    pytest.param({"density": 0.8, "preamble": 21}, "clean", False, id="a shorter preamble"),
-    pytest.param({"density": 0.569}, "low_density", False, id="below the band"),
-    pytest.param({"density": 0.2, "preamble": 30}, "mixed_signal", True, id="preamble before density"),
+ROWS: list[tuple[dict[str, Any], str, bool]] = [
+    ({"density": 0.65}, "clean", False),  # clean
+    ({"density": 0.649}, "clean_enough", False),  # just not clean
+    ({"padding": 3, "density": 0.7}, "clear_drift", False),  # three phrases
+    ({"padding": 1, "density": 0.9}, "padding_range", True),  # one phrase
+    ({"padding": 2, "density": 0.1}, "padding_range", True),  # two phrases
+    ({"density": 0.57}, "borderline_density", True),  # just within the band
+    ({"density": 0.63}, "borderline_density", True),  # just within the band from above
+    ({"density": 0.8, "preamble": 22}, "mixed_signal", True),  # a long preamble
+    ({"density": 0.8, "preamble": 21}, "clean", False),  # a shorter preamble
+    ({"density": 0.569}, "low_density", False),  # below the band
+    ({"density": 0.2, "preamble": 30}, "mixed_signal", True),  # preamble before density
 ]
 
 
-@pytest.mark.parametrize(("fields", "row", "escalate"), ROWS)
-def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
-    assert row_of(bounds(), **fields) == (row, escalate)
+def test_rows() -> None:
+    assert [
+        (fields, row, escalate)
+        for fields, row, escalate in ROWS
+        if row_of(bounds(), **fields) != (row, escalate)
+    ] == []
 
 
-@pytest.mark.parametrize(
-    ("values", "fields", "row"),
-    [
+def test_settings_change_the_rows() -> None:
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({"escalation__padding_range": [2, 4]}, {"padding": 1, "density": 0.8}, "clean_enough"),
         ({"escalation__padding_range": [2, 4]}, {"padding": 4, "density": 0.8}, "padding_range"),
         ({"escalation__padding_range": [2, 4]}, {"padding": 5, "density": 0.8}, "clear_drift"),
@@ -70,10 +72,10 @@ def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
         ({"escalation__density_margin": 0.1}, {"density": 0.5}, "borderline_density"),
         ({"escalation__mixed_signal": False}, {"density": 0.7, "preamble": 40}, "clean_enough"),
         ({"escalation__thresholds__preamble": 1}, {"density": 0.7, "preamble": 1}, "mixed_signal"),
-    ],
-)
-def test_settings_change_the_rows(values: dict[str, Any], fields: dict[str, Any], row: str) -> None:
-    assert row_of(bounds(**values), **fields)[0] == row
+    ]
+    assert [
+        (values, fields, row) for values, fields, row in cases if row_of(bounds(**values), **fields)[0] != row
+    ] == []
 
 
 def test_bounds_are_exact_where_binary_fractions_are_not() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.context import Deadline
-from memory_plugin.kernel.judge.asking import Judge
+from memory_plugin.kernel.judge import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
 from memory_plugin.kernel.records import Records
@@ -100,9 +100,12 @@ def test_no_reply_raises_and_levels_stay_on_their_scale(value: object) -> None:
         json.dumps(values)
 
 
-@pytest.mark.parametrize("level", [True, "2", 2.0, None, [1]])
-def test_a_level_is_a_whole_number(level: object) -> None:
-    assert parse_levels({**dict.fromkeys(NAMES, 0), "SyA": level}, NAMES) is None
+def test_a_level_is_a_whole_number() -> None:
+    assert [
+        level
+        for level in [True, "2", 2.0, None, [1]]
+        if parse_levels({**dict.fromkeys(NAMES, 0), "SyA": level}, NAMES) is not None
+    ] == []
 
 
 def test_only_the_configured_dimensions_are_read() -> None:

@@ -50,14 +50,20 @@ UNMATCHED = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "text", "end"), MATCHED)
-def test_a_match_ends_after(pattern: str, text: str, end: int) -> None:
-    assert PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) == end
+def test_a_match_ends_after() -> None:
+    assert [
+        (pattern, text, end)
+        for pattern, text, end in MATCHED
+        if PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) != end
+    ] == []
 
 
-@pytest.mark.parametrize(("pattern", "text"), UNMATCHED)
-def test_no_match(pattern: str, text: str) -> None:
-    assert PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) == -1
+def test_no_match() -> None:
+    assert [
+        (pattern, text)
+        for pattern, text in UNMATCHED
+        if PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) != -1
+    ] == []
 
 
 @pytest.mark.parametrize("pattern", ["", "a? b", "*2 b", "@nothing", "a *9", "a *x", "a||b", "a|"])
@@ -119,23 +125,22 @@ def test_patterns_are_well_formed() -> None:
             parse_pattern(pattern, word_classes(TABLE))
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"), [(kind["id"], text) for kind in TABLE["types"] for text in kind["hit"]]
-)
-def test_hits(kind: str, text: str) -> None:
-    assert CLASSIFIER.classify(text)[0] == kind
+def test_hits() -> None:
+    cases = [(kind["id"], text) for kind in TABLE["types"] for text in kind["hit"]]
+    assert [(kind, text) for kind, text in cases if CLASSIFIER.classify(text)[0] != kind] == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"), [(kind["id"], text) for kind in TABLE["types"] for text in kind["miss"]]
-)
-def test_misses(kind: str, text: str) -> None:
-    assert CLASSIFIER.classify(text)[0] != kind
+def test_misses() -> None:
+    cases = [(kind["id"], text) for kind in TABLE["types"] for text in kind["miss"]]
+    assert [(kind, text) for kind, text in cases if CLASSIFIER.classify(text)[0] == kind] == []
 
 
-@pytest.mark.parametrize("text", ["", "1.1.5", "\u6c42\u89e3", "\x00", "```\n"])
-def test_a_message_without_words_is_ambiguous(text: str) -> None:
-    assert CLASSIFIER.classify(text)[0] in (AMBIGUOUS, "code")
+def test_a_message_without_words_is_ambiguous() -> None:
+    assert [
+        text
+        for text in ["", "1.1.5", "\u6c42\u89e3", "\x00", "```\n"]
+        if CLASSIFIER.classify(text)[0] not in (AMBIGUOUS, "code")
+    ] == []
 
 
 def test_requests_for_drafts() -> None:
@@ -146,18 +151,8 @@ def test_requests_for_drafts() -> None:
 FILLER = load_data("replies", "filler")
 FILLER_CLASSES = word_classes(FILLER)
 CATEGORIES = {"opener", "affect", "validation", "rapport", "offer", "lead_in"}
-ENTRIES = [pytest.param(rule, id=rule["id"]) for rule in FILLER["rules"]]
-HITS = [
-    pytest.param(rule["id"], text, id="%s: %s" % (rule["id"], text))
-    for rule in FILLER["rules"]
-    for text in rule["hit"]
-    if not rule.get("exempt")
-]
-MISSES = [
-    pytest.param(text, id="%s: %s" % (rule["id"], text))
-    for rule in FILLER["rules"]
-    for text in rule["hit" if rule.get("exempt") else "miss"]
-]
+HITS = [(rule["id"], text) for rule in FILLER["rules"] for text in rule["hit"] if not rule.get("exempt")]
+MISSES = [text for rule in FILLER["rules"] for text in rule["hit" if rule.get("exempt") else "miss"]]
 
 
 def test_ids_are_unique() -> None:
@@ -165,25 +160,25 @@ def test_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("rule", ENTRIES)
-def test_rules_are_complete(rule: dict[str, Any]) -> None:
-    assert rule["category"] in CATEGORIES
-    assert rule["position"] in POSITIONS
-    assert rule["reason"].endswith(".")
-    assert rule["hit"]
-    for pattern in rule["patterns"]:
-        parse_pattern(pattern, FILLER_CLASSES)
-    assert len(set(rule["patterns"])) == len(rule["patterns"])
+def test_rules_are_complete() -> None:
+    for rule in FILLER["rules"]:
+        assert rule["category"] in CATEGORIES, rule["id"]
+        assert rule["position"] in POSITIONS, rule["id"]
+        assert rule["reason"].endswith("."), rule["id"]
+        assert rule["hit"], rule["id"]
+        assert len(set(rule["patterns"])) == len(rule["patterns"]), rule["id"]
+        for pattern in rule["patterns"]:
+            parse_pattern(pattern, FILLER_CLASSES)
 
 
-@pytest.mark.parametrize(("rule", "text"), HITS)
-def test_filler_hits(rule: str, text: str) -> None:
-    assert rule in [match.rule.id for match in measure(text).matches]
+def test_filler_hits() -> None:
+    assert [
+        (rule, text) for rule, text in HITS if rule not in [match.rule.id for match in measure(text).matches]
+    ] == []
 
 
-@pytest.mark.parametrize("text", MISSES)
-def test_filler_misses(text: str) -> None:
-    assert [match.rule.id for match in measure(text).matches] == []
+def test_filler_misses() -> None:
+    assert [text for text in MISSES if [match.rule.id for match in measure(text).matches] != []] == []
 
 
 @pytest.mark.parametrize(

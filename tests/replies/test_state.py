@@ -8,7 +8,7 @@ import os
 import pytest
 
 from memory_plugin.kernel.context import now
-from memory_plugin.kernel.paths import Paths
+from memory_plugin.kernel.paths import Paths, write_state
 from memory_plugin.replies import ReplyState, count_judged, reset_tuning_reminder, tuning_reminder
 from memory_plugin.replies.gate import run_steps
 from tests.replies.builders import correction_is_pending
@@ -58,7 +58,15 @@ def test_the_judge_is_disabled_for_one_session(paths: Paths) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[]", b"{", b'{"text": 3, "drift": "d", "left": 1.0, "hours": 1}', b"\xff", b'{"left": null}'],
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"text": 3, "drift": "d", "left": 1.0, "hours": 1}',
+        b"\xff",
+        b'{"left": null}',
+        b'{"awaited": "x"}',
+    ],
 )
 def test_a_damaged_file_counts_as_none(paths: Paths, content: bytes) -> None:
     state = ReplyState(paths, "s")
@@ -68,6 +76,18 @@ def test_a_damaged_file_counts_as_none(paths: Paths, content: bytes) -> None:
     with open(os.path.join(folder, name), "wb") as file:
         file.write(content)
     assert state.take_correction() == ("", "")
+
+
+@pytest.mark.parametrize("value", ["2026", None, [1], {}, True, -0.5])
+def test_a_count_of_another_type_starts_again(paths: Paths, value: object) -> None:
+    state = ReplyState(paths, "s")
+    state.count_reply()
+    (name,) = os.listdir(paths.state("sessions"))
+    write_state(paths.state("sessions", name), {"replies": value})
+    assert state.count_reply() == 1
+    write_state(paths.state("tuning.json"), {"judged": value, "since": value, "said": value})
+    count_judged(paths)
+    assert tuning_reminder(paths) == ""
 
 
 def test_files_are_private_and_name_no_session(paths: Paths) -> None:

@@ -241,9 +241,6 @@ def test_no_replies_change_nothing() -> None:
     assert (fit.bounds.thresholds, fit.before.value) == (BOUNDS.thresholds, None)
 
 
-@pytest.mark.parametrize(
-    ("k", "n", "outside"),
-    [(50, 200, False), (70, 200, True), (30, 200, True), (70, 199, False), (60, 200, False)],
-)
-def test_a_share_is_outside_only_with_enough_replies(k: int, n: int, outside: bool) -> None:
-    assert is_outside(share(k, n)) is outside
+def test_a_share_is_outside_only_with_enough_replies() -> None:
+    cases = [(50, 200, False), (70, 200, True), (30, 200, True), (70, 199, False), (60, 200, False)]
+    assert [(k, n, outside) for k, n, outside in cases if is_outside(share(k, n)) is not outside] == []

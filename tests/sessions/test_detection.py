@@ -51,9 +51,8 @@ def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
     assert any(runs_tests(head) for head in pipeline_heads(command)) is runs
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
+def test_the_first_words_of_pipelines() -> None:
+    cases = [
         ("a b | c d && e", [("a", "b"), ("e",)]),
         ("x 'y; z' 2>&1 & w", [("x", "y; z"), ("w",)]),
         ("(cd x; ls)", [("ls",)]),
@@ -66,10 +65,12 @@ def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
         ("a x\\|y b", [("a", "x|y", "b")]),
         ('a "$(b c)" `d`', [("a", "$()", "$()")]),
         ("for x in y; do a $x; done", [("for", "x", "in", "y"), ("a", "$x")]),
-    ],
-)
-def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
-    assert [tuple(head.words) for head in pipeline_heads(command)] == words
+    ]
+    assert [
+        (command, words)
+        for command, words in cases
+        if [tuple(head.words) for head in pipeline_heads(command)] != words
+    ] == []
 
 
 @pytest.mark.parametrize(

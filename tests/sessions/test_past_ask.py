@@ -35,21 +35,17 @@ def test_a_prompt_that_asks(text: str) -> None:
     assert may_ask(text)
 
 
-@pytest.mark.parametrize("text", ASKS["miss"], ids=ascii)
-def test_a_prompt_that_does_not_ask(text: str) -> None:
-    assert not may_ask(text)
+def test_a_prompt_that_does_not_ask() -> None:
+    assert [text for text in ASKS["miss"] if may_ask(text)] == []
 
 
-@pytest.mark.parametrize("text", HINTS["hit"], ids=ascii)
-def test_a_hint_of_the_past(text: str) -> None:
-    assert load_gate().may_ask_about_past(text)
+def test_a_hint_of_the_past() -> None:
+    assert [text for text in HINTS["hit"] if not load_gate().may_ask_about_past(text)] == []
 
 
-@pytest.mark.parametrize(
-    "text", [*HINTS["miss"], "/memory:search what did we do", "did we " + "x" * 600], ids=ascii
-)
-def test_no_hint_of_the_past(text: str) -> None:
-    assert not load_gate().may_ask_about_past(text)
+def test_no_hint_of_the_past() -> None:
+    cases = [*HINTS["miss"], "/memory:search what did we do", "did we " + "x" * 600]
+    assert [text for text in cases if load_gate().may_ask_about_past(text)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The doctor's check of the models that the settings name."""
+"""The doctor's checks of the state folder and of the models that the settings name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +35,14 @@ def check_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
         return module.models(CommandContext(bench.paths, Console(io.StringIO(), io.StringIO()), Taint()))
 
     return check
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = CommandContext(Bench(str(tmp_path)).paths, Console(io.StringIO(), io.StringIO()), Taint())
+    assert module.state_folder(context).status == "ok"
+    monkeypatch.setattr(module, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    found = module.state_folder(context)
+    assert (found.status, found.fix) == ("fail", "free some space on it")
 
 
 def test_the_default_models_pass(check_models: Callable[..., Check]) -> None:

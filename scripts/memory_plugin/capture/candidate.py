@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Callable, NamedTuple
 
-from ..kernel.context import Context, iso, now, now_iso
+from ..kernel.context import Context, days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import FileLock, make_folder
 from ..kernel.paths import Paths, load_data, read_state, write_state
-from ..kernel.text.clean import block, plain
+from ..kernel.text.clean import block, counted, plain
 from ..kernel.text.words import stem, tokenize
 from ..memories import InvalidMemory
 from ..memories.hygiene import clean_text
@@ -135,7 +135,11 @@ def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate |
 def candidate_from_json(value: dict[str, Any]) -> Candidate:
     """Return the candidate in an entry of the state file. Raises KeyError or TypeError if the entry is damaged."""
     origin, sessions = Origin(**value["origin"]), tuple(value["sessions"])
-    return Candidate(**{**value, "origin": origin, "sessions": sessions})
+    texts = [item for name, item in value.items() if name not in ("origin", "sessions", "strength")]
+    texts += [origin.session, origin.time, *sessions]
+    if not all(isinstance(item, str) for item in texts) or type(origin.turn) is not int:
+        raise TypeError("a field of another type")
+    return Candidate(**{**value, "origin": origin, "sessions": sessions, "strength": 0 + value["strength"]})
 
 
 def is_candidate_id(text: str) -> bool:
@@ -252,7 +256,7 @@ class CandidateSet:
     __slots__ = ("closed", "open")
 
     def __init__(self, data: dict[str, Any]) -> None:
-        oldest = iso(now() - _MAX_DAYS * 86400)
+        oldest = days_ago(_MAX_DAYS)
         candidates = map(candidate_from_json, data.get("open", ()))
         self.open = [candidate for candidate in candidates if candidate.found >= oldest]
         self.closed: list[str] = list(data.get("closed", ()))
@@ -336,7 +340,7 @@ def due_offer(context: Context) -> str:
     candidates = CandidateFile(context.paths).load().open
     if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
         return ""
-    subject = "1 suggestion" if len(candidates) == 1 else "%d suggestions" % len(candidates)
+    subject = counted(len(candidates), "suggestion")
     return "memory: %s from your last sessions. To decide: /memory:review" % subject
 
 

@@ -5,14 +5,13 @@ Nothing else of a transcript is stored. Past transcripts are read file by file, 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, Callable, NamedTuple, Optional
 
-from ..kernel.context import Context, now
-from ..kernel.fastjson import as_text
+from ..kernel.context import Context
+from ..kernel.fastjson import as_object, as_text
 from ..kernel.files import Unreadable
 from ..kernel.judge.question import Question, load_rubric, one_line
 from ..kernel.text import without_private
@@ -21,7 +20,7 @@ from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.turn import Turn
 from ..memories.markdown import Section
-from ..memories.nearby import NativeNote, native_folders
+from ..memories.nearby import NativeNote
 from .candidate import (
     Candidate,
     CandidateFile,
@@ -53,7 +52,6 @@ _CATEGORIES = {
 }  # fmt: skip
 _CORRECTIONS = ("correction", "rule", "repeated")
 _MIN_SESSIONS = 3
-_ANSWERS = ("reminded", "asked")
 _MAX_NOTE = 300
 _MAX_PROMPT = 4000
 _MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that needs it
@@ -209,26 +207,12 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
 
     A quote that the sentence does not contain becomes the sentence: the evidence is always the user's own words.
     """
-    fields = item if isinstance(item, dict) else {}
+    fields = as_object(item)
     index, kind, quote, title = (fields.get(name) for name in ("index", "kind", "quote", "title"))
     if type(index) is not int or not 0 <= index < len(sentences) or kind not in _CATEGORIES:
         return None
     said, shown = as_text(quote).strip(), one_line(as_text(title), _MAX_TITLE)
     return [index, kind, said if said and said in sentences[index] else sentences[index], shown]
-
-
-def project_transcripts(context: Context, days: float | None = None) -> list[str]:
-    """Return the transcripts of the project's sessions, latest first; with `days`, only those changed in that many days."""
-    oldest = 0.0 if days is None else now() - days * 86400
-    transcripts: list[tuple[float, str]] = []
-    for memory_folder in native_folders(context.paths):
-        folder = os.path.dirname(memory_folder)
-        for entry in os.scandir(folder):
-            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
-                changed = entry.stat(follow_symlinks=False).st_mtime
-                if changed >= oldest:
-                    transcripts.append((changed, entry.path))
-    return [path for _, path in sorted(transcripts, reverse=True)]
 
 
 def capture_files(
@@ -269,7 +253,7 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
     """Return a hint for each guard that answered in at least three sessions, given rows of the recalls ledger."""
     sessions: dict[str, set[str]] = {}
     for row in rows:
-        for key in row.get("guards", ()) if row.get("outcome") in _ANSWERS else ():
+        for key in row.get("guards", ()) if row.get("outcome") in ("reminded", "asked") else ():
             if key in names:
                 sessions.setdefault(key, set()).add(row.get("session", ""))
     body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"

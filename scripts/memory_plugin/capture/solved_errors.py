@@ -30,7 +30,6 @@ _MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
 _RECORDING = ("git", "gh")
 _HOOKED = ("git", "commit")  # fails if its hooks find something in the code
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
-_SHELL = "Bash"
 _MAX_SHELL_LINE = 4000
 _MAX_HEAD = 3  # words
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
@@ -109,7 +108,7 @@ class ErrorWatch:
         for call in turn.calls:
             for failure in self._open:
                 failure.age += 1
-            if call.name == _SHELL and call.result is not None:
+            if call.command and call.result is not None:
                 solved_errors += self._command(call, turn.number)
             elif call.name in _EDITS and not call.failed:
                 self._edit(call.text("file_path") or call.text("notebook_path"))
@@ -126,7 +125,7 @@ class ErrorWatch:
             failure.edited_code |= not (is_config or failure.has_ended)
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
-        text, output = call.text("command"), (call.result or "")[:_MAX_OUTPUT]
+        text, output = call.command, (call.result or "")[:_MAX_OUTPUT]
         line = command_line(text)
         self._rounds[line.heads] += self._edits > self._run_at.get(line.heads, self._edits)
         self._run_at[line.heads] = self._edits

@@ -27,23 +27,17 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
 
 MAX_NAMED = 5
-_MAX_LINE = 200
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 
 class CommandError(WorkError):
     """A command failed. `main` prints the message on one line and exits with `exit_code`."""
 
-    def __init__(self, text: str, exit_code: int = FAILED) -> None:
-        super().__init__(text)
-        self.exit_code = exit_code
-
 
 class UsageError(CommandError):
     """The arguments are invalid, such as a file that does not exist. The exit code is 2."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, USAGE)
+    exit_code = USAGE
 
 
 class CommandContext(WorkContext):
@@ -74,7 +68,7 @@ class CommandContext(WorkContext):
         if files:
             name, number = os.path.basename(files[0][0]), counted(len(files), "file")
             first = "%s left out: %s: %s; see: memory doctor" % (number, name, files[0][1])
-            self.console.error(plain(first, _MAX_LINE))
+            self.console.error(plain(first, 200))
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""

@@ -29,9 +29,12 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 _FAILED = 1
 _BEAT = 1.0  # seconds
 _STYLE = re.compile("\033\\[[0-9;]*m")
+_AWAITED = "reading standard input; to end it, type Ctrl-D on a line of its own"
 _GAP = re.compile(r" {2,}")
 # Spaces, a word, or a command at the end of a clause, which stays on one line so that it can be copied.
-_PIECE = re.compile(r""" +|(?<=[:;,] )memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+""")
+_PIECE = re.compile(
+    r""" +|`memory [^`]*`[^ ]*|(?<=[:;,] )memory [a-z](?:"[^"]*"|'[^']*'|(?!\. )[^;,)"'])*[;,.)]*|[^ ]+"""
+)
 _HANG = 2
 _MAX_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
 _UNSAFE = re.compile(
@@ -187,6 +190,23 @@ class Console:
             self.line(_row(row, widths))
 
 
+def read_input(limit: int) -> bytes:
+    """Return at most `limit` bytes of standard input, as `announce_input` announces them."""
+    announce_input()
+    return sys.stdin.buffer.read(limit)
+
+
+def read_text(limit: int) -> str:
+    """Return the text on standard input, at most `limit` bytes, without a byte order mark."""
+    return read_input(limit).decode("utf-8-sig", "replace")
+
+
+def announce_input() -> None:
+    """Tell a person at a terminal that a command awaits a text; a pipe or a file gets no line."""
+    if sys.stdin.isatty():
+        Console().error(_AWAITED)
+
+
 def _with_objects(value: object) -> object:
     """Return a value in which dictionaries stand for the named tuples."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -222,7 +242,8 @@ def _wrapped(line: str, width: int) -> str:
     hang = indent + _HANG if indent or line.startswith(("- ", "* ", "memory: ")) else 0
     gap = _GAP.search(line, indent)
     label = columns(line[: gap.end()]) if gap else 0
-    hang = label if 0 < label <= width * _MAX_HANG else hang
+    if 0 < label <= width * _MAX_HANG and all(label + columns(piece) <= width for piece in line.split()):
+        hang = label
     return "\n".join(broken(line[indent:], width, " " * indent, " " * hang))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from ..kernel.context import now_iso
@@ -17,6 +16,7 @@ from ..memories.memory_files import PROJECT, USER
 from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
 from ..work.edit import NONE
 from .command_context import UsageError
+from .console import read_input
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
@@ -101,7 +101,7 @@ def text_of(value: str, option: str) -> str:
     """Return an option's text; `-` reads standard input. Raises InvalidMemory for input that is empty, too long or not UTF-8."""
     if value != "-":
         return value
-    data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
+    data = read_input(MAX_INPUT + 1)
     if len(data) > MAX_INPUT:
         raise InvalidMemory("%s: more than %d bytes on standard input" % (option, MAX_INPUT))
     if not data.strip():

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
 from .command_context import DONE, FAILED, CommandContext, CommandError, UsageError
-from .console import Console
+from .console import Console, announce_input
 
 _FILE = ".json"
 _MAX_DAYS = 3650
@@ -86,6 +86,7 @@ def answer_lines(name: str, answer: Callable[[Mapping[str, Any], str], object], 
 
     `answer` returns it, given the object and the text. A line without that text is reported with its number; then the exit code is 1.
     """
+    announce_input()
     code = DONE
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():

@@ -25,7 +25,6 @@ from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
-_SUMMARIES = ("<analysis>", "<summary>")
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
 _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
@@ -124,7 +123,7 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     """Yield claims of work without evidence earlier in the conversation, and last replies that the calls contradict."""
     logs = {name: EvidenceLog(evidence) for name, evidence in pack.evidence.items()}
     for place, turn in enumerate(conversation.turns):
-        if turn.content.lstrip().startswith(_SUMMARIES):
+        if turn.content.lstrip().startswith(("<analysis>", "<summary>")):
             continue  # for a session that is compacted: it tells of turns that are not here
         before, later = conversation.turns[:place], conversation.turns[place + 1 :]
         is_last = not any(after.role == "tool" for after in later[:1])

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Handler = Callable[["Event"], Optional[dict[str, object]]]
 
 MAX_INPUT = 32 << 20
-_RECORDS_CLIENT = ("SessionStart", "UserPromptSubmit")
 
 
 class Event:
@@ -121,7 +120,7 @@ def run(event: str, host: str = "") -> int:
             # Older hosts do not set CLAUDE_PROJECT_DIR, so only the event names the project; the settings of either folder keep judges off.
             taint.add(clean(folder))
             paths = locate(folder)
-        if starter is not None and event in _RECORDS_CLIENT and session:
+        if starter is not None and event in ("SessionStart", "UserPromptSubmit") and session:
             _record_client(paths, session, starter)
         happened = Event(event, payload, paths, taint, deadline)
         _answer(_handle_other_host(happened, host) if host else _handle(happened))

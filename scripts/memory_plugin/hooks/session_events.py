@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.files import make_folder, os_error_text
 from ..kernel.paths import locate
 from ..work.status_line import FOLDER, refresh_script, status_text
@@ -206,8 +206,8 @@ def handle_end(event: Event) -> None:
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         handle_compaction(event)
         return
-    from ..host.spawn import judge_variables
     from ..sessions.session_files import leave_note
+    from ..work.background import judge_variables
 
     try:
         leave_note(event.paths, event.session, event.transcript)
@@ -248,16 +248,14 @@ def _status_input() -> dict[str, object]:
     if sys.stdin is None or sys.stdin.isatty():
         return {}
     try:
-        value = loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"))
+        return as_object(loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")))
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _folder(payload: dict[str, object]) -> str:
     """Return the project's folder as the client names it, or the current folder outside the client."""
-    workspace = payload.get("workspace")
-    places = workspace if isinstance(workspace, dict) else {}
+    places = as_object(payload.get("workspace"))
     for name in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
         if isinstance(name, str) and "\0" not in name and os.path.isabs(name):
             return name

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-from ..host.spawn import judge_variables
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
 from ..replies import ReplyState
-from ..work.background import settle_wishes, start_steps
+from ..work.background import judge_variables, settle_wishes, start_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

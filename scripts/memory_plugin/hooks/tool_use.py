@@ -12,8 +12,7 @@ import sys
 
 from ..host.environment import HANDED_OVER
 from ..host.events import count_silent, path_field
-from ..kernel.fastjson import loads
-from ..kernel.files import read_regular
+from ..kernel.fastjson import as_object, loads
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
@@ -28,10 +27,7 @@ _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
 _QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
 _SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
-_ASKS = "memory: %s (No dialog, as in `claude -p`: run this in a terminal.)"
-_MARKETPLACES = "known_marketplaces.json"
-_MAX_BYTES = 1 << 20
-_FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
+_ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a terminal.)"
 
 
 def handle(event: Event) -> dict[str, object] | None:
@@ -71,8 +67,8 @@ def _asked(event: Event) -> dict[str, object] | None:
     Only a line that is nothing but such a command of our own program is asked about. The hook appends the number of a one-time ticket to
     it, so the command runs as the dialog shows it or refuses to run. Where nobody can be asked, the client does not run it.
     """
-    call = event.payload.get("tool_input")
-    line = call.get("command") if isinstance(call, dict) else None
+    call = as_object(event.payload.get("tool_input"))
+    line = call.get("command")
     if not isinstance(line, str) or "memory" not in line or event.payload.get("can_ask") is False:
         return None
     from ..host.commands import TABLE
@@ -87,7 +83,6 @@ def _asked(event: Event) -> dict[str, object] | None:
 
     source = {"call": event.field("tool_use_id"), "transcript": event.transcript}
     number = issue_ticket(event.paths, event.session, words, needed["project"], needed["texts"], **source)
-    assert isinstance(call, dict)
     changed = {**call, "command": "%s %s %s" % (line.strip(), OPTION, number)}
     return _decided(event, "ask", _ASKS % needed["question"], updatedInput=changed)
 
@@ -105,6 +100,7 @@ def command_words(line: str, folder: str = "") -> list[str]:
     """
     import re  # most tool calls run no command of ours
 
+    from ..host.own_program import is_own, own_script
     from ..memories.tickets import OPTION
 
     line = line.strip()
@@ -113,67 +109,29 @@ def command_words(line: str, folder: str = "") -> list[str]:
     words = ["".join(map("".join, re.findall(_QUOTED, word))) for word in re.findall(_WORD, line)]
     if words[0] in ("python3", "python"):
         words = words[1:]
-        is_own = bool(words) and os.path.realpath(os.path.join(folder, words[0])) == _script()
+        is_ours = bool(words) and os.path.realpath(os.path.join(folder, words[0])) == own_script()
     else:
-        is_own = _is_own(words[0], folder)
-    return words[1:] if is_own and OPTION not in words else []
-
-
-def _is_own(program: str, folder: str) -> bool:
-    """Return whether a program is the one in this plugin's folder or in its marketplace, where README's link on the PATH leads."""
-    script = _script()
-    root = os.path.dirname(os.path.dirname(script))
-    own = os.path.join(root, "bin", "memory")
-    if program == "memory":
-        found = (os.path.join(folder, place, program) for place in os.get_exec_path())
-        program = next(filter(os.path.isfile, found), own)  # only commands have our folder on their PATH
-    target = os.path.realpath(os.path.join(folder, program))
-    # Most lines that say "memory" run another program; only for one of this name are the marketplaces read.
-    return target in (own, script) or (
-        os.path.basename(target) == "memory" and target == _in_marketplace(root)
-    )
-
-
-def _in_marketplace(root: str) -> str:
-    """Return the path of `bin/memory` in the marketplace that the plugin in this folder is from; empty if there is none.
-
-    Claude Code copies a plugin to `plugins/cache/MARKETPLACE/PLUGIN/VERSION`; `plugins/known_marketplaces.json` names the
-    folder of each marketplace.
-    """
-    cache, marketplace = os.path.split(os.path.dirname(os.path.dirname(root)))
-    plugins, name = os.path.split(cache)
-    if name != "cache":
-        return ""
-    try:
-        text = read_regular(os.path.join(plugins, _MARKETPLACES), _MAX_BYTES)[0].decode("utf-8")
-        known: Any = loads(text)
-        return os.path.realpath(os.path.join(known[marketplace]["installLocation"], "bin", "memory"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
-
-
-def _script() -> str:
-    """Return the path of our program."""
-    scripts = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    return os.path.join(scripts, "memory.py")
+        is_ours = is_own(words[0], folder)
+    return words[1:] if is_ours and OPTION not in words else []
 
 
 def _describe(words: list[str], folder: str) -> dict[str, Any]:
     """Return what the command needs approval for, by its own account; empty for none, or if it cannot tell."""
     from subprocess import DEVNULL, SubprocessError, check_output
 
+    from ..host.own_program import own_script
+
     absent = ("CLAUDE_PROJECT_DIR", HANDED_OVER)  # a command that Claude runs has neither
     environment = {name: value for name, value in os.environ.items() if name not in absent}
-    command = [sys.executable, "-I", "-S", _script(), "describe", *words]
+    command = [sys.executable, "-I", "-S", own_script(), "describe", *words]
     place = folder or None
     try:
         output = check_output(
             command, env=environment, cwd=place, stdin=DEVNULL, stderr=DEVNULL, timeout=_SECONDS
         )
-        needed = loads(output.decode("utf-8"))
+        return as_object(loads(output.decode("utf-8")))
     except (OSError, SubprocessError, ValueError):
         return {}
-    return needed if isinstance(needed, dict) else {}
 
 
 def _guarded(event: Event) -> dict[str, object] | None:
@@ -198,7 +156,7 @@ def _guarded(event: Event) -> dict[str, object] | None:
 
 def _about_file(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
-    if event.payload.get("tool_name") not in _FILE_TOOLS:
+    if event.payload.get("tool_name") not in ("Read", "Edit", "Write", "NotebookEdit"):
         return None
     from ..recall.project_files import NamedFiles
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Callable
 
+from ..kernel.fastjson import as_object
 from ..kernel.transcript import patched_files
 
 Payload = dict[str, object]
@@ -34,7 +35,7 @@ def _from_codex(payload: Payload) -> Iterator[Payload]:
     """Yield the events of Claude Code for one of Codex: one for each file of a patch; none for a command that seems to have worked."""
     event: Payload = {**payload, "prompt_id": payload.get("turn_id"), "can_ask": False}
     call, response = payload.get("tool_input"), payload.get("tool_response")
-    text = call.get("command") if isinstance(call, dict) else None
+    text = as_object(call).get("command")
     if payload.get("tool_name") == "apply_patch" and isinstance(text, str):
         files = patched_files(text)
         event["patched"] = [path for _, path in files]  # a guard sees all of them

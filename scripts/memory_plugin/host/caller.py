@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
+from ..kernel.fastjson import as_object
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings import SettingsFileError, content
 from . import ancestry
@@ -191,9 +192,7 @@ def _use_account_home() -> None:
 def _own_variables() -> dict[str, str]:
     """Return the `env` block of the user's own settings file."""
     try:
-        block = content(os.path.join(config_folder() or os.devnull, "settings.json"), follow=True).get("env")
+        settings = content(os.path.join(config_folder() or os.devnull, "settings.json"), follow=True)
     except (FileNotFoundError, SettingsFileError):
         return {}
-    if not isinstance(block, dict):
-        return {}
-    return {name: value for name, value in block.items() if isinstance(name, str) and isinstance(value, str)}
+    return {name: value for name, value in as_object(settings.get("env")).items() if isinstance(value, str)}

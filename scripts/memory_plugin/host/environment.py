@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.files import read_regular
 from ..kernel.paths import config_folder, main_worktree, project_root
 
@@ -24,7 +24,6 @@ HANDED_OVER = "MEMORY_HANDED_OVER"
 _ANY_CASE = os.name == "nt"
 # Linux starts no process with more than 2 MB of environment, so a larger settings file cannot set more names.
 _MAX_BYTES = 4 << 20
-_FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = (
     *("KEY", "TOKEN", "SECRET", "URL", "PROXY", "CERT", "CA_"),
     *("_CA", "SSL", "AUTH", "PASSWORD", "ENDPOINT", "HEADERS"),
@@ -111,7 +110,7 @@ def clean(launch: str) -> Taint:
     if main is not None:
         folders.append(main)
     for folder in dict.fromkeys(folders):
-        for name in _FILES:
+        for name in ("settings.json", "settings.local.json"):
             _collect_names(os.path.join(folder, ".claude", name), taint)
     if _is_users_own(root, taint):
         return Taint()
@@ -168,8 +167,7 @@ def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
         hidden = "\\u" in text or "\0" in text
         text = text.upper() if _ANY_CASE else text
         return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _CONTROL_NAMES)]
-    block = settings.get("env") if isinstance(settings, dict) else None
-    return block if isinstance(block, dict) else ()
+    return as_object(as_object(settings).get("env"))
 
 
 def _is_users_own(root: str, taint: Taint) -> bool:

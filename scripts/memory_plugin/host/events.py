@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.files import make_folder
+from ..kernel.files import APPEND, make_folder
 from ..kernel.paths import Paths
 
 MAX_IDENTITY = 200
@@ -75,8 +75,7 @@ def count_silent(paths: Paths) -> None:
     path = _silent_file(paths)
     try:
         make_folder(os.path.dirname(path))
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        handle = os.open(path, flags, 0o600)
+        handle = os.open(path, APPEND, 0o600)
         try:
             if os.fstat(handle).st_size < MAX_SILENT:
                 os.write(handle, b".")

@@ -5,8 +5,8 @@ The marker is a small file that exists only while the interview is open. Its fie
 
 from __future__ import annotations
 
-import os
-
+from ..kernel.fastjson import as_text
+from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, session_file, write_state
 
 _MAX_TOPIC = 120
@@ -40,15 +40,13 @@ class Reminder:
 
     def delete(self) -> None:
         """Delete the marker, if there is one."""
-        try:
-            os.unlink(self._path)
-        except FileNotFoundError:
-            return
+        remove_file(self._path)
 
     def take_line(self) -> str:
         """Return the line for Claude about a prompt, empty if it was shown before."""
         marker = read_state(self._path)
-        if not marker.get("say"):
+        topic, interview = as_text(marker.get("topic")), as_text(marker.get("interview"))
+        if not (marker.get("say") and interview):
             return ""
         write_state(self._path, dict(marker, say=False))
-        return _LINE % (marker["topic"], marker["interview"], marker["interview"])
+        return _LINE % (topic, interview, interview)

@@ -17,19 +17,17 @@ An invalid part is dropped and reported; the rest is used. No length, type or nu
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar
 
 from ..kernel.context import Context
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
 from .interview_store import Given, Interview, InterviewError, Setup, Signals
 
 Part = TypeVar("Part")
 
-_MAX_INPUT = 1 << 20
 _MAX_PARTS = (
     100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
 )
@@ -46,11 +44,6 @@ _ANY_LINE = r"(?i)\s*(%s)[ \t]*:" % "|".join((*_ANSWER_LINES, *_MEMORY_LINES))
 
 class InvalidAnswer(InterviewError):
     """A command's input is invalid; the text says what was expected and what was found."""
-
-
-def read_input() -> str:
-    """Return the text on standard input."""
-    return sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8-sig", "replace") if sys.stdin else ""
 
 
 def clean_text(text: object, limit: int = _MAX_TEXT) -> str:
@@ -191,7 +184,7 @@ def _valid(
 
 
 def _concept(entry: object, setup: Setup) -> dict[str, Any]:
-    given = entry if isinstance(entry, dict) else {}
+    given: Any = as_object(entry)
     types = [known["id"] for known in setup["pack"]["types"]]
     kind, stance, confidence = given.get("type"), given.get("stance", 0), given.get("confidence", 0.8)
     text = clean_text(given.get("text"), _MAX_LABEL)
@@ -208,7 +201,7 @@ def _concept(entry: object, setup: Setup) -> dict[str, Any]:
 
 
 def _relation(entry: object, _: Setup) -> list[str]:
-    given = entry if isinstance(entry, dict) else {}
+    given = as_object(entry)
     ends = [clean_text(given.get(end), _MAX_LABEL) for end in ("source", "target")]
     if not all(ends):
         raise InvalidAnswer("expected an object with a source and a target")
@@ -230,8 +223,7 @@ def check_signals(data: object, table: Mapping[str, Any]) -> tuple[Signals, list
         return {}, [] if data is None else ["signals"]
     valid: Signals = {}
     for name, rule in table["signals"].items():
-        forms, value = rule["fields"], data.get(name)
-        given = value if isinstance(value, dict) else {}
+        forms, given = rule["fields"], as_object(data.get(name))
         fields: Any = {key: given[key] for key in forms if given.get(key) is not None}
         is_complete = all(key in fields for key in rule["required"])
         if is_complete and all(_has_form(fields[key], forms[key]) for key in fields):
@@ -255,7 +247,7 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[
     The caller has checked that a judge is configured and that the project may use one.
     """
     # They import the network, and most answers need no judge.
-    from ..kernel.judge.asking import Judge
+    from ..kernel.judge import Judge
     from ..kernel.judge.question import Question, excerpt, load_rubric
 
     pending, turns = interview.state["next"], interview.state["turns"]

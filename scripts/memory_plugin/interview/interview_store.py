@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from ..kernel.context import Ledger, now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import make_folder, os_error_text
+from ..kernel.files import READ_WRITE, make_folder, os_error_text
 from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection, SqliteError, connect
 from . import Reminder
@@ -315,8 +315,9 @@ class InterviewStore:
             if connect is None:
                 raise InterviewError("this Python was built without SQLite, which interviews need")
             make_folder(os.path.dirname(self.path))
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-            os.close(os.open(self.path, flags, 0o600))  # SQLite itself would make it readable by everyone
+            os.close(
+                os.open(self.path, READ_WRITE, 0o600)
+            )  # SQLite itself would make it readable by everyone
             self._connection = connect(self.path, timeout=2.0, isolation_level=None)
             for statement in _SETUP:
                 self._connection.execute(statement)

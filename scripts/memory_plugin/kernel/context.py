@@ -7,13 +7,12 @@ renamed to `NAME.1.jsonl`, and the oldest part is deleted. If the disk is full o
 
 from __future__ import annotations
 
-import errno
 import os
 from time import gmtime, monotonic, strftime, time
 
 from .. import VERSION
 from .fastjson import dumps
-from .files import BINARY, Busy, FileLock, lock_handle, make_folder, require_regular
+from .files import APPEND, Busy, FileLock, append_lines, lock_handle, make_folder, require_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 WAIT = 0.25
-_OPEN = (
-    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-)
 _PARTS = 3  # older ones
 _CANNOT_RENAME_OPEN = os.name == "nt"
 
@@ -135,13 +131,7 @@ class Ledger:
     def _append_line(self, line: bytes) -> None:
         handle = self._open_locked()
         try:
-            size = os.fstat(handle).st_size
-            if size and _last_byte(handle) != b"\n":
-                line = b"\n" + line
-            if os.write(handle, line) != len(line):
-                os.ftruncate(handle, size)
-                raise OSError(errno.ENOSPC, "disk full")
-            full = size + len(line) > self.max_bytes
+            full = append_lines(handle, line) > self.max_bytes
             if full and not _CANNOT_RENAME_OPEN:
                 self._rotate()
         finally:
@@ -152,7 +142,7 @@ class Ledger:
     def _open_locked(self) -> int:
         end = monotonic() + WAIT
         while True:
-            handle = os.open(self.path(), _OPEN, 0o600)
+            handle = os.open(self.path(), APPEND, 0o600)
             try:
                 require_regular(handle)
                 lock_handle(handle, end - monotonic())
@@ -190,8 +180,3 @@ class Ledger:
                     self._rotate()
         except (Busy, PermissionError, FileNotFoundError):
             return
-
-
-def _last_byte(handle: int) -> bytes:
-    os.lseek(handle, -1, os.SEEK_END)
-    return os.read(handle, 1)

@@ -109,6 +109,16 @@ def as_texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
+def as_object(value: object) -> dict[str, object]:
+    """Return a value that is an object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_objects(value: object) -> list[dict[str, object]]:
+    """Return the objects of a list; empty if the value is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def as_number(value: object) -> int | float | None:
     """Return a value that is a number; None for anything else, true and false included."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -18,6 +18,8 @@ BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
+READ_WRITE = os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
+APPEND = READ_WRITE | os.O_APPEND
 
 # Errors of `open` that last until the file or its permissions change. None: a path that cannot exist raises ValueError, without a number.
 _LASTING = (
@@ -120,6 +122,31 @@ def require_regular(handle: int) -> None:
         raise OSError(errno.EINVAL, "not a regular file")
 
 
+def append_lines(handle: int, data: bytes, *, durable: bool = False) -> int:
+    """Append whole lines in one write, all or none, to a file opened with APPEND, and return its size; a line that was cut off is ended.
+
+    Waits for the disk if `durable`. Raises OSError; then the write is undone if possible.
+    """
+    size = os.fstat(handle).st_size
+    if size:
+        os.lseek(handle, -1, os.SEEK_END)
+        if os.read(handle, 1) != b"\n":
+            data = b"\n" + data
+    try:
+        _write_once(handle, data)
+        if durable:
+            os.fsync(handle)
+    except OSError:
+        os.ftruncate(handle, size)
+        raise
+    return size + len(data)
+
+
+def _write_once(handle: int, data: bytes) -> None:
+    if os.write(handle, data) != len(data):
+        raise OSError(errno.ENOSPC, "disk full")
+
+
 def _read_all(handle: int, limit: int, path: str) -> bytes:
     parts: list[bytes] = []
     remaining = limit + 1
@@ -166,8 +193,10 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
         finally:
             os.close(handle)
         _rename(draft, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(draft)
+        if isinstance(error, OSError):
+            error.filename = path  # a write through a descriptor names no file
         raise
 
 
@@ -195,8 +224,17 @@ def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
     if content:
         make_folder(os.path.dirname(path))
         replace_file(path, content, durable=False)
-    elif os.path.lexists(path):
+    else:
+        remove_file(path)
+    return True
+
+
+def remove_file(path: str) -> bool:
+    """Delete a file; return False if there is none, or another process was first. Raises OSError for any other failure."""
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        return False
     return True
 
 
@@ -312,8 +350,7 @@ class FileLock:
         self._created = False
 
     def __enter__(self) -> FileLock:  # noqa: PYI034 - `Self` would cost the prompt path an import
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        self._handle = os.open(self._path, flags, 0o600)
+        self._handle = os.open(self._path, READ_WRITE, 0o600)
         try:
             if not lock_handle(self._handle, self._wait):
                 _create_lock_file(self._path + _LOCK_FILE, self._wait)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .fastjson import digest, dumps, loads
+from .fastjson import as_object, digest, dumps, loads
 from .files import make_folder, read_regular, replace_file
 
 TYPE_CHECKING = False
@@ -231,10 +231,9 @@ def session_file(paths: Paths, session: str, part: str = "") -> str:
 def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
     """Return the object in a state file; empty when the file is missing, damaged, or larger than `limit` bytes."""
     try:
-        value = loads(read_regular(path, limit)[0].decode("utf-8"))
+        return as_object(loads(read_regular(path, limit)[0].decode("utf-8")))
     except (OSError, ValueError):
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> None:

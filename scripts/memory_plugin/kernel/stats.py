@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 Pairs = Sequence[tuple[float, float]]
+Rating = TypeVar("Rating")
 
 _Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: all intervals here are of 95%
 _RESAMPLES = 1000
@@ -79,13 +80,7 @@ def share_difference(proportion: Proportion, other: Proportion) -> tuple[float, 
 
 def cohen_kappa(pairs: Sequence[tuple[object, object]]) -> float | None:
     """Return Cohen's kappa of two raters' labels; None without pairs, or when chance alone explains all agreement."""
-    if not pairs:
-        return None
-    n = len(pairs)
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    observed = sum(a == b for a, b in pairs) / n
-    expected = sum(first[label] * second[label] for label in first) / n**2
-    return None if expected >= 1 else (observed - expected) / (1 - expected)
+    return _kappa(pairs, lambda a, b: a != b)
 
 
 def weighted_kappa(pairs: Pairs) -> float | None:
@@ -93,13 +88,17 @@ def weighted_kappa(pairs: Pairs) -> float | None:
 
     The number of levels cancels out: quadratic weights may be scaled by any constant.
     """
-    if not pairs:
-        return None
+    return _kappa(pairs, lambda a, b: (a - b) ** 2)
+
+
+def _kappa(
+    pairs: Sequence[tuple[Rating, Rating]], distance: Callable[[Rating, Rating], float]
+) -> float | None:
+    """Return 1 less the observed distance of two raters' labels by the one that chance explains; None if chance explains none."""
     n = len(pairs)
     first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    observed = sum((a - b) ** 2 for a, b in pairs) / n
-    expected = sum((a - b) ** 2 * first[a] * second[b] for a in first for b in second) / n**2
-    return None if expected == 0 else 1 - observed / expected
+    expected = sum(distance(a, b) * first[a] * second[b] for a in first for b in second)
+    return 1 - sum(distance(a, b) for a, b in pairs) * n / expected if expected else None
 
 
 def spearman(pairs: Pairs) -> float | None:

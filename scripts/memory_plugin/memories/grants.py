@@ -17,7 +17,7 @@ import os
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_texts
-from ..kernel.files import FileLock, make_folder
+from ..kernel.files import FileLock, make_folder, remove_file
 from ..kernel.paths import load_data, read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -110,9 +110,7 @@ def grant(paths: Paths, session: str, prompt: str, transcript: str) -> None:
 
 def revoke(paths: Paths, session: str) -> None:
     """Revoke the grant of a session, if there is one. Raises OSError."""
-    path = session_file(paths, session, PART)
-    if os.path.lexists(path):
-        os.unlink(path)
+    remove_file(session_file(paths, session, PART))
 
 
 def use_saves(paths: Paths, session: str, number: int) -> bool:

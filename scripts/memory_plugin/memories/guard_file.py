@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import as_object, as_text, dumps, loads
 from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
@@ -101,9 +101,7 @@ class GuardFile:
             texts = loads(self._texts.decode("utf-8"))
         except ValueError:
             return ""
-        row = texts.get(key) if isinstance(texts, dict) else None
-        value = row.get(name) if isinstance(row, dict) else None
-        return value if isinstance(value, str) else ""
+        return as_text(as_object(as_object(texts).get(key)).get(name))
 
 
 def _fixed_parts(words: list[str]) -> Iterator[str]:

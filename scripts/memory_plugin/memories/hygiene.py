@@ -184,7 +184,7 @@ def shown_line(text: str, limit: int = _MAX_LINE) -> str:
 
     Like `shown_block`, it redacts at most `limit` characters and a margin.
     """
-    return text[:limit] if isinstance(text, Shown) else plain(_beginning(text, limit), limit)
+    return plain(text if isinstance(text, Shown) else _beginning(text, limit), limit)
 
 
 def shown_items(items: Sequence[str], limit: int) -> list[str]:

@@ -65,8 +65,10 @@ class GoneFile(NamedTuple):
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
-        forget = "" if self.now else "memory forget %s; if the memory still holds: " % self.stored.memory.id
-        return "%s: %s%s" % (self.change, forget, self.edit)
+        if self.now:
+            return "%s: %s" % (self.change, self.edit)
+        forget = "memory forget %s" % self.stored.memory.id
+        return "%s; if the memory still holds: %s; if not: %s" % (self.change, self.edit, forget)
 
     @property
     def change(self) -> str:

@@ -177,6 +177,8 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
         names = shortest_names(items)
         files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
         shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:_MAX_NAMED])
+        more = len(hits) - _MAX_NAMED
+        shown += " and %d more" % more if more > 0 else ""
         raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 

@@ -16,6 +16,7 @@ from time import sleep
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_text, as_texts, digest
+from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, write_state
 
 SECONDS = 600.0  # for which a ticket is valid
@@ -58,9 +59,7 @@ def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> fr
     """
     path = _path(paths, session, number)
     ticket = read_state(path)
-    try:
-        os.unlink(path)
-    except OSError:
+    if not remove_file(path):
         return None
     until = ticket.get("until")
     is_valid = isinstance(until, float) and 0 <= until - now() <= SECONDS
@@ -91,9 +90,7 @@ def settle(
             who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
         if not who and not is_last:
             continue
-        try:
-            os.unlink(path)
-        except FileNotFoundError:  # another process carries it out
+        if not remove_file(path):  # another process carries it out
             continue
         if who == PERSON:
             allowed.append(command)

@@ -13,9 +13,9 @@ import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
-from ..kernel.fastjson import as_texts, dumps, loads
-from ..kernel.files import make_folder, read_regular, replace_file
-from ..kernel.paths import Paths, locate
+from ..kernel.fastjson import as_texts, dumps
+from ..kernel.files import make_folder, remove_file, replace_file
+from ..kernel.paths import Paths, locate, read_state
 from . import InvalidMemory
 from .hygiene import clean_data
 from .memory_files import USER, Store, StoredMemory
@@ -170,8 +170,7 @@ class Trust:
             name = withdrawal.name
             self.rejected.rewrite(lambda one: one._replace(id="") if one.name == name else one)
             for full in digests:
-                with suppress(FileNotFoundError):
-                    os.unlink(self._text_path(full))
+                remove_file(self._text_path(full))
 
     def _every_text(self, stored: StoredMemory) -> tuple[Decision, list[str]]:
         """Return the decision that withdraws trust in this text, and the digests of this and all older texts of the memory."""
@@ -183,13 +182,7 @@ class Trust:
     def last_trusted(self, stored: StoredMemory) -> dict[str, object] | None:
         """Return the last trusted version of the memory of this name in this project, redacted; None if none is stored."""
         last = self._last_in_force(self._decision(stored, "-", "-").name)
-        if last is None:
-            return None
-        try:
-            data = loads(read_regular(self._text_path(last.digest), _MAX_TEXT)[0].decode("utf-8"))
-        except (OSError, ValueError):
-            return None
-        return data if isinstance(data, dict) else None
+        return None if last is None else read_state(self._text_path(last.digest), _MAX_TEXT) or None
 
     def is_forgotten(self, stored: StoredMemory) -> bool:
         """Return whether the user forgot the memory of this name in this project."""

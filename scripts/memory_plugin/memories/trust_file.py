@@ -15,7 +15,16 @@ from typing import NamedTuple
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import BINARY, FileLock, Unreadable, make_folder, read_regular, replace_file, stamp
+from ..kernel.files import (
+    APPEND,
+    FileLock,
+    Unreadable,
+    append_lines,
+    make_folder,
+    read_regular,
+    replace_file,
+    stamp,
+)
 from ..kernel.paths import Paths
 
 NOTHING = (0, 0)
@@ -25,9 +34,6 @@ _LOCK_WAIT = 5.0
 _MAX_BYTES = 256 << 20
 # One search through 20 MB takes 2 ms, and a table of its 100,000 lines 90 ms.
 _MAX_SEARCHES = 30
-_APPEND = (
-    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-)
 _contents: dict[str, tuple[str, bytes, tuple[int, int]]] = {}  # of the files that this process has read
 _DIGEST = b'"digest":"'
 _NAME = b'"project":'
@@ -163,16 +169,9 @@ class DecisionFile:
         if not lines:
             return
         make_folder(os.path.dirname(self.path))
-        handle = os.open(self.path, _APPEND, 0o600)
+        handle = os.open(self.path, APPEND, 0o600)
         try:
-            size = os.fstat(handle).st_size
-            if size and _last_byte(handle) != b"\n":
-                lines = b"\n" + lines  # after a torn line, which must not swallow this one
-            try:
-                _write_durably(handle, lines)
-            except OSError:
-                os.ftruncate(handle, size)
-                raise
+            append_lines(handle, lines, durable=True)
         finally:
             os.close(handle)
         self.load()
@@ -205,17 +204,6 @@ def _content(path: str) -> tuple[bytes, tuple[int, int]]:
 def _end(status: os.stat_result) -> tuple[int, int]:
     """Return the inode and the size of an append-only file, which show whether it is the file that was read."""
     return status.st_ino, status.st_size
-
-
-def _write_durably(handle: int, lines: bytes) -> None:
-    if os.write(handle, lines) != len(lines):
-        raise OSError(errno.ENOSPC, "disk full")
-    os.fsync(handle)
-
-
-def _last_byte(handle: int) -> bytes:
-    os.lseek(handle, -1, os.SEEK_END)
-    return os.read(handle, 1)
 
 
 def _line_of(decision: Decision) -> bytes:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Callable, NamedTuple
 
 from ..kernel.fastjson import as_texts
-from ..kernel.files import FileLock, is_draft, make_folder, read_regular, replace_file
+from ..kernel.files import FileLock, is_draft, make_folder, read_regular, remove_file, replace_file
 from ..kernel.paths import Paths, read_state, write_state
 from . import InvalidMemory
 from .hygiene import Redacted, clean_data, shown_items, shown_line
@@ -125,8 +125,7 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     _require_readable(stored.store)
     with store_lock(paths, stored.store):
         os.unlink(stored.path)
-        with suppress(FileNotFoundError):
-            os.unlink(_record_path(paths, stored.store))  # it has the file's name
+        remove_file(_record_path(paths, stored.store))  # it has the file's name
     return [stored.path]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import log
 
 from ..kernel.context import Context, now_iso
+from ..kernel.fastjson import as_object
 from ..kernel.paths import load_data
 from ..kernel.text.words import stems
 from . import Answer
@@ -101,9 +102,7 @@ class FailedCommand:
 
 def failed_command(payload: dict[str, object]) -> FailedCommand | None:
     """Return the command that failed and its error; None if it was interrupted or refused, or the tool runs no command."""
-    tool_input = payload.get("tool_input")
-    command = tool_input.get("command") if isinstance(tool_input, dict) else None
-    error = payload.get("error")
+    command, error = as_object(payload.get("tool_input")).get("command"), payload.get("error")
     if payload.get("is_interrupt") is True or not isinstance(command, str) or not isinstance(error, str):
         return None
     if not error.strip() or error.lstrip().startswith(_REFUSED):

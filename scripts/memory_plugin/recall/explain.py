@@ -14,6 +14,7 @@ from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
+from ..kernel.text.clean import counted
 from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..memories.hygiene import CUT_MARGIN, shown_line
@@ -170,14 +171,14 @@ def _action(row: Row) -> str:
     injected, pointed = row.get(_INJECTED, ()), row.get(_POINTED, ())
     outcome, listed = row.get("outcome"), row.get("listed", 0)
     if outcome == _INJECTED:
-        text = "showed Claude " + _memories(len(injected))
+        text = "showed Claude " + counted(len(injected), "memory")
         if listed:
-            text += " and the titles of %d" % listed
+            text += " in full and the titles of %d" % listed
         return text + (", and %d by title" % len(pointed) if pointed else "")
     if outcome == _POINTED:
-        return "showed Claude %s by title" % _memories(len(pointed))
+        return "showed Claude %s by title" % counted(len(pointed), "memory")
     if outcome == _LISTED:
-        return "showed Claude the titles of " + _memories(listed)
+        return "showed Claude the titles of " + counted(listed, "memory")
     return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
@@ -205,10 +206,6 @@ def would_phrases_help(row: Row) -> bool:
     if row.get(_INJECTED) or row.get(_POINTED) or row.get("reason") != "below_threshold":
         return False
     return any((one.get("pointer_confidence") or 0.0) >= _RELATED for one in row.get("candidates", ()))
-
-
-def _memories(number: int) -> str:
-    return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
 def told(row: Row) -> list[tuple[str, str]]:

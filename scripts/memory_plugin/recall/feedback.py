@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import as_integer, as_texts, digest, loads
+from ..kernel.fastjson import as_integer, as_object, as_texts, digest, loads
 from ..kernel.files import FileLock, make_folder, read_regular
 from ..kernel.paths import read_state, write_state
 
@@ -114,9 +114,7 @@ def _entry_key(project: str, key: str) -> str:
 
 
 def _entries(data: dict[str, object]) -> dict[str, dict[str, object]]:
-    memories = data.get("memories")
-    if not isinstance(memories, dict):
-        return {}
+    memories = as_object(data.get("memories"))
     return {mark: entry for mark, entry in memories.items() if isinstance(entry, dict)}
 
 
@@ -136,7 +134,7 @@ def _entries_to_change(paths: Paths) -> dict[str, dict[str, object]]:
     except ValueError:
         os.replace(paths.state(_FILE), paths.state(_FILE) + ".damaged")
         return {}
-    return _entries(data) if isinstance(data, dict) else {}
+    return _entries(as_object(data))
 
 
 def _write(paths: Paths, entries: dict[str, dict[str, object]]) -> None:

@@ -7,7 +7,7 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.context import Context
-from ..kernel.fastjson import as_text
+from ..kernel.fastjson import as_object, as_text
 from ..memories.guard_file import GuardFile, GuardInForce
 from . import Answer
 from .history import FOREVER, RecallHistory
@@ -31,8 +31,7 @@ class GuardedCall:
     """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
 
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
-        tool_input = payload.get("tool_input")
-        fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
+        fields = as_object(payload.get("tool_input"))
         self.tool = as_text(payload.get("tool_name"))
         self.command = as_text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
         changed, patched = [fields.get(_FILE_TOOLS.get(self.tool, ""))], payload.get("patched")
@@ -166,18 +165,15 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
 
 def _written_calls(transcript: str, call: str) -> set[str]:
     """Return the ids of all calls in a call's message. The client writes a row for each block of a message, all with the message's id."""
-    from ..kernel.transcript import records_backwards
+    from ..kernel.transcript import blocks_of, message_of, records_backwards
 
     by_message: dict[str, set[str]] = {}
     for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):
-        message = record.get("message")
-        if record.get("type") == "assistant" and isinstance(message, dict):
-            blocks = message.get("content")
-            by_message.setdefault(str(message.get("id")), set()).update(
-                str(block.get("id"))
-                for block in (blocks if isinstance(blocks, list) else ())
-                if isinstance(block, dict) and block.get("type") == "tool_use"
-            )
+        if record.get("type") == "assistant":
+            message = message_of(record)
+            blocks = blocks_of(message.get("content"))
+            calls = {str(block.get("id")) for block in blocks if block.get("type") == "tool_use"}
+            by_message.setdefault(str(message.get("id")), set()).update(calls)
     return next((ids for ids in by_message.values() if call in ids), set())
 
 

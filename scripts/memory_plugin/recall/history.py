@@ -12,7 +12,7 @@ import errno
 import os
 
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import BINARY, FileLock, make_folder, read_regular, require_regular
+from ..kernel.files import APPEND, FileLock, make_folder, read_regular, remove_file, require_regular
 from ..kernel.paths import session_file
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ _MAX_BYTES = 4 << 20  # tens of thousands of records
 _REPEAT_AFTER = 40  # turns
 FOREVER = 1 << 30  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
-_APPEND = os.O_RDWR | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def forget_session(paths: Paths, session: str) -> None:
@@ -36,10 +35,7 @@ def forget_session(paths: Paths, session: str) -> None:
 
     Raises OSError, but not for a session without a history.
     """
-    try:
-        os.unlink(session_file(paths, session))
-    except FileNotFoundError:
-        return
+    remove_file(session_file(paths, session))
 
 
 def remaining_for_tools(history: RecallHistory, settings: Settings) -> int:
@@ -158,7 +154,7 @@ class RecallHistory:
             row["header"] = True
         row.update((name, value) for name, value in self._unsaved.items() if value)
         line = b"\n" + dumps(row).encode("ascii")
-        handle = os.open(self._path, _APPEND)
+        handle = os.open(self._path, APPEND, 0o600)
         try:
             require_regular(handle)
             # A larger file is not read, so a guard would deny every call.

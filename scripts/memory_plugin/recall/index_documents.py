@@ -27,7 +27,6 @@ from .index_file import (
 from .query import load_model
 
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
-_LISTS = ("tags", "files", "asked_as", "supersedes")
 # The conditions are those of the partial index of links.
 _LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents WHERE status = 'active' AND scope != 'native' "
 _AFTER_SEP = chr(ord(os.sep) + 1)
@@ -278,7 +277,7 @@ def _row(document: Document) -> list[object]:
     row: list[object] = []
     for name in _COLUMNS:
         value = getattr(document, name)
-        if name in _LISTS:
+        if name in ("tags", "files", "asked_as", "supersedes"):
             row.append(dumps([storable(item) for item in value]))
         else:
             row.append(int(value) if isinstance(value, bool) else storable(value))

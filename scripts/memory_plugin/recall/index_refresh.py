@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
+from functools import cache
 from time import sleep
 
 from ..kernel.fastjson import dumps
-from ..kernel.files import error_text, make_folder
+from ..kernel.files import error_text, make_folder, remove_file
 from ..kernel.paths import Paths, load_data
 from ..kernel.settings import Settings
 from ..kernel.settings.load import load
@@ -252,10 +253,7 @@ def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
         with transaction(connection):
             apply_supersession(connection)
     is_due = False
-    for path, write in (
-        (named_files_path(paths), write_named_files),
-        (guard_file_path(paths), write_guards),
-    ):
+    for path, write in ((named_files_path(paths), write_named_files), (guard_file_path(paths), write_guards)):
         if is_stale or full or not os.path.lexists(path):
             try:
                 write(paths, connection)
@@ -300,7 +298,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
     """
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
-        _remove(temporary)
+        remove_file(temporary)
         connection = connect_index(temporary, 0.05)
         try:
             _create_tables(connection, fts5)
@@ -309,9 +307,9 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.chmod(temporary, 0o600)
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
-        _remove(temporary)
+        remove_file(temporary)
         raise IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
-    _remove(path + "-journal")
+    remove_file(path + "-journal")
     return connect_index(path, 0.05)
 
 
@@ -349,6 +347,7 @@ def _create_tables(connection: Connection, fts5: bool) -> None:
     connection.execute("COMMIT")
 
 
+@cache
 def model() -> str:
     """Return the ranking model as one JSON text: the values of some files in `config/recall/`, by file name.
 
@@ -363,6 +362,7 @@ def model() -> str:
     return dumps({**prepared, **{name: _values(name) for name in _FILES}})
 
 
+@cache
 def background() -> dict[str, float]:
     """Return stem -> the share of short English and technical texts that contain it, in (0, 1)."""
     data = load_data("recall", "background")
@@ -372,8 +372,3 @@ def background() -> dict[str, float]:
 
 def _values(name: str) -> dict[str, object]:
     return {entry: described["value"] for entry, described in load_data("recall", name)["entries"].items()}
-
-
-def _remove(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.remove(path)

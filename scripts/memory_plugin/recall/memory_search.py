@@ -18,7 +18,7 @@ from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.nearby import native_folders, notes
 from ..memories.record import Memory
-from ..memories.relations import plain_title
+from ..memories.relations import name_for, plain_title
 from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, nearest, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE, memory_document, note_document
@@ -76,6 +76,24 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchRe
     except (*INDEX_ERRORS, OSError) as error:
         result = _ask(_temporary_index(paths, settings), settings, query, limit)
         return result._replace(problem=error_text(error))
+
+
+def hit_record(hit: Hit, result: SearchResult) -> dict[str, object]:
+    """Return a hit as JSON data."""
+    return {
+        "id": hit.id,
+        "title": hit.title,
+        "score": round(hit.score, 4),
+        "confidence": round(hit.confidence, 4),
+        "category": hit.category.lower(),
+        "path": hit.path,
+        "trust": hit.trust,
+        "scope": hit.scope,
+        "tags": hit.tags,
+        "expired": bool(hit.expires_at and hit.expires_at <= now_iso()),
+        "superseded_by": name_for(result.superseded.get(hit.key, ""), hit.key),
+        "text": hit.injection_text,
+    }
 
 
 def unreadable_files(paths: Paths) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import as_object, dumps, loads
 from ..kernel.files import read_regular, replace_if_changed
 from ..kernel.paths import git_folder, main_worktree
 
@@ -68,8 +68,7 @@ class NamedFiles:
 
     def of_call(self, payload: dict[str, object], root: str) -> dict[str, bool]:
         """Return path -> whether it is new, for the paths of a tool call's file that a memory may name; empty for most calls."""
-        tool_input, folder = payload.get("tool_input"), payload.get("cwd")
-        fields = tool_input if isinstance(tool_input, dict) else {}
+        fields, folder = as_object(payload.get("tool_input")), payload.get("cwd")
         path = fields.get("file_path", fields.get("notebook_path"))
         if not self._lines or not isinstance(path, str) or not path or not path.isprintable():
             return {}  # other characters are not safe to pass to the system

@@ -43,7 +43,6 @@ _MAX_USED = 50  # older memories that are listed because they were used recently
 _WHOLE = "catalog"  # the key of the catalog's whole content in a session's history
 _PENDING, _PHRASES = "pending", "phrases"
 _MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
-_TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
 _ALWAYS_FITS = 100  # memories whose titles fit into a catalog
 _CATEGORIES = ("CONSTRAINT", "DECISION", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 _ORDER = dict(zip(_CATEGORIES, range(len(_CATEGORIES))))  # any other comes last
@@ -228,7 +227,7 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
 
     `connection` is the index, or None if it cannot answer. Raises SqliteError.
     """
-    for name in _TRUST_RECORDS:
+    for name in ("trusted.jsonl", "rejected.jsonl"):
         path = paths.state("trust", name)
         try:
             open(path, "rb", opener=open_to_read).close()

@@ -13,6 +13,8 @@ import os
 from time import sleep
 
 from ..kernel.context import now
+from ..kernel.fastjson import as_integer, as_number, as_text
+from ..kernel.files import remove_file
 from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -43,8 +45,7 @@ class ReplyState:
 
     def replies(self) -> int:
         """Return how many replies of the session were scored."""
-        number: int = read_state(self._path("count")).get("replies", 0)
-        return number
+        return as_integer(read_state(self._path("count")).get("replies")) or 0
 
     def count_reply(self) -> int:
         """Count one more reply and return its number, from 1. Raises OSError."""
@@ -73,10 +74,7 @@ class ReplyState:
 
     def discard_correction(self) -> None:
         """Delete a pending correction or the mark, because the last reply needs none. Raises OSError."""
-        try:
-            os.unlink(self._path("drift"))
-        except FileNotFoundError:
-            return
+        remove_file(self._path("drift"))
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
@@ -84,7 +82,7 @@ class ReplyState:
         try:
             os.unlink(self._path("drift"))
             is_current = 0 <= now() - correction["left"] < correction["hours"] * 3600
-            return (correction["drift"], correction["text"]) if is_current else ("", "")
+            return (as_text(correction["drift"]), as_text(correction["text"])) if is_current else ("", "")
         except (OSError, KeyError, TypeError):
             return "", ""  # a correction that cannot be removed would be repeated on every prompt
 
@@ -92,7 +90,7 @@ class ReplyState:
         """Return the pending correction, after a short wait if its reply is still being scored; empty if there is none."""
         correction = read_state(self._path("drift"))
         for _ in range(int(_WAIT / _PAUSE)):
-            if not 0 <= now() - correction.get(_AWAITED, 0) < _SCORED_WITHIN:
+            if not 0 <= now() - (as_number(correction.get(_AWAITED)) or 0) < _SCORED_WITHIN:
                 break
             sleep(_PAUSE)
             correction = read_state(self._path("drift"))
@@ -101,9 +99,15 @@ class ReplyState:
 
 def count_judged(paths: Paths) -> None:
     """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
-    path = paths.state(_TUNING)
-    state = {"since": now(), "said": 0, "judged": 0, **read_state(path)}
-    write_state(path, {**state, "judged": state["judged"] + 1})
+    state = _tuning_state(paths)
+    write_state(paths.state(_TUNING), {**state, "judged": state["judged"] + 1})
+
+
+def _tuning_state(paths: Paths) -> dict[str, float]:
+    """Return when the count of judged replies began, whether the user was told of it, and the count."""
+    state = read_state(paths.state(_TUNING))
+    start = {"since": now(), "said": 0, "judged": 0}
+    return {name: as_number(state.get(name)) or value for name, value in start.items()}
 
 
 def reset_tuning_reminder(paths: Paths) -> None:
@@ -116,8 +120,8 @@ def tuning_reminder(paths: Paths) -> str:
 
     The user sees it once: it is marked as shown before it is returned.
     """
-    state = read_state(paths.state(_TUNING))
-    judged = state.get("judged", 0)
+    state = _tuning_state(paths)
+    judged = state["judged"]
     if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
         return ""
     try:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context
-from ..kernel.fastjson import as_text
+from ..kernel.fastjson import as_object, as_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
@@ -225,8 +225,7 @@ def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
     elif kind == "last-prompt" and reply.repeated_prompt is None:
         reply.repeated_prompt = _repeated_prompt(record.get("lastPrompt"))
     elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
-        params = record.get("params")
-        reply.model = reply.model or as_text(params.get("model") if isinstance(params, dict) else None)
+        reply.model = reply.model or as_text(as_object(record.get("params")).get("model"))
 
 
 def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:

@@ -28,7 +28,6 @@ SIGNAL_BY_CAUSE = {
     "not_read": "not_read_errors",
     "own": "errors",
 }
-_CAUSES_BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
 # The arguments that tell most about a call, in order of preference.
 _ARGUMENTS = (
     *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
@@ -36,7 +35,6 @@ _ARGUMENTS = (
 )
 _PREPARATIONS = ("cd", "export", "source", "set")
 _PIPES = ("|", "|&")
-_FAILING_COMMANDS = ("exit", "return", "false")
 
 
 @cache
@@ -92,7 +90,7 @@ def failure_cause(call: Call, version: str) -> str:
     if not call.failed:
         return ""
     text = (call.result or "")[:_MAX_TEXT]
-    for cause in _CAUSES_BY_TEXT:
+    for cause in ("rejected", "permission", "cancelled", "not_read", "hook"):
         if pattern("error_" + cause).search(text):
             return cause
     return "hook" if _is_hook_text(call, text, version) else "own"
@@ -143,7 +141,7 @@ def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
     following: list[str] = []
     for command in reversed(commands):
         if command.operator == "||":
-            shown.append(following[:1] != [] and following[0] in _FAILING_COMMANDS)
+            shown.append(following[:1] != [] and following[0] in ("exit", "return", "false"))
         elif command.operator in ("&&", *_PIPES):
             shown.append(shown[-1] if shown else True)
         else:

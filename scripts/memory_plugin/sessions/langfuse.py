@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import sleep
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, cast
 
 from ..kernel.context import now
-from ..kernel.fastjson import digest, dumps
+from ..kernel.fastjson import as_number, digest, dumps
 from ..kernel.files import FileLock, make_folder
 from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
@@ -151,6 +151,22 @@ class ScoreState(TypedDict):
     outcome: str
 
 
+def _texts_by_name(value: object) -> dict[str, str]:
+    entries = value.items() if isinstance(value, dict) else ()
+    return {name: item for name, item in entries if isinstance(item, str)}
+
+
+def _score_states(value: object) -> dict[str, ScoreState]:
+    """Return the states in a file; one of another form is left out, so that its score is sent again."""
+    entries = value.items() if isinstance(value, dict) else ()
+    types = {"content": str, "posted": int, "outcome": str}
+    return {
+        name: cast("ScoreState", state)
+        for name, state in entries
+        if isinstance(state, dict) and {field: type(item) for field, item in state.items()} == types
+    }
+
+
 class Outbox:
     """What is known about one server, in a file that is replaced atomically.
 
@@ -170,10 +186,9 @@ class Outbox:
     def _read(self) -> None:
         """Read the file. If it is damaged, scores are sent again, which does no harm."""
         stored = read_state(self._path, _MAX_BYTES)
-        self.server: dict[str, str] = stored.get("server", {})
-        self.configs: dict[str, str] = stored.get("configs", {})
-        self.scores: dict[str, ScoreState] = stored.get("scores", {})
-        self.not_before: float = stored.get("not_before", 0.0)
+        self.server, self.configs = (_texts_by_name(stored.get(name)) for name in ("server", "configs"))
+        self.scores: dict[str, ScoreState] = _score_states(stored.get("scores"))
+        self.not_before = float(as_number(stored.get("not_before")) or 0)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

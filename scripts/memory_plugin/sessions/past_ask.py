@@ -22,7 +22,9 @@ _CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"'
 _LONGEST = 4  # words of a phrase
 _MAX_BETWEEN = 6  # words between "is" and a participle of the present passive
 _BEFORE_WE, _AFTER_WE = 2, 3  # words from a subject to its verb
-_GERMAN_WAS, _ENGLISH_AFTER_WAS = ("und", "oder", "aber"), ("it", "that", "this", "the", "there", "i", "we")
+_REMINDERS = ("recall", "times", "like", "told", "remains", "goes_on")
+_GERMAN_WAS = ("und", "oder", "aber", "mit", "fur", "an", "auf", "von", "um", "bei")
+_ENGLISH_AFTER_WAS = ("it", "that", "this", "the", "there", "i", "we")
 _DAY = 86400.0
 _NEAR = 2  # days
 _AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
@@ -187,6 +189,9 @@ class Form:
         }
         signs.difference_update(found)
         signs.update(name for name, is_so in found.items() if is_so)
+        asks = any(not self._is_request(clauses[at]) for at in asking) or bool(spans and not asking)
+        if not asks and signs.isdisjoint(_REMINDERS) and not any(map(self._wants_words, clauses)):
+            signs.discard("we_past")  # what we did is only reported
 
     def _starts(self, clause: list[str], name: str) -> bool:
         return self._is_in(name, [" ".join(clause[:size]) for size in range(1, _LONGEST + 1)])
@@ -195,13 +200,22 @@ class Form:
         """Return whether a clause orders work; "tell me" asks for words."""
         return self._is_in("orders", clause[:1]) and clause[1:2] != ["me"]
 
+    def _wants_words(self, clause: list[str]) -> bool:
+        """Return whether a clause orders an answer: "tell me"."""
+        return any(self._is_in("orders", [word]) and after == "me" for word, after in zip(clause, clause[1:]))
+
+    def _is_request(self, clause: list[str]) -> bool:
+        """Return whether a question asks for work, not for an answer: "can you check it", but not "can you list" or "do you know why"."""
+        is_answer = self._is_in("answers", clause[2:4]) or self._is_in("questions", clause[2:])
+        return self._is_in("you", clause[1:3]) and not is_answer
+
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words; also "for what", "mit welchem"."""
         first, second = clause[:1], clause[1:2]
         if self._starts(clause, "conditions") or self._starts(clause, "questions"):
             return not self._starts(clause, "conditions")
-        if self._is_in("questions", second) and not self._is_in("orders", first):
-            return True
+        if self._is_in("questions", second) and second != ["was"] and not self._is_in("orders", first):
+            return True  # but not in "I was"; a German "was" is "what" here
         return self._is_in("inversions", first) and any(not self._is_past_form(each, each) for each in second)
 
     def _is_ours(self) -> bool:

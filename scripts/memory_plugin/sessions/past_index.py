@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import iso, now
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import FileLock, make_folder, os_error_text
+from ..kernel.files import READ_WRITE, FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
 from ..kernel.sqlite import Connection, SqliteError, connect
@@ -92,11 +92,11 @@ class Draft:
                 self._add_call(call, failure_cause(call, turn.version))
 
     def _add_call(self, call: Call, cause: str) -> None:
-        path, command = call.text("file_path") or call.text("notebook_path"), call.text("command")
+        path, command = call.text("file_path") or call.text("notebook_path"), call.command
         files, passed, failed = self.lines
         if call.name in EDITORS and path and not cause:
             files[path.removeprefix(self._root)] = None
-        if call.name == "Bash" and command and cause in ("", "own") and not _only_looks(command):
+        if command and cause in ("", "own") and not _only_looks(command):
             kept = failed if cause else passed
             kept.pop(command, None)
             kept[command] = None
@@ -155,7 +155,7 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
     path = index_path(paths)
     make_folder(os.path.dirname(path))
     with FileLock(path + ".lock", wait):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        os.close(os.open(path, READ_WRITE, 0o600))
         with closing(connect(path, timeout=_WAIT, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():

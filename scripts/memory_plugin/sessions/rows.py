@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Ledger, LedgerError, now_iso
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_objects, loads
 from ..kernel.files import read_regular
 from ..kernel.judge.question import Values
 from ..kernel.paths import Paths, locate, read_state
@@ -165,7 +165,7 @@ def _entries(text: str) -> list[dict[str, Any]]:
             raise UnreadableLabels("not a readable CSV: %s" % error) from None
     if isinstance(data, dict):
         data = [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
-    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    return as_objects(data)
 
 
 def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ..kernel.fastjson import as_number
+from ..kernel.fastjson import as_number, as_objects
 from ..kernel.judge.question import Values, one_line
 from ..kernel.paths import load_data
 from ..kernel.settings.load import user_block
@@ -175,10 +175,9 @@ def _evidence(value: object, turns: int) -> list[Values]:
 
 
 def _improvements(value: object) -> list[dict[str, str]]:
-    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     improvements = [
-        {"dimension": item["dimension"], "issue": _text(item.get("issue")), "fix": _text(item.get("fix"))}
-        for item in items
+        {name: _text(item.get(name)) for name in ("dimension", "issue", "fix")}
+        for item in as_objects(value)
         if item.get("dimension") in list(dimensions())
     ]
     return [item for item in improvements if item["issue"]][:_MAX_IMPROVEMENTS]
@@ -193,10 +192,9 @@ def merge(answers: Sequence[Values | None], tokens: Sequence[float]) -> Values:
 
     A dimension's `merge` entry contains the rule and the parts' scores. The dimension is left out if its rule needs a part that is missing.
     """
-    # The cached verdict of an earlier version has no `struck`.
-    graded = [{"struck": 0, **answer} for answer in answers if answer]
+    graded = [answer for answer in answers if answer]
     if len(answers) == 1:
-        return graded[0]
+        return dict(graded[0])
     merged: Values = {}
     for name, scale in dimensions().items():
         entries = [answer["dimensions"].get(name) if answer else None for answer in answers]

@@ -110,12 +110,7 @@ def ended_folder(paths: Paths) -> str:
 def leave_note(paths: Paths, session: str, transcript: str) -> None:
     """Write the note of a session that ended. Raises OSError."""
     name = digest((session + transcript).encode("utf-8", "replace"), 8) + ".json"
-    note = {
-        "session": session,
-        "transcript": transcript,
-        "project": paths.project_root,
-        "ended": now_iso(),
-    }
+    note = {"session": session, "transcript": transcript, "project": paths.project_root, "ended": now_iso()}
     write_state(os.path.join(ended_folder(paths), name), note)
 
 

@@ -49,8 +49,8 @@ class FailureDetector(Detector):
         """Observe the next turn."""
         # Retries first: the results of this turn tell which commands have failed after it.
         for call in turn.calls:
-            if call.name == "Bash" and call.text("command") in self._failed_commands:
-                self.report("retries", turn.number, call.text("command"))
+            if call.command in self._failed_commands:
+                self.report("retries", turn.number, call.command)
         for call in (*turn.calls, *turn.late):
             if call.failed or self._failed_commands:
                 self._observe_result(call, failure_cause(call, turn.version))
@@ -63,11 +63,11 @@ class FailureDetector(Detector):
             self.report(SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
         if call.result is not None and call.name in EDITORS and not call.failed:
             self._failed_commands.clear()
-        if call.name == "Bash":
+        if call.command:
             if cause == "own":
-                self._failed_commands.add(call.text("command"))
+                self._failed_commands.add(call.command)
             elif call.result is not None and not cause:
-                self._failed_commands.discard(call.text("command"))
+                self._failed_commands.discard(call.command)
 
 
 def _reason(call: Call) -> str:
@@ -149,7 +149,7 @@ class FileDetector(Detector):
 
 
 def _path(call: Call) -> str:
-    return "" if call.name == "Bash" else call.text("file_path") or call.text("notebook_path")
+    return "" if call.command else call.text("file_path") or call.text("notebook_path")
 
 
 def _span(call: Call) -> tuple[str, str]:
@@ -163,8 +163,8 @@ class CommandDetector(Detector):
     def observe(self, turn: Turn) -> None:
         """Observe the next turn."""
         for call in turn.calls:
-            if call.name == "Bash" and call.text("command"):
-                self._observe_command(call.text("command"), call, turn)
+            if call.command:
+                self._observe_command(call.command, call, turn)
 
     def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
         heads = pipeline_heads(command)
@@ -203,8 +203,10 @@ def _tests_outcome(call: Call, heads: list[Head], output: str, version: str) -> 
     runs = [head for head in heads if runs_tests(head)]
     if not runs or failure_cause(call, version) not in ("", "own"):
         return ""
-    if call.failed or pattern("tests_failed").search(output):
+    if pattern("tests_failed").search(output):
         return "failed"
+    if call.failed:
+        return "unknown" if pattern("tests_not_started").search(output) else "failed"
     in_background = call.input.get("run_in_background") is True or (
         isinstance(call.details, dict) and call.details.get("backgroundTaskId")
     )

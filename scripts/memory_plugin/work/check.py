@@ -37,7 +37,6 @@ _LISTS = {
     "asked_as": record.MAX_ASKED_AS,
     "supersedes": record.MAX_SUPERSEDES,
 }
-_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
 
 class StoreFinding(NamedTuple):
@@ -125,7 +124,7 @@ def _format_problems(memory: record.Memory) -> Iterator[str]:
             yield "%s: expected a list of texts" % name
         elif len(value) > max_items:
             yield "%s: expected at most %d, got %d" % (name, max_items, len(value))
-    for name in _TEXTS:
+    for name in ("created_at", "updated_at", "expires_at", "superseded_by", "record_status"):
         if not isinstance(memory.data.get(name, ""), (str, type(None))):
             yield "%s: expected a text" % name
     if not record.body_text(memory):

@@ -87,7 +87,6 @@ def moved(
 
 
 Stored = TypeVar("Stored")
-_FIXED = ("id", "category")
 
 
 def edit_draft(
@@ -126,7 +125,7 @@ def _parsed(path: str, stored: StoredMemory) -> dict[str, object]:
     memory = stored.memory
     data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
     parse_memory(data, memory.id, categories()[memory.category])
-    for name in _FIXED:
+    for name in ("id", "category"):
         if data.get(name) != memory.data.get(name):
             text = "%s: must stay %r; to move a memory, save a new one"
             raise InvalidMemory(text % (name, memory.data.get(name)))

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date
+from shutil import disk_usage
 from typing import NamedTuple
 
 from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
+from ..host.own_program import first_on_path, is_own
 from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
-from ..kernel.judge.asking import FOLDER
+from ..kernel.judge import FOLDER
 from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
@@ -61,6 +63,7 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
+_LEAST_FREE = 1 << 20  # bytes
 _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
@@ -69,6 +72,15 @@ def python(_context: WorkContext) -> Check:
     """Report the version of Python that runs this; hooks run the first `python3` on the PATH."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", OK, "%s at %s; memory %s" % (version, sys.executable, VERSION))
+
+
+def program(_context: WorkContext) -> Check:
+    """Check that the first `memory` on the PATH is ours, because Claude Code asks the user only about our own program."""
+    first = first_on_path()
+    if not first or is_own(first):
+        return Check("program", OK, first or "not on this PATH; Claude has it on its own")
+    text = "%s comes first on the PATH and is not this plugin's, so no dialog asks you about what Claude runs with it"
+    return Check("program", WARN, text % first, "remove it, or move its folder to the end of your PATH")
 
 
 def sqlite(_context: WorkContext) -> Check:
@@ -98,6 +110,8 @@ def state_folder(context: WorkContext) -> Check:
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if disk_usage(folder).free < _LEAST_FREE:
+        return Check("state folder", FAIL, "the disk of %s is full" % folder, "free some space on it")
     if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, paths.state_dir)
@@ -250,7 +264,7 @@ def judge(context: WorkContext) -> Check:
         if problems and problems[0] and all(problems):
             failed = problems[0]
             says, *more = advice(failed.failure, feature)
-            text = "%s: %s: %s. %s" % (feature, failed.failure, failed.detail, says)
+            text = "on for %s, but not asked: %s (%s). %s" % (feature, failed.detail, failed.failure, says)
             return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 

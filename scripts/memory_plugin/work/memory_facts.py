@@ -14,7 +14,16 @@ from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
-from ..memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, without_phrases
+from ..memories.relations import name_for
+from ..memories.survey import (
+    PHRASES,
+    SUPERSEDED,
+    Item,
+    choose,
+    life_cycle_state,
+    shortest_names,
+    without_phrases,
+)
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
@@ -55,14 +64,9 @@ def as_json(item: Item) -> dict[str, object]:
         "created_at": memory.created_at,
         "updated_at": memory.updated_at,
         "expires_at": memory.expires_at,
-        "superseded_by": shown_name(item.superseded_by or memory.superseded_by, item.stored.key),
+        "superseded_by": shown_line(name_for(item.superseded_by or memory.superseded_by, item.stored.key)),
         "supersedes": [shown_line(name) for name in memory.supersedes],
     }
-
-
-def shown_name(key: str, other: str) -> str:
-    """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `other`."""
-    return shown_line(key.removeprefix(other.rpartition("/")[0] + "/"))
 
 
 def titles_and_names(items: list[Item]) -> dict[str, str]:
@@ -98,6 +102,8 @@ def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
         return ["  You rejected it, and that stays so. next: memory accept %s" % name]
+    if item.reason == PHRASES:
+        return ["  Its new search phrases are pending. next: memory review"]
     return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.is_pending else []
 
 

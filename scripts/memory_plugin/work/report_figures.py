@@ -6,7 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
-from ..kernel.judge.asking import CALLS
+from ..kernel.judge import CALLS
 from ..kernel.records import Records
 from ..kernel.text.clean import plain
 from ..recall.recall_rows import FEEDBACK, RECALLS
@@ -18,8 +18,6 @@ OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 MISS_REASONS = ("no_match", "below_threshold", "declined")
 _STARTS = ("catalog", "subagent")  # where Claude gets the same rules each time
 _RECALLED = ("injected", "pointed")
-_GUARD_OUTCOMES = ("reminded", "asked", "let_through")
-_RATINGS = ("used", "useful", "wrong")
 _MAX_MISSED = 400  # the latest, whose texts are looked up in transcripts
 _MAX_EVENT = 160
 _DAY = 10  # characters of a date
@@ -48,7 +46,7 @@ class RecallFigures:
         """Count one decision."""
         outcome, place = row.get("outcome", ""), row.get("place", "prompt")
         if place == "guard":
-            self.guards[outcome] += outcome in _GUARD_OUTCOMES
+            self.guards[outcome] += outcome in ("reminded", "asked", "let_through")
             return
         self.past += place == "past"
         counted = ("started", "started") if place in _STARTS else ("told", "pointed")
@@ -79,7 +77,7 @@ class RecallFigures:
     def add_feedback(self, row: dict[str, Any]) -> None:
         """Count one rating, or one reply that used memories."""
         kind = row.get("kind", "")
-        for key in row.get("memories", ()) if kind in _RATINGS else ():
+        for key in row.get("memories", ()) if kind in ("used", "useful", "wrong") else ():
             self.uses[memory_of(key, row.get("project", ""))][kind] += 1
 
 

@@ -17,15 +17,7 @@ from ..recall.explain import prompt_texts
 from ..replies.rows import count_patterns, group_by_day, group_scores
 from ..sessions.rubric import OVERALL, dimensions, valid_scores
 from .installation import OK, Check
-from .report_figures import (
-    MISS_REASONS,
-    OUTCOMES,
-    LedgerFigures,
-    RecallFigures,
-    memory_of,
-    quantile,
-    ranked,
-)
+from .report_figures import MISS_REASONS, OUTCOMES, LedgerFigures, RecallFigures, memory_of, quantile, ranked
 
 Values = dict[str, Any]  # the figures of a section by name: numbers, texts, values by day, and rows of tables
 
@@ -136,7 +128,7 @@ def _staleness(item: Item, use: Counter[str], name: str, gone: GoneFile | None) 
     """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
     state, keep = life_cycle_state(item), "memory forget %s --keep" % name
     if state == SUPERSEDED:
-        return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), keep
+        return "replaced by %s" % shown_line(item.superseded_by.rpartition("/")[2]), keep
     if state == EXPIRED:
         return "expired on %s" % shown_line(item.stored.memory.expires_at)[:10], keep
     if state == ACTIVE and use["wrong"] > use["useful"]:

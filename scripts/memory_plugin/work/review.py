@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
+from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
@@ -24,6 +25,7 @@ from .edit import edit_draft
 from .memory_facts import as_json, holds_guard, is_personal, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
+_STAYS_REPLACED = "{0}, which it replaces, is not shown either; to bring it back: memory restore {0}"
 _MAX_FIRST_LINE = 100
 _TITLES = {
     "repeated": "said in several sessions",
@@ -111,7 +113,7 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         kind=MEMORY,
         version=text_digests(memory).full,
         title=shown_line(memory.title),
-        first_line=fields.get(TEXT, [""])[0][:_MAX_FIRST_LINE],
+        first_line=plain(fields.get(TEXT, [""])[0], _MAX_FIRST_LINE),
         note="; ".join(notes),
         origin=origin,
         actions=(ACCEPT, REJECT, EDIT),
@@ -171,7 +173,7 @@ def _candidate_entry(candidate: Candidate) -> ReviewEntry:
         title=shown_line(candidate.title),
         first_line=shown_line(candidate.body, _MAX_FIRST_LINE),
         note=_note(candidate),
-        origin="%s of your sessions" % _TITLES[candidate.kind],
+        origin="from your sessions: %s" % _TITLES[candidate.kind],
         actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
         alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         lines=[shown_line(line) for line in lines],
@@ -204,10 +206,20 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) 
         lines = [line for candidate in candidates for line in _store(memory_data(candidate), context)]
     elif memories:
         load_trust(context.paths).reject(*memories)
+        lines = stays_replaced({stored.key for stored in memories}, context)
     if candidates and lines is not None:
         ids = [candidate.id for candidate in candidates]
         CandidateFile(context.paths).change(lambda present: present.close(ids))
     return lines
+
+
+def stays_replaced(rejected: Collection[str], context: WorkContext) -> list[str]:
+    """Return a line for each memory whose own file says that a rejected one replaces it, because rejecting does not bring it back."""
+    items = context.survey().items
+    names = shortest_names(items)
+    return [
+        _STAYS_REPLACED.format(names[item.stored.key]) for item in items if item.superseded_by in rejected
+    ]
 
 
 def _edit(subject: StoredMemory | Candidate, context: WorkContext) -> list[str] | None:

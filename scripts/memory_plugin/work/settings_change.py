@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..kernel.fastjson import as_object
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
 from ..kernel.settings import Settings, judge_switches, merged
@@ -149,8 +150,7 @@ def install_status_line(context: WorkContext) -> Installed:
     command = _line_command(paths)
 
     def edit(content: dict[str, Any]) -> None:
-        current = content.get(_STATUS_LINE)
-        line = current if isinstance(current, dict) else {}
+        line = as_object(content.get(_STATUS_LINE))
         if line and line.get("command") != command:
             _back_up(line, paths)
         content[_STATUS_LINE] = {**line, "type": "command", "command": command}

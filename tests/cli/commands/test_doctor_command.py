@@ -52,6 +52,19 @@ def test_a_project_in_use_passes_every_check(project: Project) -> None:
     assert found["stores"]["text"] == "1 memory in this project"
 
 
+def test_another_program_of_our_name_is_reported(project: Project) -> None:
+    other = os.path.join(project.home, "bin", "memory")
+    os.makedirs(os.path.dirname(other))
+    with open(other, "w", encoding="utf-8"):
+        pass
+    found = checks(project, PATH=os.pathsep.join([os.path.dirname(other), os.environ["PATH"]]))["program"]
+    assert (found["status"], found["text"].split()[0]) == ("warn", other)
+    link = os.path.join(project.home, "memory")
+    os.symlink(os.path.join(project.plugin_root, "bin", "memory"), link)
+    found = checks(project, PATH=os.pathsep.join([project.home, os.environ["PATH"]]))["program"]
+    assert (found["status"], found["text"]) == ("ok", link)
+
+
 def broken_link(project: Project) -> None:
     os.makedirs(os.path.join(project.root, ".claude"))
     os.symlink("/", os.path.join(project.root, ".claude", "memory"))
@@ -288,3 +301,11 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
     assert "warn  memories: 25 problems in 25 files" in lines
     assert "        and 5 more" in lines
     assert "      > correct or delete these files" in lines
+
+
+def test_a_judge_without_a_key_is_said_to_be_on_but_not_asked(project: Project) -> None:
+    project.write_settings(retrieval={"judge": {"enabled": True}})
+    found = checks(project)["judge"]
+    assert found["status"] == "warn"
+    assert found["text"].startswith("on for retrieval, but not asked: ")
+    assert "(no_key). Recall works without a judge" in found["text"]

@@ -52,6 +52,9 @@ def test_a_record_that_another_one_replaces_is_archived(project: Project) -> Non
     path = project.write("adr/3.md", text % ("Use two gems", "Accepted, amends [2](2.md)\nSuperseded by 4"))
     items = project.cli("import", os.path.dirname(path), "--json").json["items"]
     assert [item["status"] for item in items] == ["archived", "active", "archived"]
+    project.write("adr/5.md", text % ("Use three gems", "Rejected"))
+    run = project.cli("import", os.path.dirname(path))
+    assert "\n1 stored (1 of them archived), 3 already stored, 0 skipped\n" in run.stdout
 
 
 def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> None:

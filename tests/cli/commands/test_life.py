@@ -191,6 +191,18 @@ def test_an_id_in_two_categories_is_ambiguous(project: Project, word: str) -> No
     assert project.cli(word, "runbook/same").returncode in (0, 1)
 
 
+def test_rejecting_a_successor_names_the_memory_that_stays_replaced(project: Project) -> None:
+    old = project.save("Use MySQL", "Billing runs on MySQL.")
+    new = project.save("Use Postgres", "Billing runs on Postgres.", "--supersedes", old)
+    put(project, new, {**memory("Use Postgres", "Billing runs on Postgres 17."), "supersedes": [old]})
+    run = project.cli("reject", new)
+    assert (
+        "use-mysql, which it replaces, is not shown either; to bring it back: memory restore use-mysql"
+        in run.stdout
+    )
+    assert project.cli("restore", old).stdout == "restored: use-mysql (active)\n"
+
+
 def test_restoring_a_rejected_memory_names_the_command_that_does_it(project: Project) -> None:
     put(project, "port", memory("The port", "It is 7777."))
     project.cli("reject", "port")

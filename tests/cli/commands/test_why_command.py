@@ -169,7 +169,7 @@ def test_place_selects_the_decision(prompted: Project) -> None:
     prompted.save("Short answers", "One paragraph.", category="preference")
     prompted.start()
     text = prompted.cli("why", "--place", "catalog").stdout
-    assert "At the start of the session: showed Claude 1 memory and the titles of 1." in text
+    assert "At the start of the session: showed Claude 1 memory in full and the titles of 1." in text
     assert "  shown        Short answers (short-answers)" in text
     started = "Last session start: 1 standing rule, 1 title, "
     assert started in prompted.cli("status").stdout
@@ -193,3 +193,12 @@ def test_a_trial_begins_with_the_start_of_a_session(prompted: Project) -> None:
     prompted.save("Name each branch after its ticket", "Such as AB-12.", category="preference")
     text = prompted.cli("why", "how do I name each branch").stdout
     assert "Claude already has it from this session" in " ".join(text.split())
+
+
+def test_a_problem_that_is_also_the_reason_is_printed_once(prompted: Project) -> None:
+    path = os.path.join(prompted.state, "recalls.jsonl")
+    with open(path, encoding="utf-8") as file:
+        row = {**json.loads(file.readlines()[-1]), "outcome": "silent", "injected": [], "pointed": []}
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps({**row, "reason": "refreshing", "problem": "refreshing"}) + "\n")
+    assert prompted.cli("why").stdout.count("some memories are not indexed yet") == 1

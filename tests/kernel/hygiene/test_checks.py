@@ -9,74 +9,72 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.hygiene.checks import CHECKS
 
 VALID = [
-    pytest.param("card", "4716221051885662", id="visa"),
-    pytest.param("card", "5500 0000 0000 0004", id="mastercard in groups"),
-    pytest.param("card", "378282246310005", id="american express"),
-    pytest.param("card-in-context", "060426070029", id="twelve digits with a check digit"),
-    pytest.param("iban", "DE89370400440532013000", id="german account"),
-    pytest.param("iban", "NO9386011117947", id="shortest country"),
-    pytest.param("iban", "gb82 west 1234 5698 7654 32", id="lower case in groups"),
-    pytest.param("ssn", "536-22-8145", id="number in range"),
-    pytest.param("ipv4", "10.20.0.5", id="address"),
-    pytest.param("ipv6", "2001:db8::1", id="shortened"),
-    pytest.param("ipv6", "1:2:3:4:5:6:7:8", id="all eight groups"),
-    pytest.param("ipv6", "::ffff:10.20.0.1", id="with an IPv4 end"),
-    pytest.param("phone", "+49 30 901820", id="international"),
-    pytest.param("phone", "+22 33 44 23 42", id="three different digits"),
-    pytest.param("bsn", "123456782", id="dutch number"),
-    pytest.param("phone-national", "079 2718 1155", id="national"),
-    pytest.param("rrn", "991231-1000007", id="korean number of the last day of a year"),
-    pytest.param("rrn", "850929-1000080", id="korean number whose remainder is one"),
-    pytest.param("rrn", "850929-1000171", id="korean number whose remainder is nought"),
-    pytest.param("jwt", "eyJhbGciOiJIUzI1NiJ9.e30.x", id="header that names an algorithm"),
+    ("card", "4716221051885662"),  # visa
+    ("card", "5500 0000 0000 0004"),  # mastercard in groups
+    ("card", "378282246310005"),  # american express
+    ("card-in-context", "060426070029"),  # twelve digits with a check digit
+    ("iban", "DE89370400440532013000"),  # german account
+    ("iban", "NO9386011117947"),  # shortest country
+    ("iban", "gb82 west 1234 5698 7654 32"),  # lower case in groups
+    ("ssn", "536-22-8145"),  # number in range
+    ("ipv4", "10.20.0.5"),  # address
+    ("ipv6", "2001:db8::1"),  # shortened
+    ("ipv6", "1:2:3:4:5:6:7:8"),  # all eight groups
+    ("ipv6", "::ffff:10.20.0.1"),  # with an IPv4 end
+    ("phone", "+49 30 901820"),  # international
+    ("phone", "+22 33 44 23 42"),  # three different digits
+    ("bsn", "123456782"),  # dutch number
+    ("phone-national", "079 2718 1155"),  # national
+    ("rrn", "991231-1000007"),  # korean number of the last day of a year
+    ("rrn", "850929-1000080"),  # korean number whose remainder is one
+    ("rrn", "850929-1000171"),  # korean number whose remainder is nought
+    ("jwt", "eyJhbGciOiJIUzI1NiJ9.e30.x"),  # header that names an algorithm
 ]
 INVALID = [
-    pytest.param("card", "4716221051885663", id="wrong check digit"),
-    pytest.param("card", "1716221051885665", id="no such scheme"),
-    pytest.param("card-in-context", "0000000000000000", id="one digit over and over"),
-    pytest.param("iban", "DE89370400440532013001", id="wrong remainder"),
-    pytest.param("iban", "DE8937040044053201300", id="too short for its country"),
-    pytest.param("iban", "XX89370400440532013000", id="no such country"),
-    pytest.param("ssn", "000-12-3456", id="area 000"),
-    pytest.param("ssn", "666-12-3456", id="area 666"),
-    pytest.param("ssn", "912-12-3456", id="area from 900"),
-    pytest.param("ssn", "536-00-3456", id="group 00"),
-    pytest.param("ssn", "536-12-0000", id="serial 0000"),
-    pytest.param("ssn", "078-05-1120", id="voided number"),
-    pytest.param("ipv4", "256.1.1.1", id="byte out of range"),
-    pytest.param("ipv4", "01.2.3.4", id="leading zero"),
-    pytest.param("ipv4", "1.2.3", id="three parts"),
-    pytest.param("ipv6", "1::2::3", id="shortened twice"),
-    pytest.param("ipv6", "1:2:3", id="too few groups"),
-    pytest.param("ipv6", "a::b", id="code"),
-    pytest.param("ipv6", "12345::1", id="group too long"),
-    pytest.param("ipv6", ":1::2", id="single colon first"),
-    pytest.param("ipv6", "::1.2.3", id="half an IPv4 end"),
-    pytest.param("phone", "+1 23", id="too few digits"),
-    pytest.param("phone", "(49 30 901820", id="open bracket"),
-    pytest.param("phone", "111 111 1111", id="one digit over and over"),
-    pytest.param("phone", "121 212 1212", id="two digits over and over"),
-    pytest.param("bsn", "12345677", id="dutch number of eight digits"),
-    pytest.param("phone-national", "05-11-2024", id="date"),
-    pytest.param("rrn", "901301-2000011", id="korean number of a thirteenth month"),
-    pytest.param("rrn", "900132-2000011", id="korean number of a thirty-second day"),
-    pytest.param("rrn", "850940-1234564", id="korean number of a fortieth day"),
-    pytest.param("rrn", "850900-1234566", id="korean number of day nought"),
-    pytest.param("rrn", "850012-1234569", id="korean number of month nought"),
-    pytest.param("jwt", "eyJub3QiOnRydWV9.e30.x", id="header without algorithm"),
-    pytest.param("jwt", "eyJh.e30.x", id="header cut"),
-    pytest.param("jwt", "aGVsbG8.e30.x", id="header no JSON"),
+    ("card", "4716221051885663"),  # wrong check digit
+    ("card", "1716221051885665"),  # no such scheme
+    ("card-in-context", "0000000000000000"),  # one digit over and over
+    ("iban", "DE89370400440532013001"),  # wrong remainder
+    ("iban", "DE8937040044053201300"),  # too short for its country
+    ("iban", "XX89370400440532013000"),  # no such country
+    ("ssn", "000-12-3456"),  # area 000
+    ("ssn", "666-12-3456"),  # area 666
+    ("ssn", "912-12-3456"),  # area from 900
+    ("ssn", "536-00-3456"),  # group 00
+    ("ssn", "536-12-0000"),  # serial 0000
+    ("ssn", "078-05-1120"),  # voided number
+    ("ipv4", "256.1.1.1"),  # byte out of range
+    ("ipv4", "01.2.3.4"),  # leading zero
+    ("ipv4", "1.2.3"),  # three parts
+    ("ipv6", "1::2::3"),  # shortened twice
+    ("ipv6", "1:2:3"),  # too few groups
+    ("ipv6", "a::b"),  # code
+    ("ipv6", "12345::1"),  # group too long
+    ("ipv6", ":1::2"),  # single colon first
+    ("ipv6", "::1.2.3"),  # half an IPv4 end
+    ("phone", "+1 23"),  # too few digits
+    ("phone", "(49 30 901820"),  # open bracket
+    ("phone", "111 111 1111"),  # one digit over and over
+    ("phone", "121 212 1212"),  # two digits over and over
+    ("bsn", "12345677"),  # dutch number of eight digits
+    ("phone-national", "05-11-2024"),  # date
+    ("rrn", "901301-2000011"),  # korean number of a thirteenth month
+    ("rrn", "900132-2000011"),  # korean number of a thirty-second day
+    ("rrn", "850940-1234564"),  # korean number of a fortieth day
+    ("rrn", "850900-1234566"),  # korean number of day nought
+    ("rrn", "850012-1234569"),  # korean number of month nought
+    ("jwt", "eyJub3QiOnRydWV9.e30.x"),  # header without algorithm
+    ("jwt", "eyJh.e30.x"),  # header cut
+    ("jwt", "aGVsbG8.e30.x"),  # header no JSON
 ]
 
 
-@pytest.mark.parametrize(("check", "value"), VALID)
-def test_valid(check: str, value: str) -> None:
-    assert CHECKS[check](value) == len(value)
+def test_valid() -> None:
+    assert [(check, value) for check, value in VALID if CHECKS[check](value) != len(value)] == []
 
 
-@pytest.mark.parametrize(("check", "value"), INVALID)
-def test_invalid(check: str, value: str) -> None:
-    assert CHECKS[check](value) == 0
+def test_invalid() -> None:
+    assert [(check, value) for check, value in INVALID if CHECKS[check](value) != 0] == []
 
 
 def test_an_iban_ends_where_its_country_says() -> None:

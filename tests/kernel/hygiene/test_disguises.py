@@ -64,20 +64,19 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("around", ["%s", "see the notes below\n%s\nand restart it"])
-def test_each_form_is_found(text: str, around: str) -> None:
-    redacted = redact(around % text, "judge").text
-    assert "[redacted:" in redacted
-    for piece in (WORD, WORD[6:], KEY[20:], KEY[9:], KEY[12:]):
-        assert piece not in redacted
-    assert ("restart it" in redacted) == ("restart it" in around)
-    assert redact(redacted, "judge").text == redacted
+def test_each_form_is_found(around: str) -> None:
+    for name, text in FORMS.items():
+        redacted = redact(around % text, "judge").text
+        assert "[redacted:" in redacted, name
+        for piece in (WORD, WORD[6:], KEY[20:], KEY[9:], KEY[12:]):
+            assert piece not in redacted, name
+        assert ("restart it" in redacted) == ("restart it" in around), name
+        assert redact(redacted, "judge").text == redacted, name
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_only_looks_disguised_is_kept() -> None:
+    cases = [
         "password:\nhost1:\n  name: x",
         "password:\n  required: true1\n",
         "| password | required1 or not |",
@@ -90,10 +89,8 @@ def test_each_form_is_found(text: str, around: str) -> None:
         "caf\u00e9 \u043c\u0438\u0440 12345",
         base64.b64encode(b"nothing of interest is in this text").decode(),
         "reference_of_commit_4f2a\nsecond_line_of_prose_7",
-    ],
-)
-def test_text_that_only_looks_disguised_is_kept(text: str) -> None:
-    assert findings(text) == []
+    ]
+    assert [text for text in cases if findings(text) != []] == []
 
 
 def test_a_row_within_a_sentence_ends_no_search_for_tables() -> None:
@@ -113,12 +110,9 @@ def test_places_are_those_of_the_original() -> None:
     assert text[found.start : found.end].rstrip("\u200b") == WORD
 
 
-@pytest.mark.parametrize(
-    ("escaped", "plain"),
-    [("\\uff41", "a"), ("\\ud83d", " "), ("\\u{110000}", " "), ("\\x1f", " "), ("\\x41", "A")],
-)
-def test_an_escape_says_one_character(escaped: str, plain: str) -> None:
-    assert disguises._escape(escaped) == plain
+def test_an_escape_says_one_character() -> None:
+    cases = [("\\uff41", "a"), ("\\ud83d", " "), ("\\u{110000}", " "), ("\\x1f", " "), ("\\x41", "A")]
+    assert [(escaped, plain) for escaped, plain in cases if disguises._escape(escaped) != plain] == []
 
 
 def test_each_character_of_a_foreign_run_has_its_own_place() -> None:

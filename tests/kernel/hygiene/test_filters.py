@@ -65,9 +65,12 @@ def test_every_filter_is_in_the_table() -> None:
     assert {name for name, _, _ in CASES} | {"version", "url-stand-in", "sealed"} == set(FILTERS)
 
 
-@pytest.mark.parametrize("before", ["version ", "Chrome/", "v", "tool==", "release: "])
-def test_four_numbers_after_a_version_word_are_a_version(before: str) -> None:
-    assert FILTERS["version"](PatternMatch(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+def test_four_numbers_after_a_version_word_are_a_version() -> None:
+    assert [
+        before
+        for before in ["version ", "Chrome/", "v", "tool==", "release: "]
+        if not FILTERS["version"](PatternMatch(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+    ] == []
 
 
 @pytest.mark.parametrize("before", ["staging is ", "http://", ""])
@@ -111,14 +114,12 @@ HARMLESS += (
 )
 
 
-@pytest.mark.parametrize("name", SECRET.split())
-def test_names_of_secrets(name: str) -> None:
-    assert names_a_secret(name)
+def test_names_of_secrets() -> None:
+    assert [name for name in SECRET.split() if not names_a_secret(name)] == []
 
 
-@pytest.mark.parametrize("name", HARMLESS.split())
-def test_harmless_names(name: str) -> None:
-    assert not names_a_secret(name)
+def test_harmless_names() -> None:
+    assert [name for name in HARMLESS.split() if names_a_secret(name)] == []
 
 
 FORMS = {

@@ -94,9 +94,12 @@ def test_every_pattern_compiles() -> None:
     assert all(compiled(rule.pattern) for rule in rules(tuple(PACKS)))
 
 
-@pytest.mark.parametrize("file", ["keys", "services", "generic", "personal", "national"])
-def test_no_file_looks_like_a_leak(file: str) -> None:
-    assert LIVE_LOOKING.search(str(load_data("hygiene", file))) is None
+def test_no_file_looks_like_a_leak() -> None:
+    assert [
+        file
+        for file in ["keys", "services", "generic", "personal", "national"]
+        if LIVE_LOOKING.search(str(load_data("hygiene", file))) is not None
+    ] == []
 
 
 FIELDS: dict[str, Any] = {
@@ -201,9 +204,9 @@ def test_a_prefilter_within_another_selects_some_of_its_regions() -> None:
     assert found.regions("card-digits") == found.regions("digits")[1:]
 
 
-@pytest.mark.parametrize("within", [name for name, found in prefilters().items() if found.within])
-def test_within_names_a_prefilter_that_is_not_nested_itself(within: str) -> None:
-    assert not prefilters()[prefilters()[within].within].within
+def test_within_names_a_prefilter_that_is_not_nested_itself() -> None:
+    cases = [name for name, found in prefilters().items() if found.within]
+    assert [within for within in cases if prefilters()[prefilters()[within].within].within] == []
 
 
 @pytest.mark.parametrize("keyword", ["born on", "sig=", ":apa91b", "key"])

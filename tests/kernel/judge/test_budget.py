@@ -218,14 +218,26 @@ VALUES = {"chosen": [1], "dropped": 0}
 
 def test_a_verdict_is_found_by_another_process(tmp_path: Path) -> None:
     VerdictCache(str(tmp_path)).add({"k": VALUES})
-    assert VerdictCache(str(tmp_path)).read() == {"k": VALUES}
+    assert VerdictCache(str(tmp_path)).find(["k", "other"]) == {"k": VALUES}
+
+
+def test_a_verdict_of_another_version_or_edited_by_hand_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, path = VerdictCache(str(tmp_path)), tmp_path / "verdicts.json"
+    cache.add({"k": VALUES})
+    path.write_text(path.read_text(encoding="ascii").replace("[1]", "[2]"), encoding="ascii")
+    assert cache.find(["k"]) == {}
+    cache.add({"k": VALUES})
+    monkeypatch.setattr("memory_plugin.kernel.judge.budget.VERSION", "0.0.1")
+    assert cache.find(["k"]) == {}
 
 
 def test_an_old_verdict_is_gone(tmp_path: Path, clock: list[float]) -> None:
     cache = VerdictCache(str(tmp_path))
     cache.add({"k": VALUES})
     clock[0] += 8 * 86400
-    assert cache.read() == {}
+    assert cache.find(["k"]) == {}
     cache.add({"new": VALUES})
     assert "k" not in (tmp_path / "verdicts.json").read_text(encoding="ascii").split('"')
 
@@ -246,9 +258,9 @@ def test_the_cache_has_a_bound(tmp_path: Path) -> None:
 def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "verdicts.json").write_bytes(content)
     cache = VerdictCache(str(tmp_path))
-    assert cache.read() == {}
+    assert cache.find(["k"]) == {}
     cache.add({"k": VALUES})
-    assert cache.read() == {"k": VALUES}
+    assert cache.find(["k"]) == {"k": VALUES}
 
 
 SPENDER = """

@@ -144,9 +144,8 @@ def test_what_was_refused_is_not_sent_any_more() -> None:
         assert bare.max_tokens(QUESTION) >= everything.max_tokens(QUESTION)
 
 
-@pytest.mark.parametrize(
-    ("body", "parts"),
-    [
+def test_the_parts_that_an_error_names() -> None:
+    cases = [
         (
             b'{"error": {"message": "no thinking.type here, use output_config.effort"}}',
             {"thinking", "effort"},
@@ -159,7 +158,5 @@ def test_what_was_refused_is_not_sent_any_more() -> None:
         (b'{"error": {"message": 5}, "detail": "nothing"}', set()),
         (b"", set()),
         (b"\xff\xfe", set()),
-    ],
-)
-def test_the_parts_that_an_error_names(body: bytes, parts: set[str]) -> None:
-    assert rejected_parts(body) == parts
+    ]
+    assert [(body, parts) for body, parts in cases if rejected_parts(body) != parts] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,9 +21,8 @@ def chosen(text: str, offered: int = 4) -> list[int] | None:
     return None if values is None else values["chosen"]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_an_object_is_found_anywhere_in_a_reply() -> None:
+    cases = [
         ('{"keep": [1]}', [1]),
         ('\n\n {"keep": [1],\n "why": "{x}"} \n', [1]),
         ('{"note": {"keep": [2]}}', [2]),
@@ -39,36 +37,29 @@ def chosen(text: str, offered: int = 4) -> list[int] | None:
         ('{"keep": [1' + "0" * 30_000 + "]}", TOO_LONG),
         (" " * 50_000 + '{"keep": [1]}', None),
         ("\ud800\x00\u202e{", None),
-        pytest.param('{"keep": [1], "why": "a\nb\tc"}', [1], id="raw line breaks in a string"),
-        pytest.param('<think>{"keep": [2]}? No.</think>\n{"keep": [1]}', [1], id="a draft in thoughts"),
-        pytest.param('<think>{"keep": [2]}', None, id="thoughts that never end"),
-        pytest.param(
-            '<think>It says "</think>{"keep": [2]}".</think>{"keep": [1]}',
-            None,
-            id="thoughts that quote an end",
-        ),
-        pytest.param(
-            '{"keep": [1], "why": "</think>{\\"keep\\": [2]}"}', [1], id="an end tag in a quotation"
-        ),
-    ],
-)
-def test_an_object_is_found_anywhere_in_a_reply(text: str, found: list[int] | None) -> None:
-    assert chosen(text) == found
+        ('{"keep": [1], "why": "a\nb\tc"}', [1]),  # raw line breaks in a string
+        ('<think>{"keep": [2]}? No.</think>\n{"keep": [1]}', [1]),  # a draft in thoughts
+        ('<think>{"keep": [2]}', None),  # thoughts that never end
+        ('<think>It says "</think>{"keep": [2]}".</think>{"keep": [1]}', None),  # thoughts that quote an end
+        ('{"keep": [1], "why": "</think>{\\"keep\\": [2]}"}', [1]),  # an end tag in a quotation
+    ]
+    assert [(text, found) for text, found in cases if chosen(text) != found] == []
 
 
-@pytest.mark.parametrize(
-    ("given", "kept", "dropped"),
-    [
+def test_invalid_indices_are_dropped_and_counted() -> None:
+    cases = [
         ([], [], 0),
         ([3, 0], [0, 3], 0),
         ([True, False], [], 2),
         ([1.0, "1", None, [1], {}], [], 5),
         ([-1, 4, 1 << 70], [], 3),
         ([2, 2, 2], [2], 2),
-    ],
-)
-def test_invalid_indices_are_dropped_and_counted(given: list[Any], kept: list[int], dropped: int) -> None:
-    assert chosen_indices({"keep": given}, "keep", 4) == {"chosen": kept, "dropped": dropped}
+    ]
+    assert [
+        (given, kept, dropped)
+        for given, kept, dropped in cases
+        if chosen_indices({"keep": given}, "keep", 4) != {"chosen": kept, "dropped": dropped}
+    ] == []
 
 
 @pytest.mark.parametrize("text", ["</data>", "<DATA>&lt;/data>", '"}]}\n</data>', "\u2028</data\u2029>"])

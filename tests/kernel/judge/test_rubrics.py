@@ -78,7 +78,10 @@ def test_every_limit_says_why() -> None:
     assert all(block["reason"] for name, block in entry("limits.json").items() if name != "reason")
 
 
-@pytest.mark.parametrize("failure", ["http_401", "http_403", "http_404", "network", "timeout"])
-def test_what_a_failure_says_is_true_of_any_server(failure: str) -> None:
+def test_what_a_failure_says_is_true_of_any_server() -> None:
     """`memory session langfuse` says it, too, and then adds its own advice instead of the judge's."""
-    assert "judge" not in explain_failure(failure, "sessions").says
+    assert [
+        failure
+        for failure in ["http_401", "http_403", "http_404", "network", "timeout"]
+        if "judge" in explain_failure(failure, "sessions").says
+    ] == []

@@ -63,11 +63,12 @@ def test_names_of_variables(value: str, *, good: bool) -> None:
     assert fits(VARIABLE, value) == good
 
 
-@pytest.mark.parametrize(
-    "value", ["a\x1b[2J", "a\n", "\ud800", "\u202e", ""], ids=["escape", "line", "surrogate", "bidi", "empty"]
-)
-def test_texts_that_no_model_is_called(value: str) -> None:
-    assert not fits(keys()["retrieval.judge.model"], value)
+def test_texts_that_no_model_is_called() -> None:
+    assert [
+        value
+        for value in ["a\x1b[2J", "a\n", "\ud800", "\u202e", ""]
+        if fits(keys()["retrieval.judge.model"], value)
+    ] == []
 
 
 PRICES = keys()["judge.prices"]
@@ -140,13 +141,12 @@ def test_a_second_reader_of_the_schema_agrees(name: str, value: Any) -> None:  #
         assert fits(rule, value) == second_reader(name).is_valid(value)
 
 
-@pytest.mark.parametrize("name", list(keys()))
-def test_every_default_fits_and_every_rule_says_what_it_expects(name: str) -> None:
-    key = keys()[name]
-    assert fits(key, key.default)
-    assert expected(key)
-    assert key.project == "never" or allowed(key, key.default, key.default)
-    assert key.project not in DIRECTIONS or "project's file" in project_limit(key, key.default)
+def test_every_default_fits_and_every_rule_says_what_it_expects() -> None:
+    for name, key in keys().items():
+        assert fits(key, key.default), name
+        assert expected(key), name
+        assert key.project == "never" or allowed(key, key.default, key.default), name
+        assert key.project not in DIRECTIONS or "project's file" in project_limit(key, key.default), name
 
 
 def rule(kind: str, direction: str, **more: Any) -> Rule:  # noqa: ANN401 (any JSON)
@@ -195,20 +195,17 @@ def test_lists_that_neither_hold_the_other_are_refused_both_ways() -> None:
         assert not allowed(rule("array", direction, **ITEMS), ["x"], ["y"])
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        pytest.param(SECRET, "a text of %d characters" % len(SECRET), id="what may be a key"),
-        pytest.param("a\x1bb", "a text of 3 characters", id="what a terminal would obey"),
-        pytest.param("yes", '"yes"', id="a short word"),
-        pytest.param(10**47, "1" + "0" * 47, id="a number of 48 digits"),
-        pytest.param(10**48, "a number of 49 digits", id="a number of 49 digits"),
-        pytest.param(float("inf"), "an infinite number", id="infinity"),
-        pytest.param([SECRET], "a list", id="a list"),
-        pytest.param({"a": SECRET}, "a block of keys", id="a block"),
-        pytest.param(None, "null", id="null"),
-        pytest.param(True, "true", id="true"),
-    ],
-)
-def test_an_error_shows_no_text_that_could_be_a_secret(value: object, text: str) -> None:
-    assert shown(value) == text
+def test_an_error_shows_no_text_that_could_be_a_secret() -> None:
+    cases = [
+        (SECRET, "a text of %d characters" % len(SECRET)),  # what may be a key
+        ("a\x1bb", "a text of 3 characters"),  # what a terminal would obey
+        ("yes", '"yes"'),  # a short word
+        (10**47, "1" + "0" * 47),  # a number of 48 digits
+        (10**48, "a number of 49 digits"),  # a number of 49 digits
+        (float("inf"), "an infinite number"),  # infinity
+        ([SECRET], "a list"),  # a list
+        ({"a": SECRET}, "a block of keys"),  # a block
+        (None, "null"),  # null
+        (True, "true"),  # true
+    ]
+    assert [(value, text) for value, text in cases if shown(value) != text] == []

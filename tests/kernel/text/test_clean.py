@@ -16,45 +16,41 @@ HOSTILE = st.text(
 )
 
 PLAIN = [
-    pytest.param("two\nlines\r\nand\u2028more", "two lines and more", id="line breaks"),
-    pytest.param("  much \t space\u00a0\u3000here ", "much space here", id="spaces"),
-    pytest.param("zero\u200bwidth\ufeff\u2060", "zerowidth", id="zero width"),
-    pytest.param("left\u202eright\u2066x\u200f", "leftrightx", id="directions"),
-    pytest.param("tag\U000e0041\U000e0042s", "tags", id="tag characters"),
-    pytest.param("bell\x07 esc\x1b[31m nul\0 c1\x9b", "bell esc[31m nul c1", id="controls"),
-    pytest.param("lone \ud800 half", "lone \ufffd half", id="lone surrogate"),
-    pytest.param("e\u0301", "\u00e9", id="composed"),
-    pytest.param("a" + "\u0301" * 50, "\u00e1" + "\u0301" * 3, id="too many marks"),
-    pytest.param("a\ufe0f\ufe0fb", "ab", id="selectors after letters"),
-    pytest.param("\u2764\ufe0f\ufe0f\ufe0f", "\u2764\ufe0f", id="one selector after a symbol"),
-    pytest.param("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469", id="joined emoji stay"),
-    pytest.param(
-        "\u0645\u06cc\u200c\u062e\u0648", "\u0645\u06cc\u200c\u062e\u0648", id="Persian joiner stays"
-    ),
-    pytest.param("pass\u200dword", "password", id="joiner in a Latin word"),
-    pytest.param("so\u00adft", "soft", id="soft hyphen"),
-    pytest.param("\u3164\u115f", "", id="fillers"),
+    ("two\nlines\r\nand\u2028more", "two lines and more"),  # line breaks
+    ("  much \t space\u00a0\u3000here ", "much space here"),  # spaces
+    ("zero\u200bwidth\ufeff\u2060", "zerowidth"),  # zero width
+    ("left\u202eright\u2066x\u200f", "leftrightx"),  # directions
+    ("tag\U000e0041\U000e0042s", "tags"),  # tag characters
+    ("bell\x07 esc\x1b[31m nul\0 c1\x9b", "bell esc[31m nul c1"),  # controls
+    ("lone \ud800 half", "lone \ufffd half"),  # lone surrogate
+    ("e\u0301", "\u00e9"),  # composed
+    ("a" + "\u0301" * 50, "\u00e1" + "\u0301" * 3),  # too many marks
+    ("a\ufe0f\ufe0fb", "ab"),  # selectors after letters
+    ("\u2764\ufe0f\ufe0f\ufe0f", "\u2764\ufe0f"),  # one selector after a symbol
+    ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),  # joined emoji stay
+    ("\u0645\u06cc\u200c\u062e\u0648", "\u0645\u06cc\u200c\u062e\u0648"),  # Persian joiner stays
+    ("pass\u200dword", "password"),  # joiner in a Latin word
+    ("so\u00adft", "soft"),  # soft hyphen
+    ("\u3164\u115f", ""),  # fillers
 ]
 
 
-@pytest.mark.parametrize(("text", "clean"), PLAIN)
-def test_plain(text: str, clean: str) -> None:
-    assert plain(text, 100) == clean
+def test_plain() -> None:
+    assert [(text, clean) for text, clean in PLAIN if plain(text, 100) != clean] == []
 
 
 CUT = [
-    pytest.param("abcdef", 6, "abcdef", id="fits"),
-    pytest.param("abcdef", 5, "abcd\u2026", id="cut"),
-    pytest.param("abc def", 5, "abc\u2026", id="no space before the ellipsis"),
-    pytest.param("aq\u0301bcd", 3, "a\u2026", id="a letter keeps its mark"),
-    pytest.param("\U0001f468\u200d\U0001f469x", 3, "\u2026", id="joined emoji are one"),
-    pytest.param("abc", 1, "\u2026", id="room for the ellipsis only"),
+    ("abcdef", 6, "abcdef"),  # fits
+    ("abcdef", 5, "abcd\u2026"),  # cut
+    ("abc def", 5, "abc\u2026"),  # no space before the ellipsis
+    ("aq\u0301bcd", 3, "a\u2026"),  # a letter keeps its mark
+    ("\U0001f468\u200d\U0001f469x", 3, "\u2026"),  # joined emoji are one
+    ("abc", 1, "\u2026"),  # room for the ellipsis only
 ]
 
 
-@pytest.mark.parametrize(("text", "limit", "cut"), CUT)
-def test_what_is_cut(text: str, limit: int, cut: str) -> None:
-    assert plain(text, limit) == cut
+def test_what_is_cut() -> None:
+    assert [(text, limit, cut) for text, limit, cut in CUT if plain(text, limit) != cut] == []
 
 
 def test_block_keeps_lines_and_indentation() -> None:
@@ -94,18 +90,17 @@ def test_runs_of_marks_take_no_quadratic_time(piece: str) -> None:
 
 
 ESCAPED = [
-    pytest.param('<a b="c">', "&lt;a b=&quot;c&quot;&gt;", id="tag and attribute"),
-    pytest.param("it's & more", "it&#39;s &amp; more", id="apostrophe and ampersand"),
-    pytest.param("&lt;", "&amp;lt;", id="an entity is text"),
-    pytest.param("a -> b", "a \u2192 b", id="separator"),
-    pytest.param("-> b", "\u2192 b", id="separator at the beginning"),
-    pytest.param("a->b", "a-&gt;b", id="arrow in code"),
+    ('<a b="c">', "&lt;a b=&quot;c&quot;&gt;"),  # tag and attribute
+    ("it's & more", "it&#39;s &amp; more"),  # apostrophe and ampersand
+    ("&lt;", "&amp;lt;"),  # an entity is text
+    ("a -> b", "a \u2192 b"),  # separator
+    ("-> b", "\u2192 b"),  # separator at the beginning
+    ("a->b", "a-&gt;b"),  # arrow in code
 ]
 
 
-@pytest.mark.parametrize(("text", "safe"), ESCAPED)
-def test_escape(text: str, safe: str) -> None:
-    assert escape(text) == safe
+def test_escape() -> None:
+    assert [(text, safe) for text, safe in ESCAPED if escape(text) != safe] == []
 
 
 @given(st.text(alphabet="<>&\"'-> a"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,9 +22,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
-def test_folding(text: str, expected: str) -> None:
-    assert fold(text) == expected
+def test_folding() -> None:
+    assert [(text, expected) for text, expected in CASES.values() if fold(text) != expected] == []
 
 
 @given(st.text(alphabet=st.characters(codec=None)))

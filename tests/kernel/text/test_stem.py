@@ -25,9 +25,12 @@ OURS = {
 }
 
 
-@pytest.mark.parametrize(("word", "expected"), list(zip(PUBLISHED[::2], PUBLISHED[1::2])))
-def test_published_stems(word: str, expected: str) -> None:
-    assert stem(word) == expected
+def test_published_stems() -> None:
+    assert [
+        (word, expected)
+        for word, expected in list(zip(PUBLISHED[::2], PUBLISHED[1::2]))
+        if stem(word) != expected
+    ] == []
 
 
 @pytest.mark.parametrize(("one", "other"), OURS.values(), ids=OURS)
@@ -35,9 +38,9 @@ def test_forms_of_a_word_have_the_same_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
 
 
-@pytest.mark.parametrize("word", ["", "a", "is", "utf8", "user_name", "größe", "数据", "store.py"])
-def test_a_word_that_is_not_english_is_unchanged(word: str) -> None:
-    assert stem(word) == word
+def test_a_word_that_is_not_english_is_unchanged() -> None:
+    cases = ["", "a", "is", "utf8", "user_name", "größe", "数据", "store.py"]
+    assert [word for word in cases if stem(word) != word] == []
 
 
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz", max_size=20))
@@ -47,15 +50,12 @@ def test_any_letters_have_a_stem_that_is_no_longer(word: str) -> None:
     assert len(found) <= len(word) + 1
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
+def test_the_form_of_a_word() -> None:
+    cases = [
         ("postgres", "postgr~es"),
         ("migrating", "migrat~ing"),
         ("happy", "happi~y"),
         ("utf8", "utf8~"),
         ("数据", "数据~"),
-    ],
-)
-def test_the_form_of_a_word(word: str, expected: str) -> None:
-    assert form(word) == expected
+    ]
+    assert [(word, expected) for word, expected in cases if form(word) != expected] == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory_plugin.kernel.text.words import language
 
 STOP = {"en": frozenset(("the", "is", "die")), "de": frozenset(("die", "das", "ist"))}
@@ -16,6 +14,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
-def test_language(text: str, expected: str) -> None:
-    assert language(text.split(), STOP) == expected
+def test_language() -> None:
+    assert [
+        (text, expected) for text, expected in CASES.values() if language(text.split(), STOP) != expected
+    ] == []

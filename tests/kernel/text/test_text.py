@@ -12,30 +12,27 @@ from memory_plugin.kernel.text import cut_after, cut_before, without_private
 from tests.rows import every
 
 CASES = [
-    pytest.param("a<private>b</private>c", "ac", id="one part"),
-    pytest.param("a<PRIVATE>b</Private>c", "ac", id="case"),
-    pytest.param("a<private>b</private>c<private>d</private>e", "ace", id="two parts"),
-    pytest.param("a<private>b<private>c</private>d</private>e", "ae", id="nested"),
-    pytest.param("a<private>b", "a", id="never closed"),
-    pytest.param("a<private", "a", id="tag never closed"),
-    pytest.param("a<private>b</private", "a", id="closing tag never closed"),
-    pytest.param("a< private why='x' >b</ private >c", "ac", id="spaces and attributes"),
-    pytest.param("a<private\n>b</private\t>c", "ac", id="line break in the tag"),
-    pytest.param("a<private/>b</private>c", "ac", id="empty form opens too"),
-    pytest.param("a</private>b", "ab", id="closing tag alone"),
-    pytest.param("a<privateer>b", "a<privateer>b", id="another tag"),
-    pytest.param("a < b and private > c", "a < b and private > c", id="comparison"),
-    pytest.param("a<private>b<i>c</i></private>d", "ad", id="other tags inside"),
-    pytest.param(
-        "\u0130\u0130<private>b</private>c", "\u0130\u0130c", id="characters that grow in lower case"
-    ),
-    pytest.param("", "", id="nothing"),
+    ("a<private>b</private>c", "ac"),  # one part
+    ("a<PRIVATE>b</Private>c", "ac"),  # case
+    ("a<private>b</private>c<private>d</private>e", "ace"),  # two parts
+    ("a<private>b<private>c</private>d</private>e", "ae"),  # nested
+    ("a<private>b", "a"),  # never closed
+    ("a<private", "a"),  # tag never closed
+    ("a<private>b</private", "a"),  # closing tag never closed
+    ("a< private why='x' >b</ private >c", "ac"),  # spaces and attributes
+    ("a<private\n>b</private\t>c", "ac"),  # line break in the tag
+    ("a<private/>b</private>c", "ac"),  # empty form opens too
+    ("a</private>b", "ab"),  # closing tag alone
+    ("a<privateer>b", "a<privateer>b"),  # another tag
+    ("a < b and private > c", "a < b and private > c"),  # comparison
+    ("a<private>b<i>c</i></private>d", "ad"),  # other tags inside
+    ("\u0130\u0130<private>b</private>c", "\u0130\u0130c"),  # characters that grow in lower case
+    ("", ""),  # nothing
 ]
 
 
-@pytest.mark.parametrize(("text", "left"), CASES)
-def test_without_private(text: str, left: str) -> None:
-    assert without_private(text) == left
+def test_without_private() -> None:
+    assert [(text, left) for text, left in CASES if without_private(text) != left] == []
 
 
 @given(st.lists(st.sampled_from(["<private>", "</private>", "< PRIVATE x>", "hidden", "<b>", " "])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,9 +36,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
-def test_words(text: str, expected: str) -> None:
-    assert " ".join(tokenize(text)) == expected
+def test_words() -> None:
+    assert [
+        (text, expected) for text, expected in CASES.values() if " ".join(tokenize(text)) != expected
+    ] == []
 
 
 @given(st.text(alphabet=st.characters(codec=None)))

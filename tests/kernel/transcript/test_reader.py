@@ -145,6 +145,28 @@ def test_a_command_has_its_name_and_arguments() -> None:
     assert user_text("command", text) == "/memory:save use tabs"
 
 
+def test_a_summary_is_the_title_only_of_the_session_that_it_belongs_to() -> None:
+    """Old clients wrote summaries of other sessions into a file, and errors of the provider as summaries."""
+    prompt = user("Sort the seeds")
+    own = {"type": "summary", "summary": "Seeds by weight", "leafUuid": prompt["uuid"]}
+    other = {"type": "summary", "summary": "Fences", "leafUuid": "elsewhere"}
+    error = {"type": "summary", "summary": "API Error: 429 too many", "leafUuid": prompt["uuid"]}
+    _, totals = read(lines(own, other, error, prompt))
+    assert totals.title == "Seeds by weight"
+    _, totals = read(lines(other, prompt))
+    assert totals.title == ""
+
+
+def test_a_plan_that_claude_wrote_is_not_typed() -> None:
+    turns, _ = read(lines(user("Implement the following plan: never commit", planContent="never commit")))
+    assert [entry.untyped for entry in turns[0].user_texts] == [True]
+
+
+def test_calls_of_claude_codes_tools_through_an_editor_have_their_names() -> None:
+    turns, _ = read(lines(user("x"), answer("m1", call("c1", "mcp__acp__Bash", command="make"))))
+    assert [(made.name, made.command) for made in turns[0].calls] == [("Bash", "make")]
+
+
 def test_sub_agents_are_counted_aside_and_read_in_a_file_of_their_own() -> None:
     main = [user("x"), answer("m1", call("c1", "Task"))]
     side = [user("Look around", isSidechain=True), answer("m7", text_block("found"), isSidechain=True)]

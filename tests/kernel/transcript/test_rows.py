@@ -19,61 +19,40 @@ def row(kind: str, content: object, **fields: object) -> dict[str, Any]:
     return {"type": kind, "message": {"role": kind, "content": content}, **fields}
 
 
-@pytest.mark.parametrize(
-    ("record", "said"),
-    [
-        pytest.param(row("user", " why? "), ("prompt", "why?"), id="a prompt"),
-        pytest.param(
-            row("user", [{"type": "text", "text": "why?"}, {"type": "image"}]),
-            ("prompt", "why?"),
-            id="blocks",
-        ),
-        pytest.param(
-            row("user", "<ide_selection>x</ide_selection>why?"), ("prompt", "why?"), id="a note in front"
-        ),
-        pytest.param(
+def test_the_text_of_a_person() -> None:
+    cases = [
+        (row("user", " why? "), ("prompt", "why?")),  # a prompt
+        (row("user", [{"type": "text", "text": "why?"}, {"type": "image"}]), ("prompt", "why?")),  # blocks
+        (row("user", "<ide_selection>x</ide_selection>why?"), ("prompt", "why?")),  # a note in front
+        (
             row("user", "<command-name>/fix</command-name><command-args>the lock</command-args>"),
             ("command", "the lock"),
-            id="a command",
-        ),
-        pytest.param(
-            row("user", "<command-name>/init</command-name>"), ("command", ""), id="a command alone"
-        ),
-        pytest.param(
-            row("user", "<div> is not closed, why?"), ("prompt", "<div> is not closed, why?"), id="a tag"
-        ),
-        pytest.param(row("user", "[Request interrupted by user]"), ("", ""), id="an interruption"),
-        pytest.param(row("user", "x", isMeta=True), ("", ""), id="the client's"),
-        pytest.param(row("user", "x", isCompactSummary=True), ("", ""), id="a summary"),
-        pytest.param(row("user", "x", isSidechain=True), ("", ""), id="a sub-agent's"),
-        pytest.param(row("user", "x", origin={"kind": "task-notification"}), ("", ""), id="no person"),
-        pytest.param(row("user", "x", toolUseResult={}), ("", ""), id="a result"),
-        pytest.param(row("user", [{"type": "tool_result", "content": "x"}]), ("", ""), id="a bare result"),
-        pytest.param(row("assistant", "x"), ("", ""), id="the model's"),
-        pytest.param({"type": "user", "message": "x"}, ("", ""), id="no message"),
-    ],
-)
-def test_the_text_of_a_person(record: dict[str, Any], said: tuple[str, str]) -> None:
-    assert user_input_of(record) == said
+        ),  # a command
+        (row("user", "<command-name>/init</command-name>"), ("command", "")),  # a command alone
+        (row("user", "<div> is not closed, why?"), ("prompt", "<div> is not closed, why?")),  # a tag
+        (row("user", "[Request interrupted by user]"), ("", "")),  # an interruption
+        (row("user", "x", isMeta=True), ("", "")),  # the client's
+        (row("user", "x", isCompactSummary=True), ("", "")),  # a summary
+        (row("user", "x", isSidechain=True), ("", "")),  # a sub-agent's
+        (row("user", "x", origin={"kind": "task-notification"}), ("", "")),  # no person
+        (row("user", "x", toolUseResult={}), ("", "")),  # a result
+        (row("user", [{"type": "tool_result", "content": "x"}]), ("", "")),  # a bare result
+        (row("assistant", "x"), ("", "")),  # the model's
+        ({"type": "user", "message": "x"}, ("", "")),  # no message
+    ]
+    assert [(record, said) for record, said in cases if user_input_of(record) != said] == []
 
 
-@pytest.mark.parametrize(
-    ("record", "text"),
-    [
-        pytest.param(
-            row("assistant", [{"type": "text", "text": "so"}, {"type": "tool_use"}]), "so", id="text"
-        ),
-        pytest.param(row("assistant", [{"type": "tool_use"}]), "", id="a call"),
-        pytest.param(row("assistant", "x", isSidechain=True), "", id="a sub-agent's"),
-        pytest.param(row("assistant", "x", isApiErrorMessage=True), "", id="an error"),
-        pytest.param(
-            {"type": "assistant", "message": {"model": "<synthetic>", "content": "x"}}, "", id="synthetic"
-        ),
-        pytest.param(row("user", "x"), "", id="a person's"),
-    ],
-)
-def test_the_text_of_the_model(record: dict[str, Any], text: str) -> None:
-    assert reply_text_of(record) == text
+def test_the_text_of_the_model() -> None:
+    cases = [
+        (row("assistant", [{"type": "text", "text": "so"}, {"type": "tool_use"}]), "so"),  # text
+        (row("assistant", [{"type": "tool_use"}]), ""),  # a call
+        (row("assistant", "x", isSidechain=True), ""),  # a sub-agent's
+        (row("assistant", "x", isApiErrorMessage=True), ""),  # an error
+        ({"type": "assistant", "message": {"model": "<synthetic>", "content": "x"}}, ""),  # synthetic
+        (row("user", "x"), ""),  # a person's
+    ]
+    assert [(record, text) for record, text in cases if reply_text_of(record) != text] == []
 
 
 def test_the_last_row_comes_first_and_only_the_tail_is_read(tmp_path: Path) -> None:

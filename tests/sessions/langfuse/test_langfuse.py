@@ -303,7 +303,11 @@ def test_a_full_disk_stops_before_anything_is_sent(
 
 
 @pytest.mark.parametrize(
-    "content", [b"{", *(pytest.param(content, marks=pytest.mark.slow) for content in (b"", b"[]", b"\xff"))]
+    "content",
+    [
+        b'{"scores": {"a": {}, "b": 1}, "server": [], "configs": {"a": 1}, "not_before": "x"}',
+        *(pytest.param(content, marks=pytest.mark.slow) for content in (b"{", b"", b"[]", b"\xff")),
+    ],
 )
 def test_with_a_damaged_outbox_scores_are_sent_again(
     graded: Bench, langfuse: Langfuse, content: bytes

@@ -141,7 +141,10 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     chosen = [stored for stored in pending if arguments.guards or not holds_guard(stored)]
     left_out = [stored.key for stored in pending if not arguments.guards and holds_guard(stored)]
     counts = sorted(Counter(stored.memory.category for stored in chosen).items())
-    total = "%s (%s)" % (counted(len(chosen), "memory"), ", ".join("%d %s" % (n, name) for name, n in counts))
+    parts = ", ".join("%d %s" % (number, name) for name, number in counts)
+    replaced = sum(bool(stored.memory.superseded_by) for stored in chosen)
+    parts += "; %d of them replaced" % replaced if replaced else ""
+    total = "%s (%s)" % (counted(len(chosen), "memory"), parts)
     asks = chosen and not arguments.json and context.console.can_prompt()
     if asks and not context.console.confirm("accept %s?" % total):
         context.console.line("nothing changed. To read them first: memory review")
@@ -191,16 +194,19 @@ def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
     _require_one_way(arguments)
     entries = _chosen_entries(arguments, context)
     if entries:
-        _decide(entries, review.REJECT, context)
-    rejected = [(entry.id, entry.title) for entry in entries] or _reject_items(arguments.ids, context)
-    lines = ["rejected: %s  %s" % row for row in rejected]
+        rejected = [(entry.id, entry.title) for entry in entries]
+        notes = _decide(entries, review.REJECT, context)
+    else:
+        rejected, notes = _reject_items(arguments.ids, context)
+    lines = ["rejected: %s  %s" % row for row in rejected] + ["  " + note for note in notes]
     if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates
         context.refresh_index()
         lines.append(_UNDO)
     context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
 
 
-def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
+def _reject_items(ids: list[str], context: CommandContext) -> tuple[list[tuple[str, str]], list[str]]:
+    """Reject memories; return their names and titles, and lines about the memories that they replace."""
     items = context.survey().items
     names = shortest_names(items)
     chosen = [choose(items, name, first=PENDING) for name in dict.fromkeys(ids)]
@@ -211,7 +217,8 @@ def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, st
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
     load_trust(context.paths).reject(*(item.stored for item in chosen))
-    return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
+    rejected = [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
+    return rejected, review.stays_replaced({item.stored.key for item in chosen}, context)
 
 
 HANDLERS = {

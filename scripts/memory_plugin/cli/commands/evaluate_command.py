@@ -29,6 +29,7 @@ from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, Handler, UsageError
+from ..console import announce_input
 from ..options import add_actions, add_flag, require_existing, require_known, write_output
 
 _TEXT = """\
@@ -46,10 +47,7 @@ list and validate the rule packs used for evaluation
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
-_ACTIONS = {
-    "list": "list the built-in packs",
-    "check": "validate a pack and run its examples",
-}
+_ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run its examples"}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 
@@ -94,6 +92,8 @@ def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:
             raise UsageError("nothing to evaluate: name a file or a session")
         plan = _plan(arguments, packs, context)
         results = []
+        if STDIN in files:
+            announce_input()
         with context.console.working("evaluate"):
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))

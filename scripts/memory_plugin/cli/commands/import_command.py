@@ -68,8 +68,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     """
     require_existing(*(path for path in arguments.paths if path != STDIN))
     kind, scope, console, dry = arguments.category or "", arguments.scope, context.console, arguments.dry_run
+    given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
     with console.working("reading"):
-        given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
         drafts, others = gather(arguments.paths, given, kind, scope, context, everything=arguments.all)
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and console.can_prompt()
     if asks:
@@ -88,7 +88,10 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         if not asks:
             _print_outcomes(outcomes, context)
-        _print_summary(counts, dry, context, approved)
+        archived = sum(
+            one.outcome == CREATED and one.memory.status != ACTIVE for one in outcomes if one.memory
+        )
+        _print_summary(counts, archived, dry, context, approved)
     return FAILED if counts[SKIPPED] else DONE
 
 
@@ -158,13 +161,16 @@ def _print_reason(outcome: str, reason: str, sources: list[str], context: Comman
         context.console.paragraph("left out: %s%s: %s" % (", ".join(named[:_MAX_NAMED]), more, reason))
 
 
-def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:
+def _print_summary(
+    counts: Counter[str], archived: int, dry: bool, context: CommandContext, approved: bool
+) -> None:
     console, rest = context.console, (counts[SAME_STORED], counts[SKIPPED])
     if dry:
         new = counted(counts[WOULD_STORE], "memory")
         console.line("%s would be stored, %d already stored, %d skipped" % (new, *rest))
         return
-    console.line("%d stored, %d already stored, %d skipped" % (counts[CREATED], *rest))
+    of_these = " (%d of them archived)" % archived if archived else ""
+    console.line("%d stored%s, %d already stored, %d skipped" % (counts[CREATED], of_these, *rest))
     for line in phrase_lines(context) if approved else []:
         console.line(line)
     if counts[CREATED] + counts[SAME_STORED] and not approved:

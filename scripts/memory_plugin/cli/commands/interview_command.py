@@ -9,7 +9,7 @@ import argparse
 from typing import Any, Callable, NamedTuple
 
 from ...interview import Reminder, pipeline
-from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
+from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer
 from ...interview.interview_store import (
     FINISHED,
     Decision,
@@ -23,7 +23,7 @@ from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...work.settings_change import invalid_values
 from ..command_context import DONE, FAILED, CommandContext, CommandError, UsageError
-from ..console import Console
+from ..console import Console, read_text
 from ..options import add_flag, require_existing
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
@@ -52,7 +52,9 @@ context, category, tags or asked_as.
 """
 _STEPS = ("answer", "check-question", "skip", "deeper", "wrap-up", "resume")
 _NEXT = "next, with the question and the answer on standard input: memory interview answer --session %s"
-_AWAITED = "reading standard input; to end it, type Ctrl-D on a line of its own"
+_NO_MEMORIES = "No memories to write: no answer came with a concept. /memory:interview adds them; by hand, see: memory interview --help"
+_NOT_DEEPER = "  not used: deeper; nothing you said can be deepened yet"
+_MAX_INPUT = 1 << 20
 ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
 _SECONDS = 10.0
 _DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
@@ -86,12 +88,6 @@ class _Run(NamedTuple):
         return self.store.current(
             self.arguments.session, self.context.paths.project_key, self.context.session
         )
-
-    def read(self) -> str:
-        """Return the text on standard input; in a terminal, say first that it is awaited."""
-        if self.context.console.can_prompt():
-            self.context.console.error(_AWAITED)
-        return read_input()
 
     def show(self, record: object, *lines: str) -> None:
         """Print a result as JSON or as lines."""
@@ -141,7 +137,8 @@ def _next_decision(this: _Run, interview: Interview) -> Decision:
     if action == "answer":
         timed = context.within(_SECONDS)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
-        return pipeline.answer(store, interview, decode_answer(this.read()), timed if uses_judge else None)
+        given = decode_answer(read_text(_MAX_INPUT))
+        return pipeline.answer(store, interview, given, timed if uses_judge else None)
     if action == "skip":
         return pipeline.answer(store, interview, {"wish": "skip"})
     if action == "resume":
@@ -152,7 +149,7 @@ def _next_decision(this: _Run, interview: Interview) -> Decision:
 def _check_question(this: _Run) -> int:
     """Check the question on the command line or standard input. The exit code is 1 if it repeats an earlier one."""
     interview = this.current()
-    question = clean_text(" ".join(this.arguments.words) or this.read())
+    question = clean_text(" ".join(this.arguments.words) or read_text(_MAX_INPUT))
     if not question:
         raise InvalidAnswer(
             "check-question: expected the question, such as: check-question 'Who will use it?'"
@@ -170,7 +167,10 @@ def _report(this: _Run, interview: Interview, decision: Decision) -> None:
         context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
     asks = brief.get("intent") if context.inside_client else decision.get("probe")
-    this.show(brief, *_lines(brief, asks))
+    lines = _lines(brief, asks)
+    if this.arguments.action == "deeper" and brief.get("strategy") != "deepen":
+        lines.append(_NOT_DEEPER)
+    this.show(brief, *lines)
     if not (context.inside_client or this.arguments.json or brief["stop"]):
         context.console.line("To be interviewed, type in Claude Code: /memory:interview")
 
@@ -196,7 +196,7 @@ def _finish(this: _Run) -> None:
     if not this.arguments.confirm:
         _show_result(this, interview)
         return
-    chosen = choose_memories(this.read(), propose_memories(interview))
+    chosen = choose_memories(read_text(_MAX_INPUT), propose_memories(interview))
     finished = finish(interview, chosen, this.store, context)
     if finished.notice:
         context.console.error(finished.notice)
@@ -217,7 +217,7 @@ def _show_result(this: _Run, interview: Interview) -> None:
     elif memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
     else:
-        lines.append("No memories to write yet.")
+        lines.append(_NO_MEMORIES)
     proposed = [memory.record() for memory in memories]
     this.show({**found._asdict(), "status": interview.status, "memories": proposed}, *lines)
 

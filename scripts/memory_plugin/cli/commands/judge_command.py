@@ -10,9 +10,10 @@ from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.context import Deadline
-from ...kernel.judge.asking import FOLDER, Judge
+from ...kernel.judge import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
+from ...kernel.judge.vendors import HOST
 from ...kernel.settings import judge_switches
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
@@ -108,9 +109,19 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     until = ", but nothing is asked until one of these is set up" if offer.failure else ""
     switched = "Turned on in %s%s. To try it: memory judge check%s"
-    also = facts.judged_feature(feature)["also"]
+    entry = facts.judged_feature(feature)
+    through_host = entry.get("host", "") if context.settings.text("judge.backend") == HOST else ""
     hint = "" if is_on else "It stays off in this project. To see why: memory doctor"
-    _print([*said, switched % (terminal_safe(change.path), until, _argument(feature)), also, hint], context)
+    _print(
+        [
+            *said,
+            switched % (terminal_safe(change.path), until, _argument(feature)),
+            entry["also"],
+            through_host,
+            hint,
+        ],
+        context,
+    )
 
 
 def _name(feature: str) -> str:

@@ -9,9 +9,9 @@ import argparse
 import sys
 from typing import Any
 
-from ...host.spawn import MAX_INPUT
 from ...kernel.fastjson import loads
 from ...kernel.text.clean import counted
+from ...work.background import MAX_INPUT
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from ..command_line import carry_out, handler_of, parse_arguments
 

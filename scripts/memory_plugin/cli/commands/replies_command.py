@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from functools import partial
 
@@ -11,7 +10,7 @@ from ...host.events import path_field
 from ...kernel.context import days_ago
 from ...kernel.fastjson import as_text
 from ...kernel.files import read_regular
-from ...kernel.judge.asking import Judge
+from ...kernel.judge import Judge
 from ...kernel.judge.question import explain_failure
 from ...kernel.paths import load_data
 from ...kernel.text.clean import block, counted
@@ -29,6 +28,7 @@ from ...replies.rows import (
 from ...replies.score import ReplyScorer, read_last_reply
 from ...replies.tune import is_outside
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
+from ..console import read_text
 from ..options import add_days_option, add_flag, answer_lines, require_existing
 
 _TEXT = "score replies, show their scores over time, and tune the filler rules"
@@ -113,7 +113,7 @@ def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
 def _read(file: str) -> str:
     """Return the text of a file, or of standard input for `-`. Raises UsageError for a missing file, OSError for an unreadable one."""
     if file == "-":
-        return sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
+        return read_text(_MAX_BYTES)
     require_existing(file)
     return read_regular(file, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""`memory review`: review pending memories and candidates in groups."""
+"""`memory review` decides about pending memories and candidates in groups; `memory capture` finds candidates in past sessions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,31 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
+from ...capture.candidate import CandidateFile, CandidateSet
+from ...capture.pipeline import Progress, capture_files
+from ...kernel.context import now
 from ...kernel.files import error_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
+from ...sessions.session_files import project_transcripts
+from ...work.candidate_check import keep_other_candidates, may_use, section_watch
 from ...work.memory_facts import phrase_lines
-from ...work.review import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
-from ..command_context import CommandContext, UsageError
+from ...work.review import (
+    ACCEPT,
+    CANDIDATE,
+    REJECT,
+    Action,
+    Group,
+    ReviewEntry,
+    apply,
+    grouped,
+    review_entries,
+)
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
+from ..options import add_flag, require_existing
 
-HELP = "decide about pending memories and suggestions"
-EXAMPLES = """\
+_REVIEW_TEXT = """\
+decide about pending memories and suggestions
   memory review                           in a terminal: press one key to accept, reject, edit or skip
   memory review | less                    only lists what is pending
   memory review --json
@@ -31,12 +47,12 @@ _GROUP = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] 
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_review(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _review(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
         groups = grouped(review_entries(context))
@@ -75,13 +91,17 @@ def _walk(groups: list[Group], context: CommandContext) -> None:
 
 def _print(groups: list[Group], context: CommandContext) -> None:
     for group in groups:
-        lines = ["group %s: %s, %s" % (group.id, counted(len(group.entries), group.kind), group.title)]
+        lines = ["group %s: %s, %s" % (group.id, _counted(group), group.title)]
         for entry in group.entries:
             lines += ["", "  %s  %s" % (entry.id, entry.title)]
             lines += [("    " + line).rstrip() for line in entry.lines]
         lines += ["", *([_TOGETHER.format(group.id)] if group.together else [])]
         lines += [_ALONE] if len(group.together) < len(group.entries) else []
         context.console.lines(*lines, "")
+
+
+def _counted(group: Group) -> str:
+    return counted(len(group.entries), "suggestion" if group.kind == CANDIDATE else group.kind)
 
 
 def _as_json(group: Group) -> dict[str, object]:
@@ -109,8 +129,7 @@ class _Review:
         """Go through the groups until all are decided or the user quits."""
         with suppress(_Stopped):
             for number, group in enumerate(groups, 1):
-                entries = counted(len(group.entries), group.kind)
-                heading = "group %d of %d: %s, %s" % (number, len(groups), entries, group.title)
+                heading = "group %d of %d: %s, %s" % (number, len(groups), _counted(group), group.title)
                 self._console.lines("", self._console.style(heading, "bold"))
                 if len(group.together) > 1:
                     self._decide_group(group)
@@ -153,7 +172,7 @@ class _Review:
         """Ask about an entry until it is decided or skipped; return the key."""
         actions = {action.key: action for action in entry.actions}
         words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
-        words += ["[a] accept it and %d more" % (rest - 1)] if rest > 1 else []
+        words += ["[a] accept all %d" % rest] if rest > 1 else []
         keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
         while True:
             key = self._ask(", ".join([*words, "[q] quit: "]), keys)
@@ -212,3 +231,91 @@ def _next_key() -> str:
         return _END
     # Arrows and several keys at once come as more than one character.
     return typed.lower() if typed.isalnum() and len(typed) == 1 else "?"
+
+
+_CAPTURE_TEXT = """\
+find what may be worth keeping in past sessions
+  memory capture --project                all sessions of this project; again after you decided: the next suggestions
+  memory capture --days 30                only those of the last 30 days
+  memory capture session.jsonl other.jsonl
+  memory review                           shows what was found
+  memory capture clear                    delete all suggestions and the record of rejected ones
+"""
+_NOTE_DAYS = 30.0
+_NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
+_NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"
+_OFF = "capture.mode is off; to turn it on: memory config set capture.mode review"
+_CLEAR = "clear"
+
+
+def _configure_capture(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="transcripts; or clear, to delete all suggestions"
+    )
+    add_flag(parser, "--project", "the transcripts of this project's sessions")
+    parser.add_argument(
+        "--days", type=float, metavar="N", help="only the project's sessions of the last N days"
+    )
+
+
+def _capture_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return that all candidates are deleted; None for reading sessions."""
+    return Approval("delete all suggestions?") if arguments.files[:1] == [_CLEAR] else None
+
+
+def _capture(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Look through past sessions, or delete all suggestions."""
+    reads_project = arguments.project or arguments.days is not None
+    if arguments.files[:1] == [_CLEAR]:
+        if reads_project or len(arguments.files) > 1:
+            raise UsageError("memory capture clear takes no files")
+        number = CandidateFile(context.paths).change(CandidateSet.clear)
+        deleted = "deleted: %s" % counted(number, "suggestion")
+        context.console.result(arguments.json, {"forgotten": number}, deleted)
+        return DONE
+    if not (arguments.files or reads_project):
+        raise UsageError(_NOTHING)
+    if context.settings.text("capture.mode") == "off":
+        raise CommandError(_OFF)
+    require_existing(*arguments.files)
+    found = _transcripts(arguments.days, context) if reads_project else []
+    return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), arguments, context)
+
+
+def _transcripts(days: float | None, context: CommandContext) -> list[str]:
+    """Return the transcripts of the project, the newest first; with `days`, only those changed in that many days."""
+    oldest = 0.0 if days is None else now() - days * 86400
+    return [path for path in reversed(project_transcripts(context.paths)) if os.path.getmtime(path) >= oldest]
+
+
+def _read_sessions(paths: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Save the candidates of transcripts, and print what was read and found."""
+    file = CandidateFile(context.paths)
+    before = {candidate.id for candidate in file.load().open}
+    progress, watch = Progress(0, 0, 0, 0), section_watch(context)
+    for progress in capture_files(paths, may_use, context, watch):
+        done = progress.read + progress.unreadable
+        context.console.progress(
+            "%d of %d files, %d MB, %d found" % (done, len(paths), progress.size >> 20, progress.found)
+        )
+    context.console.progress("")
+    keep_other_candidates(context, _NOTE_DAYS, watch)
+    candidates = file.load().open
+    new = [candidate.id for candidate in candidates if candidate.id not in before]
+    line = "read %s (%d MB)" % (counted(progress.read, "transcript"), progress.size >> 20)
+    line += ", %d unreadable" % progress.unreadable if progress.unreadable else ""
+    lines = [line] if paths else [_NO_SESSIONS]
+    if paths or candidates:
+        lines.append("%s, %d open" % (counted(len(new), "new suggestion"), len(candidates)))
+    if candidates:
+        lines.append("to save or reject them: memory review, or /memory:review in Claude Code")
+    record = {**progress._asdict(), "new": new, "open": len(candidates)}
+    context.console.result(arguments.json, record, *lines)
+    return FAILED if progress.unreadable else DONE
+
+
+HANDLERS = {
+    "review": Handler(_REVIEW_TEXT, _review, _configure_review),
+    "capture": Handler(_CAPTURE_TEXT, _capture, _configure_capture, _capture_approval),
+}

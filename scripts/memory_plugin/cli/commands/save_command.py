@@ -1,17 +1,28 @@
-"""`memory save`: store a memory, so that Claude sees it when a prompt is about it."""
+"""`memory save` stores a memory, so that Claude sees it when a prompt is about it; `memory edit` changes one."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any, Callable
 
+from ...kernel.fastjson import as_texts
+from ...memories import InvalidMemory
+from ...memories.lifecycle import before_write, edit, rewrite
 from ...memories.markdown import statement_category, title_for
+from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
+from ...memories.survey import Item, choose, item_of, read_item, shortest_names
+from ...memories.trust import TRUSTED, load_trust
+from ...memories.writing import Written
+from ...work import memory_facts
+from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
+from ...work.review import lines_to_decide
 from ...work.save import NewMemory, Saved, save
 from .. import memory_input
-from ..command_context import CommandContext, UsageError
+from ..command_context import Approval, CommandContext, Handler, UsageError, about
 
-HELP = "save a memory"
-EXAMPLES = """\
+_SAVE_TEXT = """\
+save a memory
   memory save "Staging is reset every night at 03:00. Put test data into seeds/."
   memory save --category decision --title "Postgres for billing" \\
       --body "Billing runs on Postgres 16, for its row locks." --tags billing,database --file src/billing/db.py
@@ -29,7 +40,7 @@ _SUPERSEDES = "the memory that this one replaces; search still finds it, but Cla
 _CANDIDATE = "the suggestion from `memory capture` that becomes this memory"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def _configure_save(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
     memory_input.add_category(parser, "one of %s (default: guessed from the text)")
@@ -41,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     memory_input.add_fields(parser)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _save(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
     memory_input.check_fields(arguments)
@@ -86,3 +97,178 @@ def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandCon
     context.console.result(arguments.json, saved.record, *saved.lines)
     if saved.is_approved:
         context.report_saves([(saved.name, saved.title)])
+
+
+_EDIT_TEXT = """\
+change a memory
+  memory edit use-postgres                          opens all of it in $EDITOR
+  memory edit use-postgres --title "Postgres 17 for billing" --add-tag upgrade
+  memory edit freeze --expires 2031-12-31           or: --expires never
+  memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
+  memory edit use-mysql --superseded-by use-postgres
+  memory edit restart-the-ocr-worker --category runbook      or: --scope user
+"""
+
+_GUARD = ("guard_commands", "guard_files", "guard_action")
+_TEXTS = ("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires")
+_PLACE = ("category", "scope")
+_NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
+_NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
+
+
+def _configure_edit(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
+    parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
+    parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
+    tag = "add a tag; can be repeated"
+    parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
+    parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
+    memory_input.add_category(parser, "move it to another category: %s")
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), help="move it to this project, or to all your projects"
+    )
+    memory_input.add_fields(parser)
+
+
+def _edit_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the trusted memory that would change; None for one with a guard, which is pending after the change."""
+    if not _changed_fields(arguments) and arguments.superseded_by is None:
+        return None
+    stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
+    is_about_guard = (
+        memory_facts.is_guarded(stored, context)
+        or memory_facts.holds_guard(stored)
+        or _has_guard_option(arguments)
+    )
+    if is_about_guard or before_write(context.paths, stored).state != TRUSTED:
+        return None
+    return about("change", [stored], "Claude will see the changed text.")
+
+
+def _edit(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Change the memory, which stays trusted, pending or rejected."""
+    memory_input.check_fields(arguments)
+    # Only a chain of successors leads to other memories.
+    items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
+    item = choose(items, arguments.id)
+    if _changed_fields(arguments) or arguments.superseded_by is not None:
+        _edit_by_options(arguments, context, item, items)
+    elif not context.inside_client and context.console.can_prompt():
+        _edit_by_hand(arguments, context, item)
+    else:
+        raise UsageError(_NOTHING)
+
+
+def _changed_fields(arguments: argparse.Namespace) -> list[str]:
+    names = (*_TEXTS, *_GUARD, *_PLACE)
+    return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
+
+
+def _has_guard_option(arguments: argparse.Namespace) -> bool:
+    return any(getattr(arguments, name) is not None for name in _GUARD)
+
+
+def _edit_by_options(
+    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item]
+) -> None:
+    successor = chosen_successor(arguments.superseded_by, item, items)
+    approved, stored = not context.only_new, item.stored
+    written, fields = Written(stored, [], False), _changed_fields(arguments)
+    if arguments.asked_as and load_trust(context.paths, context.accept_from).has_new_phrases(stored):
+        raise InvalidMemory(_NEW_PHRASES % stored.memory.id)
+    if arguments.body is not None and arguments.title is None:
+        arguments.body = memory_input.text_of(arguments.body, "--body")
+        arguments.title = renewed_title(stored.memory, arguments.body)
+    if arguments.title is not None:
+        refuse_title(context, item, arguments.title)
+    if set(fields).difference(_PLACE):
+        change = _change(arguments, context, stored)
+        written = edit(context.paths, stored, change, "edited: " + ", ".join(fields), approved)
+    if arguments.superseded_by is not None:
+        trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
+        item = item._replace(stored=written.stored, trust=trust)
+        written = written._replace(stored=resupersede(context, item, successor, items, approved))
+    written = moved(context, written, arguments.category, arguments.scope, approved)
+    _report(arguments, context, written)
+    if approved:
+        context.report_saves([(shortest_names(items)[stored.key], written.stored.memory.title)])
+
+
+def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
+    def stored(data: dict[str, Any]) -> Written:
+        refuse_title(context, item, str(data["title"]))
+        return rewrite(context.paths, item.stored, data, "edited by hand")
+
+    written = edit_draft(context, item.stored, stored)
+    if written is None:
+        context.console.line("nothing changed")
+    else:
+        _report(arguments, context, written)
+
+
+def _change(
+    arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
+) -> Callable[[dict[str, Any]], dict[str, object]]:
+    """Return a function that applies the options to a memory's data, which is read again just before writing."""
+    content: dict[str, object] = memory_input.content_of(arguments, categories()[stored.memory.category])
+    if arguments.context is not None and content["context"] == NONE:
+        content["context"] = None
+    if arguments.expires is not None and "expires" in stored.memory.data["content"]:
+        content["expires"] = None  # otherwise the constraint's own date would still apply
+    files = memory_input.project_files(
+        [name for name in arguments.files or () if name != NONE], context.paths
+    )
+
+    def changed(data: dict[str, Any]) -> dict[str, object]:
+        change: dict[str, object] = {"title": arguments.title} if arguments.title is not None else {}
+        if arguments.files is not None:
+            change["related_files"] = files
+        if arguments.expires is not None:
+            change["expires_at"] = arguments.expires or None
+        if arguments.asked_as is not None:
+            phrases = [] if NONE in arguments.asked_as else as_texts(data.get("asked_as"))
+            phrases += [phrase for phrase in arguments.asked_as if phrase != NONE]
+            change["asked_as"] = list(dict.fromkeys(phrases))
+        if arguments.tags is not None or arguments.add_tag:
+            tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
+            change["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
+        if content:
+            change["content"] = {**data["content"], **content}
+        if _has_guard_option(arguments):
+            change["guard"] = memory_input.guard_of(arguments, context.paths, data.get("guard"))
+        return change
+
+    return changed
+
+
+def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
+    context.refresh_index()
+    item, name = memory_facts.current(context, written.stored.key)
+    if item.trust != TRUSTED and not arguments.json:
+        item = _offered(context, item)
+    lines = ["changed: %s (%s)" % (item.stored.memory.id, memory_facts.status_text(item))]
+    lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
+    lines += ["  " + line for line in memory_facts.redaction_lines(written)]
+    lines += memory_facts.approval_lines(item, name)
+    redacted = [redaction._asdict() for redaction in written.redacted]
+    context.console.result(arguments.json, {**memory_facts.as_json(item), "redacted": redacted}, *lines)
+
+
+def _offered(context: CommandContext, item: Item) -> Item:
+    """Show the user in a terminal an edited text that is not trusted, ask whether to accept it, and return it with its trust."""
+    if context.inside_client or not context.console.can_prompt():
+        return item
+    trust = load_trust(context.paths)
+    context.console.lines(*("  " + line for line in lines_to_decide(item, trust)))
+    if context.console.confirm("accept this text?"):
+        trust.accept([item.stored], "edit")
+        context.refresh_index()
+        return item_of(item.stored, trust, "")
+    return item
+
+
+HANDLERS = {
+    "save": Handler(_SAVE_TEXT, _save, _configure_save),
+    "edit": Handler(_EDIT_TEXT, _edit, _configure_edit, _edit_approval),
+}

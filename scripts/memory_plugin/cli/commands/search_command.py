@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
@@ -11,12 +10,11 @@ from ...kernel.text import without_private
 from ...kernel.text.clean import inflected, plain
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
-from ...recall.judging import Judged
-from ...recall.memory_search import search
+from ...recall.judging import SEARCH, Judged, judge_candidates
+from ...recall.memory_search import SearchResult, hit_record, search
 from ...work.past_sessions import matching_sessions
-from ...work.search import ADJECTIVES, hit_record, judged_hits
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import Console
+from ..console import Console, read_text
 from ..options import add_flag
 
 HELP = "find memories, also pending and replaced ones"
@@ -29,6 +27,8 @@ EXAMPLES = """\
 _MAX_INPUT = 64 * 1024
 _JUDGED_POOL = 20
 _SNIPPET = 100
+_JUDGE_SECONDS = 30.0
+_ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,26 +44,31 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
     if not arguments.query:
         raise UsageError('what should I look for? Example: memory search "login sessions"')
-    judged_limit = (
-        context.settings.integer("retrieval.judge.modes.search.max_output") if arguments.judge else 10
-    )
-    limit: int = judged_limit if arguments.limit is None else arguments.limit
+    limit: int | None = arguments.limit
+    if limit is None:
+        most = "retrieval.judge.modes.search.max_output"
+        limit = context.settings.integer(most) if arguments.judge else 10
     if not 1 <= limit <= 100:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     text = " ".join(arguments.query)
     if text == "-":
-        text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")
+        text = read_text(_MAX_INPUT)
     query = without_private(text)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
-        result = search(context.paths, context.settings, query, pool)
+        with context.console.working("search"):
+            result = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
         raise CommandError("the index cannot be read: %s" % error) from None
     if result.problem:
         context.console.error("the index cannot be used (%s); every file was read instead" % result.problem)
-    judged = judged_hits(query, result, context) if arguments.judge else None
+    judged = _judged(query, result, context) if arguments.judge else None
     hits = (result.hits if judged is None else judged.search_hits)[:limit]
-    rows = [hit_record(hit, result, judged) for hit in hits]
+    rows = [hit_record(hit, result) for hit in hits]
+    if judged is not None:
+        for row, hit in zip(rows, hits):
+            votes = judged.verdicts.get(hit.key, (None, None))
+            row["approved_by"] = [name for name, vote in zip(_ADJECTIVES, votes) if vote]
     if arguments.json:
         verdict = {} if judged is None else {"judge": judged.record()}
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
@@ -71,6 +76,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _show(context.console, rows, judged)
         context.report_unreadable()
         _point_to_sessions(query, context)
+
+
+def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
+    """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
+    hits = result.hits if result.answered_by == "fts5" else []
+    timed = context.within(_JUDGE_SECONDS)
+    judged = judge_candidates(query, hits, SEARCH, timed, judges_off=context.taint.judges_off)
+    if not hits:
+        judged.search_hits = result.hits
+    return judged
 
 
 def _point_to_sessions(query: str, context: CommandContext) -> None:
@@ -115,4 +130,4 @@ def _marks(row: dict[str, Any]) -> list[str]:
         marks.append("expired")
     if row["superseded_by"]:
         marks.append("replaced by " + row["superseded_by"])
-    return marks + [ADJECTIVES[name] for name in row.get("approved_by", ())]
+    return marks + [_ADJECTIVES[name] for name in row.get("approved_by", ())]

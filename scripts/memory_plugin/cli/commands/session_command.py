@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from ...kernel.context import LedgerError
@@ -24,7 +23,7 @@ from ...work import past_sessions
 from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, UsageError
-from ..console import Console
+from ..console import Console, read_text
 from ..options import add_actions, add_days_option, add_flag
 from .session_scores_command import named_transcript, show_signals, turns_text
 
@@ -122,9 +121,12 @@ def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         console.json({"exchanges": [each.record() for each in found]})
         return DONE
-    for each in by_session(found)[:_SHOWN]:
+    sessions = by_session(found)
+    for each in sessions[:_SHOWN]:
         _print(each, console)
         console.line("    " + console.style(_resume(each), "cyan"))
+    if len(sessions) > _SHOWN:
+        console.line("and %d more; to see all: --json" % (len(sessions) - _SHOWN))
     if not found:
         console.line("No past session found.")
     return DONE
@@ -176,7 +178,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json({"sessions": rows})
     elif rows:
-        headers = ["session", "ended", "turns", "files", "grade", "about"]
+        headers = ["session", "ended", "prompts", "files", "grade", "about"]
         context.console.table(headers, [_cells(row) for row in rows])
     else:
         context.console.line("No session is known yet.")
@@ -189,7 +191,7 @@ def _row(session: list[Exchange]) -> dict[str, Any]:
     return {
         **{name: getattr(last, name) for name in ("session", "time", "title", "first")},
         "files": list(dict.fromkeys(name for each in session for name in each.files)),
-        "turns": len(session),
+        "prompts": len(session),
         "only_indexed": not os.path.lexists(last.path),
     }
 
@@ -198,7 +200,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     grade = "" if row["grade"] is None else "%.2f" % row["grade"]
     about = plain(str(row.get("title") or row.get("first") or row.get("root_cause") or ""), 60)
     files = str(len(row.get("files", ())) or "")
-    return [row["session"], str(row["time"])[:16], str(row.get("turns") or ""), files, grade, about]
+    return [row["session"], str(row["time"])[:16], str(row.get("prompts") or ""), files, grade, about]
 
 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -319,7 +321,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         current = session_files.current_transcript(context.paths, context.session)
         replies = session_files.subagent_answers(current, target)
     else:
-        replies = iter([sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")])
+        replies = iter([read_text(_MAX_INPUT)])
     answer = next(filter(None, (read_reply(text, prepared.read_grade) for text in replies)), None)
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)

@@ -1,19 +1,31 @@
-"""`memory show` prints a memory in full, without secrets; `memory list` lists the memories and their status."""
+"""`memory show` prints a memory in full, without secrets; `memory list` lists the memories, `memory guards` their guards."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
 
+from ...kernel.fastjson import as_objects
 from ...kernel.text.clean import counted, plain
+from ...memories.guard import guard_in_words
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
+from ...memories.relations import name_for
 from ...memories.repository import gone_files
-from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
+from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
-from ...work.memory_facts import FORGOTTEN, as_json, guard_as_json, named_notes, shown_name, status_text
+from ...work.memory_facts import (
+    FORGOTTEN,
+    LAST_TRUSTED,
+    as_json,
+    guard_as_json,
+    guard_rows,
+    match_rows,
+    named_notes,
+    status_text,
+)
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
 from ..options import add_flag
@@ -79,7 +91,7 @@ def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandCont
     shown_apart = (TITLE, TEXT)
     lines += ["%s: %s" % (name, "; ".join(fields[name])) for name in fields if name not in shown_apart]
     if item.superseded_by and not memory.superseded_by:
-        lines.append("replaced by: " + shown_name(item.superseded_by, item.stored.key))
+        lines.append("replaced by: " + name_for(item.superseded_by, item.stored.key))
     facts = (("updated", memory.updated_at), ("path", item.stored.path))
     console.lines(*lines, *("%s: %s" % fact for fact in facts if fact[1]))
     for gone in gone_files([item.stored]):
@@ -101,8 +113,7 @@ def _shown_value(value: object, known: Collection[str] = ()) -> object:
 
 def _history(memory: Memory) -> list[tuple[str, str]]:
     """Return the date and the summary of the last changes, as the file has them."""
-    changes = memory.data.get("changes")
-    rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
+    rows = as_objects(memory.data.get("changes"))
     last = [(row.get("date"), str(row.get("summary", ""))) for row in rows[-_MAX_CHANGES:]]
     return [(date_text(date)[:10], shown_line(summary)) for date, summary in last]
 
@@ -248,7 +259,78 @@ def _print_problems(result: Survey, context: CommandContext) -> None:
         context.console.error(reason)
 
 
+_GUARDS_TEXT = """\
+list guards, or test a command or file against them
+  memory guards
+  memory guards test "cd app && git push --force"
+  memory guards test --file db/migrations/0007_users.sql
+"""
+
+_MAX_GUARD = 2000
+_OFF = "guards are off; to turn them on: memory config set guards.enabled true"
+
+
+def _configure_guards(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("action", nargs="?", choices=("list", "test"), default="list", help="default: list")
+    parser.add_argument(
+        "tested", nargs="?", metavar="COMMAND", help="the command line to test; it is not run"
+    )
+    parser.add_argument("--file", metavar="PATH", help="test a change to this file")
+
+
+def _guards(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """List the guards with their state, or print which of them cover a command or a file."""
+    if arguments.action == "list":
+        if arguments.tested is not None or arguments.file is not None:
+            raise UsageError("list takes no command or file; to test one: memory guards test")
+        _list_guards(arguments, context)
+    elif (arguments.tested is None) == (arguments.file is None):
+        raise UsageError("test: expected a command or --file PATH")
+    else:
+        _test_guards(arguments, context)
+
+
+def _list_guards(arguments: argparse.Namespace, context: CommandContext) -> None:
+    items = context.survey().items
+    found = guard_rows(items, context)
+    enabled = context.settings.flag("guards.enabled")
+    names = shortest_names(items)
+    rows, lines = [], [] if enabled else [_OFF]
+    for row in found:
+        key, title, problem = row.item.stored.key, shown_line(row.version.title), shown_line(row.problem)
+        head = {"id": row.item.stored.memory.id, "key": key, "title": title, "state": row.state}
+        rows.append({**head, "guard": guard_as_json(row.version), "problem": problem})
+        words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
+        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
+        if row.state in (PENDING, LAST_TRUSTED):
+            lines.append("  The version in its file is pending: memory accept " + names[key])
+    if not found:
+        lines.append('No memory has a guard. To add one: memory edit ID --guard-command "git push --force"')
+    context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)
+
+
+def _test_guards(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print what the guards in force would do, using the same file that the hook reads."""
+    context.refresh_index()
+    rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)
+    enabled = context.settings.flag("guards.enabled")
+    lines = []
+    for row in rows:
+        effect = "Claude Code would ask you"
+        if row["action"] != "ask":
+            effect = "the first call in each session would be blocked"
+        lines.append("`%s` matches: %s" % (shown_line(row["matched"]), effect))
+        lines.append("  %s  %s" % (row["key"], shown_line(row["title"])))
+    if not rows:
+        lines.append("No guard in force matches.")
+    elif not enabled:
+        lines.append(_OFF)
+    context.console.result(arguments.json, {"enabled": enabled, "matches": rows}, *lines)
+
+
 HANDLERS = {
     "show": Handler(_SHOW_TEXT, _show, _configure_show),
     "list": Handler(_LIST_TEXT, _list, _configure_list),
+    "guards": Handler(_GUARDS_TEXT, _guards, _configure_guards),
 }

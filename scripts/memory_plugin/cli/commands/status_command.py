@@ -17,7 +17,7 @@ from ...memories.survey import NEW, Item, life_cycle_state
 from ...recall import explain
 from ...work.doctor import examine
 from ...work.installation import FAIL, NOTE, OK, WARN
-from ...work.memory_facts import as_json, named_notes, titles_and_names
+from ...work.memory_facts import as_json, named_notes, status_text, titles_and_names
 from ..command_context import DONE, FAILED, CommandContext, Handler
 from ..console import Console
 
@@ -32,8 +32,8 @@ _MAX_PENDING = 5
 MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 _HINT = """\
-No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
-/memory:save, or run: memory save --category decision --title "..." --body "..."
+No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type /memory:save,
+or run: memory save "..."
 To import notes that you already have: memory import CLAUDE.md docs --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
@@ -73,6 +73,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     print_off(context)
     if stored:
         console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), [list(map(str, row)) for row in stored])
+        _print_inactive(survey.items, console)
     else:
         console.line(_HINT)
         for text in (*survey.left_alone, *unread_nearby(context.paths)):
@@ -90,6 +91,16 @@ def _stored_counts(items: list[Item]) -> list[tuple[str, str, str, int]]:
     active = [item for item in items if life_cycle_state(item) == ACTIVE]
     kinds = Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in active)
     return [(*kind, number) for kind, number in sorted(kinds.items())]
+
+
+def _print_inactive(items: list[Item], console: Console) -> None:
+    """Print how many memories are not recalled any more, in each state."""
+    states = Counter(
+        status_text(item).partition(",")[0] for item in items if life_cycle_state(item) != ACTIVE
+    )
+    if states:
+        numbers = ", ".join("%d %s" % (number, state) for state, number in sorted(states.items()))
+        console.line("not active: %s; to list them: memory list --status all" % numbers)
 
 
 def print_off(context: CommandContext) -> None:

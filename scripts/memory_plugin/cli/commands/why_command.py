@@ -90,8 +90,9 @@ def _explain(row: dict[str, object], context: CommandContext) -> None:
     console = context.console
     summary = plain(explain.sentence(row), MAX_LINE)
     console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
-    if explain.problem(row):
-        console.paragraph(plain("problem: " + explain.problem(row), MAX_LINE))
+    problem = explain.problem(row)
+    if problem and problem not in summary:
+        console.paragraph(plain("problem: " + problem, MAX_LINE))
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
     lines = lines or [(*pair, "") for pair in explain.told(row)]
     labels = {}

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+from ... import VERSION
 from ..context import Deadline, iso, now
 from ..fastjson import digest, dumps, loads
 from ..files import FileLock, Unreadable, make_folder, read_regular, replace_file
@@ -257,7 +258,8 @@ def _prune(book: Book) -> None:
 class VerdictCache:
     """The file `verdicts.json` in a folder, which holds digests and values, no text: the same question is paid for once a week.
 
-    It has no lock: of two writers one may lose an entry, which costs one more question.
+    It has no lock: of two writers one may lose an entry, which costs one more question. An entry that another version wrote, or that
+    somebody edited, is not used, because its values may have another form.
     """
 
     __slots__ = ("_path",)
@@ -265,13 +267,18 @@ class VerdictCache:
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "verdicts.json")
 
-    def read(self) -> dict[str, Values]:
-        """Return the values of earlier verdicts that are not too old, by the key of their question."""
-        return {key: values for key, (_, values) in self._rows().items()}
+    def find(self, keys: Sequence[str]) -> dict[str, Values]:
+        """Return the values of earlier verdicts on some questions, by the key of the question, if they are not too old."""
+        rows = self._rows()
+        found = {key: rows[key] for key in keys if key in rows}
+        return {key: values for key, (_, values, seal) in found.items() if seal == _seal(key, values)}
 
     def add(self, verdicts: dict[str, Values]) -> None:
         """Store some verdicts. Raises OSError."""
-        rows = {**self._rows(), **{key: [now(), values] for key, values in verdicts.items()}}
+        rows = {
+            **self._rows(),
+            **{key: [now(), values, _seal(key, values)] for key, values in verdicts.items()},
+        }
         newest = sorted(rows.items(), key=lambda item: -item[1][0])[: _limit("cache", "entries")]
         write_state(self._path, dict(newest))
 
@@ -286,9 +293,13 @@ class VerdictCache:
         return {key: row for key, row in read_state(self._path, _MAX_BYTES).items() if _is_fresh(row)}
 
 
+def _seal(key: str, values: Values) -> str:
+    return digest(dumps([VERSION, key, values]).encode("ascii"), 8)
+
+
 def _is_fresh(row: object) -> bool:
     return (
         isinstance(row, list)
-        and list(map(type, row)) == [float, dict]
+        and list(map(type, row)) == [float, dict, str]
         and 0 <= now() - row[0] < _limit("cache", "seconds")
     )

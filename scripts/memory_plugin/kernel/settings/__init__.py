@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ..fastjson import as_integer, as_number, as_text, as_texts, loads
+from ..fastjson import as_integer, as_number, as_object, as_text, as_texts, loads
 from ..files import Unreadable, read_regular
 from ..paths import data_path, load_data
 
@@ -129,8 +129,7 @@ class Settings:
 
     def block(self, key: str) -> dict[str, Any]:
         """Return the object under a key; empty if it is not one."""
-        value = self.get(key)
-        return value if isinstance(value, dict) else {}
+        return as_object(self.get(key))
 
     def origin(self, key: str) -> str:
         """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional
 
-from ..fastjson import dumps
+from ..fastjson import as_object, dumps
 from ..paths import load_data
 from . import JUDGE_ENABLED, USER, Problem, Settings, merged, shipped
 
@@ -157,10 +157,7 @@ def _is_variable(value: str) -> bool:
 
 
 _FORMS = {
-    "uri": (
-        _is_url,
-        "an https:// URL without user, password and query, or an http:// one to this machine",
-    ),
+    "uri": (_is_url, "an https:// URL without user, password and query, or an http:// one to this machine"),
     "environment-variable": (_is_variable, "the name of an environment variable in capitals"),
 }
 
@@ -292,8 +289,8 @@ def _add_options(reading: _Reading, keys: Mapping[str, str], content: dict[str, 
     """Add the options that Claude Code asked for (`userConfig` in plugin.json) and keeps in the user's file; keys of our own win."""
     found: object = content
     for name in _OPTIONS:
-        found = found.get(name) if isinstance(found, dict) else None
-    for name, value in found.items() if isinstance(found, dict) else ():
+        found = as_object(found).get(name)
+    for name, value in as_object(found).items():
         rule = find_key(keys.get(name, ""))
         if rule is not None and rule.name not in reading.valid:
             reading.check(rule, value, (*_OPTIONS, name))

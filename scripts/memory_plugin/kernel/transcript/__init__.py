@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from ..fastjson import as_text, loads
+from ..fastjson import as_object, as_text, loads
 from ..paths import load_data
 
 TYPE_CHECKING = False
@@ -27,7 +27,6 @@ SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up
 _NOT_CONVERSATION = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 _BOM = b"\xef\xbb\xbf"
 _NAME = ("<command-name>", "</command-name>")
-_ARGUMENTS = ("<command-args>", "</command-args>")
 _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
 _TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
@@ -38,10 +37,20 @@ _PATCHES = {
     "*** Delete File: ": "Edit",
     "*** Move to: ": "Write",
 }
-_SHELL_TOOLS = ("exec_command", "shell_command", "shell", "local_shell")
 _EXIT = ("Process exited with code ", "Exit code: ")
+_REFUSED = (
+    "apply_patch verification failed",
+    "failed in sandbox",
+    "execution error: ",
+)  # outputs of calls that did not run
 # Texts in the user's place that the agent adds begin with one of these.
-_ADDED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
+_ADDED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<skill>",
+)
 _beginnings: list[tuple[tuple[str, ...], str]] = []
 _note_tags: list[str] = []
 
@@ -85,8 +94,7 @@ def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
 
 def message_of(row: Row) -> Row:
     """Return the message in a row; empty if it has none."""
-    message = row.get("message")
-    return message if isinstance(message, dict) else {}
+    return as_object(row.get("message"))
 
 
 def blocks_of(content: object) -> list[Row]:
@@ -227,7 +235,7 @@ def user_text(kind: str, text: str) -> str:
     """Return what a person wrote in a row: a command's name and arguments, else the text, cut to 100,000 characters."""
     if kind != COMMAND:
         return text[:_MAX_PROMPT].strip()
-    name, arguments = _between(text, *_NAME), _between(text, *_ARGUMENTS)
+    name, arguments = _between(text, *_NAME), _between(text, "<command-args>", "</command-args>")
     return (name + " " + arguments).strip()[:_MAX_PROMPT]
 
 
@@ -294,7 +302,7 @@ def _assistant(item: Row, content: list[Row]) -> Row:
 
 def _call(item: Row) -> Row:
     name, arguments = str(item.get("name")), _arguments(item)
-    if name in _SHELL_TOOLS:
+    if name in ("exec_command", "shell_command", "shell", "local_shell"):
         command = arguments.get("cmd", arguments.get("command"))
         if isinstance(command, list):  # ["bash", "-lc", "make"]
             command = "".join(map(str, command[-1:]))
@@ -308,24 +316,34 @@ def _call(item: Row) -> Row:
 
 def _arguments(item: Row) -> Row:
     try:
-        arguments: object = loads(str(item.get("arguments") or "{}"))
+        return as_object(loads(str(item.get("arguments") or "{}")))
     except ValueError:
         return {}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def _result(item: Row) -> Row:
-    text = as_text(item.get("output"))
+    text, code = _output(as_text(item.get("output")))
     head, _, printed = text.partition("\nOutput:\n")
+    has_failed = any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT)
     block = {
         "type": "tool_result",
         "tool_use_id": item.get("call_id"),
         "content": printed or text,
-        "is_error": any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT),
+        "is_error": has_failed or code not in (None, 0) or text.startswith(_REFUSED),
     }
     return {"type": "user", "message": {"content": [block]}, "toolUseResult": {"stdout": text}}
 
 
+def _output(text: str) -> tuple[str, object]:
+    """Return what a call put out and its exit code, which older versions wrote as an object; None for the code of others."""
+    if not text.startswith('{"output":'):
+        return text, None
+    try:
+        written = as_object(loads(text))
+    except ValueError:
+        return text, None
+    return as_text(written.get("output")), as_object(written.get("metadata")).get("exit_code")
+
+
 def _turn(item: Row) -> object:
-    details = item.get("internal_chat_message_metadata_passthrough")
-    return details.get("turn_id") if isinstance(details, dict) else None
+    return as_object(item.get("internal_chat_message_metadata_passthrough")).get("turn_id")

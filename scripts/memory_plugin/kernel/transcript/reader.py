@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+from collections import deque
 from collections.abc import Iterator
 from typing import IO
 
@@ -34,10 +35,12 @@ from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, medi
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
-# `promptSource` of rows in the user's place that the user did not type (measured with 2.1.332).
+# `promptSource` of rows in the user's place that the user did not type (measured with 2.1.332), and the field of a plan that Claude wrote.
 _UNTYPED = ("suggestion_accepted", "system")
-# kind of row -> its field
-_TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle", "summary": "summary"}
+_PLAN = "planContent"
+_TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}  # kind of row -> its field
+_MAX_SUMMARIES = 100
+_FORWARDED = "mcp__acp__"  # before the names of Claude Code's own tools where an editor runs them
 
 Row = dict[str, object]
 
@@ -110,7 +113,7 @@ class Reader:
     It never raises because of the file's content.
     """
 
-    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_turn", "_user_texts", "totals")  # fmt: skip
+    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_summaries", "_turn", "_user_texts", "totals")
 
     def __init__(self, file: IO[bytes]) -> None:
         self._lines = Lines(file)
@@ -119,6 +122,7 @@ class Reader:
         self._pending: dict[str, Call] = {}
         self._rows: set[int] = set()
         self._messages: set[int] = set()
+        self._summaries: deque[Row] = deque(maxlen=_MAX_SUMMARIES)
         self.totals = Totals()
 
     def __iter__(self) -> Iterator[Turn]:
@@ -134,13 +138,23 @@ class Reader:
                     self._add_user_text(words(prompt), record)
             elif kind in _TITLES:
                 self.totals.mark_title(record.get(_TITLES[kind]))
+            elif kind == "summary":
+                self._summaries.append(record)
             self.totals.count(kind, record.get("subtype"))
         yield from self._close()
         if self._user_texts:
             self._take_user_texts()
             yield from self._close()
+        for summary in self._summaries:
+            self._title_by(summary)
         self.totals.unresolved = len(self._pending)
         self.totals.bad = self._lines.bad
+
+    def _title_by(self, summary: Row) -> None:
+        """Take an old client's summary as the title, if it is one of this session: it also wrote those of other sessions into the file."""
+        leaf = as_text(summary.get("leafUuid"))
+        if not leaf or hash(leaf) in self._rows:
+            self.totals.mark_title(summary.get("summary"))
 
     def _is_main(self, record: Row) -> bool:
         """Return whether a row belongs to the conversation and is not a copy; in a sub-agent's own file, all rows are side chain rows."""
@@ -174,7 +188,7 @@ class Reader:
             return
         identity = as_text(message.get("id")) or as_text(record.get("uuid"))
         turn = self._turn
-        if not (turn.answered and identity == turn.message):
+        if not (turn.answered and identity and identity == turn.message):
             is_repeated = bool(identity) and _seen(self._messages, identity)
             if is_repeated and not self._has_new_calls(blocks):
                 self.totals.repeated += 1
@@ -224,7 +238,7 @@ class Reader:
 
     def _call(self, turn: Turn, block: Row) -> None:
         arguments = block.get("input")
-        name = as_text(block.get("name"))[:200]
+        name = as_text(block.get("name"))[:200].removeprefix(_FORWARDED)
         call = Call(_call_id(block), name, arguments if isinstance(arguments, dict) else {}, turn.number)
         if _seen(self._rows, ("call", call.id)) and _is_rewritten(call, turn):
             return
@@ -252,7 +266,7 @@ class Reader:
         if time and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
-        untyped = record.get("promptSource") in _UNTYPED
+        untyped = record.get("promptSource") in _UNTYPED or _PLAN in record
         self._user_texts.append(UserText(kind, text, time, self._lines.offset, untyped=untyped))
 
     def _result(self, block: Row, details: object) -> None:

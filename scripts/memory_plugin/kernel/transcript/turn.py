@@ -14,6 +14,8 @@ from . import blocks_of
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _MAX_TEXT = 200_000  # characters of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+_SHELLS = ("Bash", "PowerShell")
+_NO_TITLE = "API Error"  # an old client took the provider's error for a summary
 # Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.
 CHARACTERS = 2.75  # characters per token of ASCII prose, code and tool output
 _BYTES = 2.1  # UTF-8 bytes per token of everything else
@@ -41,6 +43,11 @@ class Call:
         """Return the text under a key of the input; empty if it is no text."""
         value = self.input.get(key, "")
         return value if value.__class__ is str else ""
+
+    @property
+    def command(self) -> str:
+        """Return the command of a shell call; empty for other tools."""
+        return self.text("command") if self.name in _SHELLS else ""
 
 
 class UserText:
@@ -151,7 +158,8 @@ class Totals:
 
     def mark_title(self, title: object) -> None:
         """Record a session's title."""
-        self.title = as_text(title)[:1000] or self.title
+        text = as_text(title)[:1000]
+        self.title = self.title if text.startswith(_NO_TITLE) else text or self.title
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""

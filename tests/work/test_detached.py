@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.host import spawn
+from memory_plugin.work import background
 from tests.project import HAS_PROC, PLUGIN_ROOT, Project
 
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
-from memory_plugin.host import spawn
-spawn.__file__ = {file!r}
-print(spawn.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
+from memory_plugin.work import background
+background.__file__ = {file!r}
+print(background.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
 """
 SEEN = """import json, os, sys, time
 time.sleep(0.3)
@@ -77,9 +77,9 @@ def test_the_process_is_fully_detached_from_the_hook(project: Project, way: str)
     assert seen["environment"].pop("MEMORY_DISABLE") == "1"
     assert seen["environment"].pop("HANDED_ON") == "yes"
     assert len(seen["environment"].pop("MEMORY_HANDED_OVER")) == 32
-    assert set(seen["environment"]) <= set(spawn._INHERITED)
+    assert set(seen["environment"]) <= set(background._INHERITED)
 
 
 def test_input_larger_than_the_pipe_buffer_is_rejected() -> None:
     with pytest.raises(ValueError, match="at most 60000 bytes"):
-        spawn.start(["heal"], b"x" * 60_001)
+        background.start(["heal"], b"x" * 60_001)
