@@ -306,7 +306,7 @@ class Project:
         if not HAS_PROC:
             time.sleep(0.5 if IS_WINDOWS else 2)
         while self._is_running() and time.monotonic() < end:
-            time.sleep(0.02)
+            time.sleep(0.04)  # each look reads the environments of all processes
 
     def remove(self, folder: str) -> None:
         """Delete a folder once no refresh writes into it."""

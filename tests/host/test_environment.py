@@ -167,15 +167,14 @@ def test_a_project_cannot_declare_itself_the_home_folder(project: Project, mover
     assert mover not in os.environ
 
 
-def test_the_launch_folder_is_the_project_variable_or_a_fallback(
+def test_the_launch_folder_is_the_project_variable_or_the_working_folder(
     monkeypatch: pytest.MonkeyPatch, project: Project
 ) -> None:
     monkeypatch.chdir(project.root)
     os.environ.pop("CLAUDE_PROJECT_DIR", None)
-    assert launch_folder("/fallback") == "/fallback"
     assert os.path.realpath(launch_folder()) == os.path.realpath(project.root)
     os.environ["CLAUDE_PROJECT_DIR"] = "/chosen"
-    assert launch_folder("/fallback") == "/chosen"
+    assert launch_folder() == "/chosen"
 
 
 @pytest.mark.parametrize(

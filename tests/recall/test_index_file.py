@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -78,8 +80,13 @@ def test_a_folder_that_is_not_there_makes_it_unusable(tmp_path: Path) -> None:
 
 def test_a_python_without_sqlite_makes_it_unusable(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     create_index(path).close()
-    monkeypatch.setattr(index_file, "connect", None)
-    with pytest.raises(IndexUnavailable):
+    for name in ("_sqlite3", "sqlite3"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "memory_plugin.kernel.sqlite")
+    without = import_module("memory_plugin.kernel.sqlite")
+    for name in ("connect", "SqliteError"):
+        monkeypatch.setattr(index_file, name, getattr(without, name))
+    with pytest.raises(IndexUnavailable, match="no SQLite"):
         open_index(path)
 
 

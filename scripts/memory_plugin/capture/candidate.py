@@ -15,7 +15,8 @@ from typing import Any, Callable, NamedTuple
 from ..kernel.context import Context, days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import FileLock, make_folder
-from ..kernel.paths import Paths, load_data, read_state, write_state
+from ..kernel.paths import Paths, load_data, read_state, record_once, write_state
+from ..kernel.text import cut_at_word
 from ..kernel.text.clean import block, counted, plain
 from ..kernel.text.words import stem, tokenize
 from ..memories import InvalidMemory
@@ -175,9 +176,9 @@ def merged(old: Candidate, new: Candidate) -> Candidate:
     )
 
 
-def now_origin(session: str, turn: int = 0) -> Origin:
-    """Return an origin with the current time."""
-    return Origin(session, turn, now_iso())
+def now_origin(session: str) -> Origin:
+    """Return an origin with the current time, in no known turn."""
+    return Origin(session, 0, now_iso())
 
 
 def _clean(text: str) -> str:
@@ -186,9 +187,7 @@ def _clean(text: str) -> str:
 
 def _title(quote: str) -> str:
     """Return a title for a quote: without introductory words, capitalized, and cut at a word boundary."""
-    text = _INTRODUCTION.sub("", quote).rstrip(" .!")
-    if len(text) > MAX_TITLE:
-        text = text[: MAX_TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "\u2026"
+    text = cut_at_word(_INTRODUCTION.sub("", quote).rstrip(" .!"), MAX_TITLE)
     return text[:1].upper() + text[1:]
 
 
@@ -338,20 +337,9 @@ def due_offer(context: Context) -> str:
     if context.settings.text("capture.mode") in ("off", "quiet"):
         return ""
     candidates = CandidateFile(context.paths).load().open
-    if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
+    offered = digest("\n".join(sorted(candidate.id for candidate in candidates)).encode("ascii", "replace"))
+    told = context.paths.state("capture", context.paths.project_key + ".told.json")
+    if not candidates or not record_once(told, "open", offered):
         return ""
     subject = counted(len(candidates), "suggestion")
     return "memory: %s from your last sessions. To decide: /memory:review" % subject
-
-
-def _is_due(context: Context, ids: list[str]) -> bool:
-    """Return whether this set of candidates was not offered before, and record the offer."""
-    path = context.paths.state("capture", context.paths.project_key + ".told.json")
-    offered = digest("\n".join(ids).encode("ascii", "replace"))
-    if read_state(path).get("open") == offered:
-        return False
-    try:
-        write_state(path, {"open": offered})
-    except OSError:
-        return False
-    return True

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, Callable, NamedTuple, Optional
 
-from ..kernel.context import Context
+from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.files import Unreadable
 from ..kernel.judge.question import Question, load_rubric, one_line
@@ -130,9 +130,7 @@ def candidates_in(
     reader = Reader(file)
     watch = ErrorWatch()
     for turn in reader:
-        time = (
-            turn.time or reader.totals.ended or now_origin("").time
-        )  # an unanswered prompt has no time of its own
+        time = turn.time or reader.totals.ended or now_iso()  # an unanswered prompt has no time of its own
         origin = Origin(session or reader.totals.session, turn.number, time)
         if not reader.totals.chain:  # in a sub-agent's transcript, Claude writes the prompts
             yield from _statements_in(turn, origin, may_use, ask)

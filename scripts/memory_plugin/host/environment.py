@@ -96,9 +96,9 @@ def switched_off() -> bool:
     return os.environ.get(OFF, "") not in ("", "0")
 
 
-def launch_folder(fallback: str = "") -> str:
-    """Return the folder in which the client was started, which a project cannot override; else `fallback`, else the working folder."""
-    return os.environ.get("CLAUDE_PROJECT_DIR") or fallback or os.getcwd()
+def launch_folder() -> str:
+    """Return the folder in which the client was started, which a project cannot override; else the working folder."""
+    return os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
 
 
 def clean(launch: str) -> Taint:

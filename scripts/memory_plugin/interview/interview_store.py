@@ -312,8 +312,6 @@ class InterviewStore:
 
     def _open(self) -> Connection:
         if self._connection is None:
-            if connect is None:
-                raise InterviewError("this Python was built without SQLite, which interviews need")
             make_folder(os.path.dirname(self.path))
             os.close(
                 os.open(self.path, READ_WRITE, 0o600)

@@ -240,3 +240,18 @@ def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> N
     """Replace a state file atomically, making its folder first. Raises OSError."""
     make_folder(os.path.dirname(path))
     replace_file(path, dumps(value).encode("ascii"), durable=durable)
+
+
+def record_once(path: str, name: str, value: object) -> bool:
+    """Record a value under a name in a state file; return False if it is there already, or cannot be recorded.
+
+    What the user is told once must not be told on every occasion because a disk is full.
+    """
+    state = read_state(path)
+    if state.get(name) == value:
+        return False
+    try:
+        write_state(path, {**state, name: value})
+    except OSError:
+        return False
+    return True

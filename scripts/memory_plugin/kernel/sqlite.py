@@ -40,9 +40,13 @@ except (ImportError, AttributeError):
     try:
         from sqlite3 import Connection, connect
         from sqlite3 import Error as SqliteError
-    except ImportError:  # an interpreter built without SQLite: `connect` is None there
-        Connection = connect = None  # type: ignore[assignment,misc]
-        SqliteError = OSError  # type: ignore[assignment,misc]
+    except ImportError:  # an interpreter built without SQLite
+        Connection, SqliteError = None, OSError  # type: ignore[assignment,misc]
+
+        def connect(*_: object, **__: object) -> Connection:  # type: ignore[no-redef]
+            """Raise SqliteError."""
+            raise SqliteError("this Python has no SQLite")
+
 
 # What other modules import from here.
 __all__ = ["Connection", "SqliteError", "connect"]

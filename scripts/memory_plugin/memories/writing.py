@@ -49,11 +49,11 @@ class Written(NamedTuple):
     is_exact: bool = True
 
 
-def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
-    """Return the lock of a store, awaited at most `wait` seconds; it is in the state folder, so no lock files appear in a repository."""
+def store_lock(paths: Paths, store: Store) -> FileLock:
+    """Return the lock of a store, awaited at most LOCK_WAIT seconds; it is in the state folder, so no lock files appear in a repository."""
     folder = paths.state("locks")
     make_folder(folder)
-    return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
+    return FileLock(os.path.join(folder, store_key(store) + ".lock"), LOCK_WAIT)
 
 
 def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:

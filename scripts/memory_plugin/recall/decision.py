@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.text import escape_content
+from ..kernel.text import cut_at_word, escape_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,15 +291,6 @@ def one_line(text: str) -> str:
 def _slug(title: str) -> str:
     """Return a title in the form of an id."""
     return "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
-
-
-def cut_at_word(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters; a longer one ends with an ellipsis, after a whole word if that keeps half of it."""
-    if len(text) <= limit:
-        return text
-    cut = text[: limit - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:") + "\u2026"
 
 
 def render(full: list[Hit], lines: Iterable[str], *, with_header: bool) -> str:

@@ -116,12 +116,12 @@ def decisions(paths: Paths, session: str = "", last: int = 20) -> list[Row]:
     return list(rows)[::-1]
 
 
-def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> Row | None:
+def find_decision(paths: Paths, which: str, place: str = "") -> Row | None:
     """Return the decision about one prompt, `last` or the start of its id; None if there is none.
 
     If a turn has several decisions, return that of the prompt itself, or of `place` if it is not empty.
     """
-    rows = decisions(paths, session, last=_ALL)
+    rows = decisions(paths, last=_ALL)
     if which != LAST:
         rows = [row for row in rows if row.get("prompt_id", "").startswith(which)]
     if place:

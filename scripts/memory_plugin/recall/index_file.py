@@ -297,8 +297,6 @@ def _sqlite_messages(error: BaseException | None) -> str:
 
 def connect_index(path: str, timeout: float) -> Connection:
     """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnavailable."""
-    if connect is None:
-        raise IndexUnavailable("this Python has no SQLite")
     connection = None
     try:
         connection = connect(path, timeout=timeout, isolation_level=None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import open_to_read, os_error_text
-from ..kernel.paths import read_state, write_state
+from ..kernel.paths import read_state, record_once
 from . import Answer
 from .catalog_entries import (
     arrange,
@@ -243,7 +243,7 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
         return "" if connection is None else _phrases_notice(path, connection)
     current = digest("\n".join(map("".join, pending)).encode("utf-8", "replace"))
     # Record first: if this fails, stay silent rather than repeat the line in every session.
-    if not _announce(path, _PENDING, current):
+    if not record_once(path, _PENDING, current):
         return ""
     phrases = sum(bool(new_phrases) for _, new_phrases in pending)
     texts = len(pending) - phrases
@@ -268,19 +268,7 @@ def _phrases_notice(path: str, connection: Connection) -> str:
     if str(read_state(path).get(_PHRASES, "")) > days_ago(_OFFER_DAYS):
         return ""
     number = count_without_phrases(connection)
-    if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, now_iso()):
+    if number < _MIN_WITHOUT_PHRASES or not record_once(path, _PHRASES, now_iso()):
         return ""
     why = "have no search phrases, so prompts in other words miss them. To add some: /memory:phrases"
     return "memory: %d memories %s" % (number, why)
-
-
-def _announce(path: str, name: str, current: str) -> bool:
-    """Record what the user is told under a name; return False if they were told this before, or it cannot be recorded."""
-    state = read_state(path)
-    if state.get(name) == current:
-        return False
-    try:
-        write_state(path, {**state, name: current})
-    except OSError:
-        return False
-    return True

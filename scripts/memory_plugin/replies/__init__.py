@@ -15,7 +15,7 @@ from time import sleep
 from ..kernel.context import now
 from ..kernel.fastjson import as_integer, as_number, as_text
 from ..kernel.files import remove_file
-from ..kernel.paths import read_state, session_file, write_state
+from ..kernel.paths import read_state, record_once, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,11 +122,8 @@ def tuning_reminder(paths: Paths) -> str:
     """
     state = _tuning_state(paths)
     judged = state["judged"]
-    if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
-        return ""
-    try:
-        write_state(paths.state(_TUNING), {**state, "said": 1})
-    except OSError:
+    is_due = judged >= _MIN_JUDGED and now() - state["since"] >= _WEEK
+    if not (is_due and record_once(paths.state(_TUNING), "said", 1)):
         return ""
     return (
         "memory: the judge has scored %d replies. To adjust the filler rules: /memory:score-replies" % judged

@@ -13,7 +13,7 @@ from time import mktime
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
-from ..kernel.text import escape_content
+from ..kernel.text import cut_at_word, escape_content
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, forms_data, words_data
 
@@ -268,10 +268,7 @@ def _fitted(lines: list[str]) -> str:
 
 def _cut(text: str, limit: int) -> str:
     """Return an escaped text of at most `limit` characters, cut at a space."""
-    text = escape_content(" ".join(text.split()))
-    if len(text) <= limit:
-        return text
-    return text[: max(text.rfind(" ", 0, limit - 1), limit // 2)].rstrip() + "\u2026"
+    return cut_at_word(escape_content(" ".join(text.split())), limit)
 
 
 def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
@@ -366,8 +363,8 @@ def _sentences(reply: str, words: set[str], *, is_open: bool) -> str:
     return " ".join(sentences[at] for at in sorted(chosen))
 
 
-def recent_lines(connection: Connection, session: str, number: int = 5) -> str:
-    """Return a line for each of the last other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
-    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:number]
+def recent_lines(connection: Connection, session: str) -> str:
+    """Return a line for each of the last five other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
+    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:5]
     lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found]
     return _CATALOG + "".join(lines) + _CLOSE if lines else ""

@@ -16,7 +16,7 @@ from ..kernel.fastjson import digest, loads
 from ..kernel.files import READ_WRITE, FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
-from ..kernel.sqlite import Connection, SqliteError, connect
+from ..kernel.sqlite import Connection, connect
 from ..kernel.text import cut_before, without_private
 from ..kernel.text.clean import block, plain
 from ..kernel.transcript import COMMAND as SLASH
@@ -150,8 +150,6 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
 
     The caller begins transactions and commits them. Raises OSError, Busy among them, and SqliteError.
     """
-    if connect is None:
-        raise SqliteError("this Python has no SQLite")
     path = index_path(paths)
     make_folder(os.path.dirname(path))
     with FileLock(path + ".lock", wait):

@@ -87,9 +87,10 @@ def sqlite(_context: WorkContext) -> Check:
     """Check that SQLite is available, with full-text search."""
     try:
         connection = connect(":memory:")
-    except TypeError:  # `connect` is None in a Python built without SQLite
-        text = "this Python has no SQLite, so Claude is shown nothing"
-        return Check("sqlite", FAIL, text, "install a Python with sqlite3")
+    except SqliteError as error:
+        return Check(
+            "sqlite", FAIL, "%s, so Claude is shown nothing" % error, "install a Python with sqlite3"
+        )
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
     except SqliteError:

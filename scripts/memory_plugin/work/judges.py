@@ -88,7 +88,7 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     shape = judged_feature(feature)
     single = feature == "retrieval" and not settings.flag("retrieval.judge.dual_verification")
     calls = 1 if single else shape["calls"]
-    prices = "; ".join(_price(judge, calls, shape["tokens"], settings) for judge in judges)
+    prices = "; ".join(dict.fromkeys(_price(judge, calls, shape["tokens"], settings) for judge in judges))
     caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
     text = "Cost of %s: %s. Caps for all judges together: $%.2f a session, $%.2f a day."
     return text % (shape["about"], prices, *caps)

@@ -79,7 +79,8 @@ def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
 
 
 def test_show_of_one_key_says_what_it_means(project: Project) -> None:
-    assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
+    assert project.cli("config", "show", KEY).stdout.splitlines() == [
+        "retrieval.max_inject: 3",
         "",
         "Most memories shown in full on one prompt; 0: none, and no titles.",
         "value: a whole number from 0 to 10; default: 3; a project may only lower it",

@@ -109,6 +109,10 @@ def test_score_and_list(project: Project) -> None:
     assert "2 complete" in run.stdout
     assert [row["session"] for row in project.cli("session", "list", "--json").json["sessions"]] == [IDS[1]]
     assert IDS[1] in project.cli("session", "list").stdout
+    elsewhere = os.path.join(project.home, "elsewhere")
+    os.makedirs(elsewhere)
+    other = project.memory("session", "list", "--root", elsewhere)
+    assert other.stdout == "No session is known yet.\n"
 
 
 def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) -> None:

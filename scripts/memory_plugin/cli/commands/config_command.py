@@ -103,7 +103,10 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
         return
     rows = [[key, written(value)] for key, value in values.items()]
     if not arguments.origin:
-        console.table(["key", "value"], rows)
+        if name in values:  # whole, because a cell of a table may be cut
+            console.paragraph("%s: %s" % tuple(rows[0]))
+        else:
+            console.table(["key", "value"], rows)
         _explain(name, context)
         return
     console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])

@@ -170,7 +170,8 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     sessions: dict[str, list[Exchange]] = {}
     for each in past_sessions.session_exchanges("", context, context.console.error):
         sessions.setdefault(each.session, []).append(each)
-    grades = latest_rows(context.paths)
+    here = context.paths.project_key
+    grades = {name: row for name, row in latest_rows(context.paths).items() if row.get("project") == here}
     rows = [{**grades.pop(name, {}), **_row(exchanges)} for name, exchanges in sessions.items()]
     rows += [{**row, "time": row.get("ended", "")} for row in grades.values()]
     rows = [{**row, "grade": row.get(OVERALL)} for row in rows]
@@ -198,7 +199,7 @@ def _row(session: list[Exchange]) -> dict[str, Any]:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     grade = "" if row["grade"] is None else "%.2f" % row["grade"]
-    about = plain(str(row.get("title") or row.get("first") or row.get("root_cause") or ""), 60)
+    about = plain(str(row.get("title") or row.get("first") or ""), 60)
     files = str(len(row.get("files", ())) or "")
     return [row["session"], str(row["time"])[:16], str(row.get("prompts") or ""), files, grade, about]
 

@@ -32,6 +32,7 @@ from ..options import add_actions, add_flag, require_existing
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
 _MIN_TURNS = 2
+_NONE_LABELED = "no session was labeled; it takes sessions of this project with at least %d turns"
 _MAX_TEXT, _MAX_LAST = 400, 1500
 _MAX_TURNS_NAMED = 8
 _MAX_EXAMPLE = 80
@@ -146,8 +147,11 @@ def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     only_compares = arguments.target or arguments.report or arguments.json
     if arguments.ask or (context.console.can_prompt() and not only_compares):
-        labeled = counted(_label_series(context), "session")
-        context.console.line("%s labeled; to go on: memory session calibrate" % labeled)
+        labeled = _label_series(context)
+        if not labeled:
+            raise CommandError(_NONE_LABELED % _MIN_TURNS)
+        text = "%s labeled; to go on: memory session calibrate"
+        context.console.line(text % counted(labeled, "session"))
     if arguments.target:
         require_existing(arguments.target)
         labels = rows.read_labels(arguments.target)

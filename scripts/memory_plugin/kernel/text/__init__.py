@@ -53,6 +53,15 @@ def cut_after(text: str, at: int) -> int:
     return min((place for place in (text.find(blank, at) for blank in " \n") if place >= 0), default=at)
 
 
+def cut_at_word(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters; a longer one ends with an ellipsis, after a whole word if that keeps half of it."""
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:") + "\u2026"
+
+
 def _keys(text: str, at: int) -> list[tuple[int, int]]:
     """Return where the last keys of each kind before a position begin and end, -1 for a key without an end."""
     begins = [(text.rfind(opening, 0, at + len(opening)), rest, closing) for opening, rest, closing in _KEYS]
