@@ -83,7 +83,7 @@ def test_find_show_and_list(told: Project) -> None:
     assert "quiet hours" in told.cli("session", "show", FOG[:8]).stdout
     assert told.cli("session", "show", "nothing-there").returncode == 1
     rows = told.cli("session", "list", "--json").json["sessions"]
-    assert [(row["session"], row["turns"], row["grade"]) for row in rows] == [
+    assert [(row["session"], row["prompts"], row["grade"]) for row in rows] == [
         (QUICK, 1, None),
         (FOG, 2, None),
         (LAMP, 2, None),
