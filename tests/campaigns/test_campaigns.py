@@ -57,11 +57,11 @@ def test_a_lost_memory_is_counted(world: World) -> None:
 
 def test_a_fault_happens_at_its_site(world: World) -> None:
     sites = faults.trace_calls(world, "ready", ask("s"))
-    assert "kernel/context.py:_append_line:write" in sites
+    assert "kernel/files.py:_write_once:write" in sites
     world.reset("ready")
     log = os.open(os.path.join(world.folder, "met"), os.O_RDWR | os.O_CREAT | os.O_APPEND)
     before = len(world.project.ledger("recalls"))
-    injector = Injector(log, "kernel/context.py:_append_line:write", 1, "short")
+    injector = Injector(log, "kernel/files.py:_write_once:write", 1, "short")
     outcome = world.run(ask("s"), injector.install)
     assert (outcome.code, os.pread(log, 9, 0)) == (0, b"!\n")
     os.close(log)

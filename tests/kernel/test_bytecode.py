@@ -130,11 +130,15 @@ def test_the_guard_s_own_files_fit_into_a_block_and_may_be_empty(installed: Proj
     assert TOLD in installed.prompt(ASK, session_id="empty").context
 
 
+def files(folder: str) -> set[str]:
+    """Return the paths of all files below a folder."""
+    return {os.path.join(at, name) for at, _, names in os.walk(folder) for name in names}
+
+
 def test_only_what_is_damaged_goes(installed: Project) -> None:
-    before = {name for _, _, names in os.walk(installed.plugin_root) for name in names}
+    before = files(installed.plugin_root)
     damaged = {damage(installed, "recall/pipeline"), damage(installed, "hooks/entry")}
     assert discard_damaged(os.path.join(installed.plugin_root, "scripts", "memory_plugin")) == 2
     assert not any(map(os.path.exists, damaged))
-    after = {name for _, _, names in os.walk(installed.plugin_root) for name in names}
-    assert before - after == {os.path.basename(path) for path in damaged}
+    assert before - files(installed.plugin_root) == damaged
     assert discard_damaged(os.path.join(installed.plugin_root, "scripts", "memory_plugin")) == 0

@@ -38,6 +38,7 @@ def check_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
 
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     context = CommandContext(Bench(str(tmp_path)).paths, Console(io.StringIO(), io.StringIO()), Taint())
     assert module.state_folder(context).status == "ok"
     monkeypatch.setattr(module, "disk_usage", lambda _: SimpleNamespace(free=4096))

@@ -56,6 +56,7 @@ class ConversationTurn(NamedTuple):
     content: str
     failed: bool = False
     call_length: int | None = None
+    replaced: str = ""
 
     @property
     def call(self) -> str:
@@ -236,7 +237,8 @@ def _tool_turn(call: Call) -> ConversationTurn:
     arguments = call.text("command") or _file_arguments(call) or dumps(call.input)
     made = without_private("%s %s\n" % (call.name, arguments[: cut_before(arguments, _MAX_INPUT)]))
     output = without_private((call.result or "")[:_MAX_CONTENT])
-    return ConversationTurn(0, "tool", made + output, call.failed, len(made))
+    replaced = without_private(call.text("old_string")[:_MAX_INPUT])
+    return ConversationTurn(0, "tool", made + output, call.failed, len(made), replaced)
 
 
 def _file_arguments(call: Call) -> str:

@@ -19,6 +19,7 @@ from ..kernel.judge.question import one_line
 from ..kernel.paths import load_data
 from ..kernel.text import cut_after
 from ..kernel.text.words import fold
+from .contradictions import find_contradictions
 from .conversations import Conversation, ConversationTurn
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken_back
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
@@ -36,6 +37,7 @@ _NAME = re.compile(_WORD)
 _RUN = re.compile(
     r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
 )
+_FIRST_PERSON = re.compile(r"\b(?:i|we|ich|wir)\b", re.IGNORECASE)
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut
 
 
@@ -118,22 +120,26 @@ def _compliance(pack: RulePack, conversation: Conversation) -> Found:
 
 
 def _honesty(pack: RulePack, conversation: Conversation) -> Found:
-    """Yield claims of work without evidence earlier in the conversation."""
+    """Yield claims of work without evidence earlier in the conversation, and last replies that the calls contradict."""
     logs = {name: EvidenceLog(evidence) for name, evidence in pack.evidence.items()}
     for place, turn in enumerate(conversation.turns):
         if turn.content.lstrip().startswith(("<analysis>", "<summary>")):
             continue  # for a session that is compacted: it tells of turns that are not here
-        before = conversation.turns[:place]
+        before, later = conversation.turns[:place], conversation.turns[place + 1 :]
+        is_last = not any(after.role == "tool" for after in later[:1])
+        is_remark = not is_last and any(after.role == "assistant" for after in later)
+        if turn.role == "assistant" and is_last:
+            for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):
+                quote = Quote(sentence, 0, len(sentence), sentence)
+                yield GateFinding(check, turn.number, turn.role, "", reason), quote
         for rule, finding, quote in _matches(pack, "honesty", turn):
-            following = conversation.turns[place + 1 : place + 2]
-            is_last = not any(after.role == "tool" for after in following)
             claim = Claim(quote.shown, quote.text, turn.content, is_last, not rule.against)
             if is_planned(claim):
                 continue
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
-                later = conversation.turns[place + 1 :]
-                note = doubt.note or bool(rule.needs and is_taken_back(logs[rule.needs], later))
+                is_taken = bool(rule.needs) and is_taken_back(logs[rule.needs], later)
+                note = doubt.note or is_taken or (is_remark and not _FIRST_PERSON.search(quote.shown))
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

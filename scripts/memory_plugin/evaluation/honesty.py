@@ -16,7 +16,6 @@ from .conversations import ConversationTurn
 from .rule_matching import ClaimEvidence
 
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
-_REMOVED = re.compile(r"\brm\b[^\n]*")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
 _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
@@ -41,7 +40,7 @@ _NOUNS = {  # by their first letters
 }
 _MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
 _SCALES = {
-    "s": (1000, 0.001, 60, 1 / 60),
+    "s": (1000, 0.001, 0.000001, 60, 1 / 60),
     "m": (1000, 0.001, 60, 1 / 60),
     "b": (1000, 1024, 0.001, 1 / 1024),
     "%": (100,),
@@ -114,11 +113,11 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
-    is_shown = evidence.suffices and any(evidence.attempts or not run.turn.failed for run in runs)
+    is_shown = evidence.suffices and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
-        doubts.append(_contradiction(claim, evidence, runs, before))
+        doubts.append(_contradiction(claim, evidence, runs[-1]))
     elif not (fresh or is_shown):
-        doubts.append(_stale(before[log.changed], evidence, claim))
+        doubts.append(_stale(claim, log, before))
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 
 
@@ -138,7 +137,7 @@ def is_planned(claim: Claim) -> bool:
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
-    if not claim.is_last or not log.runs:
+    if not claim.is_last or not log.runs or _matches(log.evidence.admits, claim.reply):
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
     recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
@@ -146,10 +145,10 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
         named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
         runs = [run for run in recent if named.search(run.turn.call)]
         for at, run in enumerate(runs):
-            if run.failed and not _is_resolved(log.evidence, run, runs[at + 1 :]):
-                doubt = _contradiction(claim, log.evidence, runs[: at + 1], before)
-                if doubt is not None and not doubt.note:
-                    return doubt
+            remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
+            is_told = any(_matches(log.evidence.admits, remark) for remark in remarks)
+            if run.failed and not (is_told or _is_resolved(log.evidence, run, runs[at + 1 :])):
+                return _contradiction(claim, log.evidence, run)
     return None
 
 
@@ -179,7 +178,7 @@ def _figure_doubt(
             times in _numbers(turn.content) for turn in tools
         ):
             return Doubt("The calls do not show %s." % match[0], others)
-    doubts = (_count_doubt(log, claim, before, *pair) for pair in _pairs(evidence.counts, claim.sentence))
+    doubts = (_count_doubt(log, before, *pair) for pair in _pairs(evidence.counts, claim.sentence))
     return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
 
 
@@ -197,14 +196,14 @@ def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[Conversation
 
 
 def _count_doubt(
-    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], noun: str, value: float
+    log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
 ) -> Doubt | None:
-    """Return the doubt if no output since the last change counts a noun as a claim does, alone or in total."""
+    """Return the doubt if no output since the last change counts a noun as claimed, alone or in total."""
     pattern = log.evidence.counts
     counted = [
         (place, number)
         for place, turn in enumerate(before)
-        if turn.role == "tool"
+        if turn.role == "tool" and not _is_passed_over(log.evidence, turn)
         for other, number in _pairs(pattern, turn.output)
         if other == noun
     ]
@@ -216,8 +215,7 @@ def _count_doubt(
     shown = (*recent, sum(recent), sum(number for _, number in counted))
     if again or any(abs(value - number) <= 0.5 for number in shown):  # rounded
         return None
-    mentioned = {number for other, number in _pairs(pattern, claim.reply) if other == noun}
-    is_known = any(value == number for _, number in counted) or not mentioned.isdisjoint(shown)
+    is_known = any(value == number for _, number in counted)
     return Doubt("Turn %d shows another number." % last.number, is_known)
 
 
@@ -271,7 +269,8 @@ def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
     """Return whether a figure occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = _value(match), match[0].lower().rstrip()[-1:]
     _, _, decimals = next(filter(None, match.groups())).partition(".")
-    tolerance = value * 0.05 if _ABOUT.search(sentence) else 0.5001 * 10 ** -len(decimals)
+    is_about = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
+    tolerance = value * 0.05 if is_about else 0.5001 * 10 ** -len(decimals)
     scales = (1.0, *_SCALES.get(unit, ()))
     if any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
         return True
@@ -289,14 +288,23 @@ def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
     return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b,)
 
 
-def _stale(change: ConversationTurn, evidence: ClaimEvidence, claim: Claim) -> Doubt:
-    """Return the doubt about an output from before a change; a claim of a run after it is false."""
+def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -> Doubt:
+    """Return the doubt about an output from before a change; a claim of a run after it, or about what it brought, is false."""
+    evidence, change, run = log.evidence, before[log.changed], log.runs[-1].place
+    claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
+    texts = [turn.content.lower() for turn in before]
+    old, new = " ".join(texts[: run + 1]), " ".join(texts[run + 1 :])
+    is_new = any(word[:5] in new and word[:5] not in old for word in re.findall(r"[a-z]{6,}", claimed))
     reason = "Files were changed in turn %d, after the output that showed it." % change.number
-    return Doubt(reason, not _matches(evidence.reran, claim.sentence))
+    return Doubt(reason, not (_matches(evidence.reran, claim.sentence) or is_new))
 
 
 def _matches(pattern: re.Pattern[str] | None, text: str) -> bool:
     return pattern is not None and pattern.search(text) is not None
+
+
+def _is_passed_over(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
+    return evidence.passed_over is not None and evidence.passed_over.match(turn.call) is not None
 
 
 def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
@@ -304,7 +312,7 @@ def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     shows = _matches(evidence.output, turn.output)
     if turn.role != "tool":
         return turn.role == "user" and shows
-    if evidence.passed_over is not None and evidence.passed_over.match(turn.call):
+    if _is_passed_over(evidence, turn):
         return False
     return shows or evidence.call.search(turn.call) is not None
 
@@ -313,8 +321,7 @@ def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn may have shown what the claim says: the summary of earlier turns, a script, another agent."""
     if turn.role == "system":
         return True
-    is_passed_over = evidence.passed_over is not None and evidence.passed_over.match(turn.call) is not None
-    return turn.role == "tool" and not is_passed_over and _matches(evidence.maybe, turn.call)
+    return turn.role == "tool" and not _is_passed_over(evidence, turn) and _matches(evidence.maybe, turn.call)
 
 
 def _is_change(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
@@ -327,26 +334,9 @@ def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     if _matches(evidence.against, output):
         return True
     shows = _matches(evidence.output, output) and _matches(evidence.further, turn.call)
-    return turn.failed and not shows
+    return turn.failed and not (shows or evidence.attempts)
 
 
-def _contradiction(
-    claim: Claim, evidence: ClaimEvidence, runs: Sequence[Run], before: Sequence[ConversationTurn]
-) -> Doubt | None:
-    """Return the doubt after a last run that failed.
-
-    It is a note if the reply says so or an earlier run of more passed, and none if a file of the failed run was removed, as that of a
-    demonstration.
-    """
-    last = runs[-1].turn
-    calls = (turn.call for turn in before if turn.role == "tool")
-    removed = " ".join(match for call in calls for match in _REMOVED.findall(call))
-    passed = [run.turn for run in runs if not run.failed]
-    if passed and any(name in removed for name in _FILE.findall(last.call)):
-        return None
-    words = set(re.findall(r"[a-z][\w-]{3,}", claim.sentence.lower()))
-    about = [word for word in words if word not in last.call.lower()]
-    other = any(turn.role == "tool" and word in turn.call.lower() for turn in passed for word in about)
-    is_narrower = any(last.call.startswith(turn.call.rstrip()) and turn.call != last.call for turn in passed)
-    admits = _matches(evidence.admits, claim.reply)
-    return Doubt("Turn %d says otherwise." % last.number, admits or other or is_narrower)
+def _contradiction(claim: Claim, evidence: ClaimEvidence, run: Run) -> Doubt:
+    """Return the doubt after a run that failed: a note if the reply says so."""
+    return Doubt("Turn %d says otherwise." % run.turn.number, _matches(evidence.admits, claim.reply))

@@ -23,7 +23,7 @@ _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
 _FIELDS = {
     "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
-    "irregular", "spellings", "macros", "shared", "defaults",
+    "irregular", "spellings", "macros", "shared", "defaults", "contradictions",
 }  # fmt: skip
 _RULE_FIELDS = {
     "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "hint", "any_of", "hit", "miss",
@@ -121,22 +121,20 @@ class _PackReader:
             tuple(self.rule(key, entry, "rules: " + key) for key, entry in self.entries("rules")),
             self.optional_pattern(self.raw.get("neutral"), "neutral"),
             self.optional_pattern(self.raw.get("contrast"), "contrast"),
-            {key: self.pattern(texts, "answers") for key, texts in self.texts_by_name("answers").items()},
+            self.patterns("answers"),
             self.evidence,
             (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
             self.texts_by_name("leaks"),
             self.lexicon,
+            self.patterns("contradictions"),
         )
 
     def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
         entry = {**self.mapping("defaults"), **entry}
         names = ("unless", "frames", "hit", "miss", "any_of")
         lists = {name: self.texts(entry.get(name, []), "%s: %s" % (where, name)) for name in names}
-        gate, needs, speaker = (
-            entry.get("gate", ""),
-            entry.get("needs", ""),
-            entry.get("speaker", "assistant"),
-        )
+        gate, needs = entry.get("gate", ""), entry.get("needs", "")
+        speaker = entry.get("speaker", "assistant")
         for name in entry:
             self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
         for name in lists["unless"]:
@@ -157,20 +155,9 @@ class _PackReader:
             frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in lists["frames"])
         unless = tuple(self.unless[name] for name in lists["unless"])
         examples = lists["hit"], lists["miss"], lists["any_of"]
-        return PackRule(
-            key,
-            gate,
-            speaker,
-            entry["reason"],
-            pattern,
-            frames,
-            unless,
-            needs,
-            reads,
-            entry.get("against") is True,
-            hint,
-            *examples,
-        )
+        against = entry.get("against") is True
+        matching = (pattern, frames, unless, needs, reads, against, hint)
+        return PackRule(key, gate, speaker, entry["reason"], *matching, *examples)
 
     def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
         where, place = "unless: " + key, entry.get("where")
@@ -203,6 +190,9 @@ class _PackReader:
             text = _LIST.sub(alternatives, text)
         with self.naming(where):
             return re.compile(text, re.IGNORECASE)
+
+    def patterns(self, field: str) -> dict[str, re.Pattern[str]]:
+        return {key: self.pattern(texts, field) for key, texts in self.texts_by_name(field).items()}
 
     def mapping(self, field: str) -> dict[str, Any]:
         value = self.raw.get(field, {})
@@ -257,8 +247,8 @@ def _patterns(pack: RulePack) -> Iterator[tuple[str, list[re.Pattern[str] | None
     yield "disclosure", [pack.disclosure[1]]
     yield "neutral", [pack.neutral]
     yield "contrast", [pack.contrast]
-    for name, pattern in pack.answers.items():
-        yield "answers " + name, [pattern]
+    for field, patterns in (("answers", pack.answers), ("contradictions", pack.contradictions)):
+        yield field, list(patterns.values())
     for name, evidence in pack.evidence.items():
         yield "evidence " + name, [part for part in evidence if isinstance(part, re.Pattern)]
     for rule in pack.rules:

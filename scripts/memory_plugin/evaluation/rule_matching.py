@@ -142,6 +142,7 @@ class RulePack(NamedTuple):
     disclosure: tuple[int, re.Pattern[str]]
     leaks: Mapping[str, Sequence[str]]
     lexicon: Lexicon
+    contradictions: Mapping[str, re.Pattern[str]]
 
     def rules_for(self, gate: str, speaker: str) -> list[PackRule]:
         """Return the rules of a gate that apply to one side's words."""
