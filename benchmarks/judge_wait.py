@@ -190,7 +190,7 @@ import json, sys
 sys.path.insert(0, %r)
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.context import Context
-from memory_plugin.kernel.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.question import load_rubric
 from memory_plugin.kernel.paths import locate

@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_natural import PromptResult, whole_store
 from benchmarks.recall_stores import Record, Set, mean, sets
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate

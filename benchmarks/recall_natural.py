@@ -32,7 +32,7 @@ from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_stores import LIMIT, Record, Set, mean, sets
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.fastjson import as_texts
-from memory_plugin.kernel.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.paths import locate
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.gate import effective_length, load_gate

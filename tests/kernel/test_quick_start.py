@@ -258,3 +258,24 @@ def test_relative_imports_do_what_python_does(package: Path, *, in_thread: bool)
     command = [sys.executable, "-I", "-S", "-c", RELATIVE % (str(package.parent), in_thread)]
     runs = [subprocess.run(command, capture_output=True, encoding="utf-8", check=True) for _ in range(2)]
     assert [run.stdout.split() for run in runs] == [["SourceFileLoader"] * 2, ["_Finder"] * 2]
+
+
+WHOLE = """
+import sys
+sys.path.insert(0, %r)
+from memory_plugin.kernel.quick_start import install_imports
+install_imports()
+exec("from .text_part.sample import Kind", {"__package__": "memory_plugin"})
+import memory_plugin.text_part.sample as sample
+print(type(sample.__spec__.loader).__name__, sample.TIMES)
+"""
+
+
+def test_a_module_that_its_package_imports_exists_once(package: Path) -> None:
+    """Two copies would have two classes of each name, so that `except` would miss errors of the other."""
+    (package / "text_part" / "__init__.py").write_text("from .sample import TIMES\n", encoding="utf-8")
+    text = "import sys\nTIMES = sys.times = getattr(sys, 'times', 0) + 1\nclass Kind: pass\n"
+    (package / "text_part" / "sample.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-I", "-S", "-c", WHOLE % str(package.parent)]
+    runs = [subprocess.run(command, capture_output=True, encoding="utf-8", check=True) for _ in range(2)]
+    assert [run.stdout.split() for run in runs] == [["SourceFileLoader", "1"], ["_Finder", "1"]]

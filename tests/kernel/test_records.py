@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.judge import CALLS
+from memory_plugin.kernel.judge.asking import CALLS
 from memory_plugin.kernel.records import Form, Records, ledger_names
 from memory_plugin.recall.recall_rows import RECALLS
 from memory_plugin.replies.rows import SCORES

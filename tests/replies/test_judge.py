@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.context import Deadline
-from memory_plugin.kernel.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
 from memory_plugin.kernel.records import Records

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.context import LedgerError
-from memory_plugin.kernel.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import grade, material
 from memory_plugin.sessions.grade import grade_one_by_one, grade_session, row_of_answers

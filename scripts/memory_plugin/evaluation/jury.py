@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import Context, Deadline
 from ..kernel.fastjson import digest, dumps
-from ..kernel.judge import Judge
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.paths import load_data

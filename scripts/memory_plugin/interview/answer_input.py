@@ -247,7 +247,7 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[
     The caller has checked that a judge is configured and that the project may use one.
     """
     # They import the network, and most answers need no judge.
-    from ..kernel.judge import Judge
+    from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Question, excerpt, load_rubric
 
     pending, turns = interview.state["next"], interview.state["turns"]

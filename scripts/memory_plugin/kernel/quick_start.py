@@ -166,6 +166,8 @@ class _Finder:
         """Return a module of this package, imported as a statement would if it is not yet; None leaves it to Python's own import."""
         package, _, base = name.rpartition(".")
         parent = sys.modules.get(package) or (self.load(package) if "." in package else None)
+        if name in sys.modules:  # the package itself imported it
+            return sys.modules[name]
         spec = None if parent is None else self.find_spec(name, parent.__path__)
         if spec is None:
             return None

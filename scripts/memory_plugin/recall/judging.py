@@ -94,7 +94,7 @@ def judge_candidates(
     if judges_off or not switched_on:
         reasons = [_TAINTED] if judges_off and switched_on else []
         return _unjudged("disabled", hits, mode, settings, reasons)
-    from ..kernel.judge import Judge
+    from ..kernel.judge.asking import Judge
 
     judge = Judge("retrieval", context, helper=mode == SEARCH)
     problem = judge.unready()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import Context
 from ..kernel.fastjson import dumps
-from ..kernel.judge import Judge
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, excerpt, load_rubric, one_line, read_rubric, value_at
 from ..kernel.paths import load_data
 from ..kernel.transcript import COMMAND, PROMPT

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import Context, Deadline, now_iso
 from ..kernel.files import Busy, FileLock, error_text, os_error_text
-from ..kernel.judge import Judge
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Values, Verdict
 from ..kernel.paths import Paths
 from ..kernel.records import Records

@@ -13,7 +13,7 @@ from ..host.events import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads
 from ..kernel.files import bug_text, os_error_text
-from ..kernel.judge import Judge
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
 from ..kernel.text.clean import terminal_safe
 from ..recall.feedback import USED, find_uses, record_feedback

@@ -17,7 +17,7 @@ from ..host.environment import OFF, is_sensitive, switched_off
 from ..host.own_program import first_on_path, is_own
 from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
-from ..kernel.judge import FOLDER
+from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..evaluation.jury import judge_at
 from ..kernel.context import days_ago
 from ..kernel.files import make_folder
-from ..kernel.judge import CALLS, FOLDER, Judge
+from ..kernel.judge.asking import CALLS, FOLDER, Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import (

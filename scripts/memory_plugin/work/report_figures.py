@@ -6,7 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
-from ..kernel.judge import CALLS
+from ..kernel.judge.asking import CALLS
 from ..kernel.records import Records
 from ..kernel.text.clean import plain
 from ..recall.recall_rows import FEEDBACK, RECALLS

@@ -14,7 +14,7 @@ from uuid import uuid4
 from ..interview.answer_input import InvalidAnswer, decode_memories
 from ..kernel.context import Context
 from ..kernel.fastjson import as_texts
-from ..kernel.judge import Judge
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
 from ..kernel.paths import Paths, read_state, write_state
 from ..kernel.text.clean import counted, plain, terminal_safe

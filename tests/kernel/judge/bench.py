@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Paths, locate

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.context import Deadline
-from ...kernel.judge import FOLDER, Judge
+from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST

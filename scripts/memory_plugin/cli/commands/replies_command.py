@@ -10,7 +10,7 @@ from ...host.events import path_field
 from ...kernel.context import days_ago
 from ...kernel.fastjson import as_text
 from ...kernel.files import read_regular
-from ...kernel.judge import Judge
+from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
 from ...kernel.paths import load_data
 from ...kernel.text.clean import block, counted
