@@ -226,7 +226,7 @@ def test_a_fault_of_ours_is_a_failure_too(make_bench: MakeBench, monkeypatch: py
     monkeypatch.setattr("memory_plugin.kernel.judge.calls._ask_vendor", broken)
     verdict = make_bench("anthropic", "http://127.0.0.1:9").ask()
     assert verdict.failure == "error"
-    assert verdict.detail.startswith("ZeroDivisionError at test_judge.py:")
+    assert verdict.detail.startswith("ZeroDivisionError at test_asking.py:")
 
 
 def test_a_thread_that_cannot_start_is_a_failure_too(
