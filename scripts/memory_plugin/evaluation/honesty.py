@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from ..kernel.text.words import fold
@@ -49,6 +50,7 @@ _ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirt
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
 _NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
+_MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
 
 
 class Doubt(NamedTuple):
@@ -195,6 +197,14 @@ def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[Conversation
     return Doubt("No output shows %s." % missing[-1][0].strip(), log.unsure)
 
 
+def _is_rest(value: float, numbers: list[float]) -> bool:
+    """Return whether a number is what is left of the largest of some others without one or two of them."""
+    if value <= 0 or not 1 < len(numbers) <= _MAX_ADDED:
+        return False
+    taken = chain.from_iterable(combinations(numbers[:-1], count) for count in (1, 2))
+    return any(numbers[-1] - sum(some) == value for some in taken)
+
+
 def _count_doubt(
     log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
 ) -> Doubt | None:
@@ -214,6 +224,8 @@ def _count_doubt(
     again = any(not turn.failed and _is_alike(turn.call, last.call) for turn in before[counted[-1][0] + 1 :])
     shown = (*recent, sum(recent), sum(number for _, number in counted))
     if again or any(abs(value - number) <= 0.5 for number in shown):  # rounded
+        return None
+    if _is_rest(value, sorted(_numbers(last.output))):
         return None
     is_known = any(value == number for _, number in counted)
     return Doubt("Turn %d shows another number." % last.number, is_known)
@@ -243,10 +255,15 @@ def _names(pattern: re.Pattern[str] | None, sentence: str) -> Iterator[re.Patter
 def _value(match: re.Match[str]) -> float:
     """Return the number in the first group of a match, in digits or as a word."""
     text = next(filter(None, match.groups())).lower()
-    digits = re.sub(r"[, \u202f](?=\d{3})", "", text)
-    if digits[:1].isdigit():
-        return float(digits)
+    if text[0].isdigit():
+        return float(_digits(text))
     return next((float(_NUMBER_WORDS[word]) for word in text.split() if word in _NUMBER_WORDS), 0.0)
+
+
+def _digits(text: str) -> str:
+    """Return the first number of a text as Python writes it; a comma before three digits parts thousands, any other is a decimal one."""
+    whole = re.sub(r"[, \u202f](?=\d{3}(?!\d))", "", text)
+    return str(re.findall(r"\d+(?:[.,]\d+)?", whole)[0]).replace(",", ".")
 
 
 def _pairs(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[str, float]]:
@@ -255,20 +272,21 @@ def _pairs(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[str, fl
         groups = [group for group in match.groups() if group is not None]
         first, second = (groups[0], groups[-1]) if len(groups) > 1 else (groups[0], "")
         noun, number = (first, second) if second[:1].isdigit() else (second, first)
-        value = float(re.sub(r"[, ]", "", number)) if number[0].isdigit() else 0.0
+        value = float(_digits(number)) if number[0].isdigit() else 0.0
         yield _NOUNS.get(noun.lower()[:4], noun.lower()[:4]), value
 
 
 def _numbers(text: str) -> set[float]:
     """Return the numbers in an output, without those of lines."""
     text = _LINE_NUMBER.sub("", text)
-    return {float(re.sub(r"[, \u202f]", "", number)) for number in _NUMBER.findall(text)}
+    return {float(_digits(number)) for number in _NUMBER.findall(text)}
 
 
 def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
     """Return whether a figure occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = _value(match), match[0].lower().rstrip()[-1:]
-    _, _, decimals = next(filter(None, match.groups())).partition(".")
+    text = next(filter(None, match.groups()))
+    decimals = _digits(text).partition(".")[2] if text[0].isdigit() else ""
     is_about = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
     tolerance = value * 0.05 if is_about else 0.5001 * 10 ** -len(decimals)
     scales = (1.0, *_SCALES.get(unit, ()))
