@@ -18,8 +18,8 @@ from memory_plugin.interview.wording import (
     signals_by_rule,
     wants_to_stop,
 )
-from memory_plugin.kernel.judge import asking as judge_module
 from memory_plugin.kernel.context import Context, Deadline
+from memory_plugin.kernel.judge import asking as judge_module
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
 from memory_plugin.kernel.settings.load import load
