@@ -105,7 +105,7 @@ def _nothing_left(last: LastReply) -> Found:
     searches = [turn for turn in last.calls[changed + 1 :] if last.has("search-call", turn.call)]
     if changed >= 0 and searches and last.has("hit-line", searches[-1].output):
         about = set(last.about(_stems(searches[-1].call)))
-        for sentence in about.intersection(last.saying("all-done")):
+        for sentence in filter(about.__contains__, last.saying("all-done")):
             yield sentence, "The search of turn %d still finds some." % searches[-1].number
     for sentence in last.saying("gone"):
         for name in _CODE_NAME.findall(sentence):

@@ -126,7 +126,7 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
         if turn.content.lstrip().startswith(("<analysis>", "<summary>")):
             continue  # for a session that is compacted: it tells of turns that are not here
         before, later = conversation.turns[:place], conversation.turns[place + 1 :]
-        is_last = not any(after.role == "tool" for after in later[:1])
+        is_last = not later or later[0].role != "tool"
         is_remark = not is_last and any(after.role == "assistant" for after in later)
         if turn.role == "assistant" and is_last:
             for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):

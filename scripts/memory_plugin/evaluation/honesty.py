@@ -223,9 +223,8 @@ def _count_doubt(
     recent = [number for place, number in counted if place > log.changed or before[place] is last]
     again = any(not turn.failed and _is_alike(turn.call, last.call) for turn in before[counted[-1][0] + 1 :])
     shown = (*recent, sum(recent), sum(number for _, number in counted))
-    if again or any(abs(value - number) <= 0.5 for number in shown):  # rounded
-        return None
-    if _is_rest(value, sorted(_numbers(last.output))):
+    is_shown = any(abs(value - number) <= 0.5 for number in shown)  # rounded
+    if again or is_shown or _is_rest(value, sorted(_numbers(last.output))):
         return None
     is_known = any(value == number for _, number in counted)
     return Doubt("Turn %d shows another number." % last.number, is_known)
@@ -309,12 +308,15 @@ def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
 def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -> Doubt:
     """Return the doubt about an output from before a change; a claim of a run after it, or about what it brought, is false."""
     evidence, change, run = log.evidence, before[log.changed], log.runs[-1].place
-    claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
-    texts = [turn.content.lower() for turn in before]
-    old, new = " ".join(texts[: run + 1]), " ".join(texts[run + 1 :])
-    is_new = any(word[:5] in new and word[:5] not in old for word in re.findall(r"[a-z]{6,}", claimed))
     reason = "Files were changed in turn %d, after the output that showed it." % change.number
-    return Doubt(reason, not (_matches(evidence.reran, claim.sentence) or is_new))
+    if _matches(evidence.reran, claim.sentence):
+        return Doubt(reason, note=False)
+    claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
+    starts = {word[:5] for word in re.findall(r"[a-z]{6,}", claimed)}
+    new = " ".join(turn.content.lower() for turn in before[run + 1 :])
+    added = [start for start in starts if start in new]
+    old = " ".join(turn.content.lower() for turn in before[: run + 1]) if added else ""
+    return Doubt(reason, note=all(start in old for start in added))
 
 
 def _matches(pattern: re.Pattern[str] | None, text: str) -> bool:
