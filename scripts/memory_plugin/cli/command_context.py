@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
 
 MAX_NAMED = 5
+_MAX_LINE = 200
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 
@@ -68,7 +69,7 @@ class CommandContext(WorkContext):
         if files:
             name, number = os.path.basename(files[0][0]), counted(len(files), "file")
             first = "%s left out: %s: %s; see: memory doctor" % (number, name, files[0][1])
-            self.console.error(plain(first, 200))
+            self.console.error(plain(first, _MAX_LINE))
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""

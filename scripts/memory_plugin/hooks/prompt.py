@@ -171,9 +171,9 @@ def _update_grant(prompt: Prompt, context: Context) -> str:
         asks or any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets"))))
     ):
         return ""
-    from ..work.background import settle_wishes  # most sessions have none
+    from ..work.background import settle_deferred  # most sessions have none
 
-    unshown = [*take_unshown_saves(paths, session), *settle_wishes(context, is_last=True)]
+    unshown = [*take_unshown_saves(paths, session), *settle_deferred(context, is_last=True)]
     revoke(paths, session)
     if asks:
         grant(paths, session, prompt.id, prompt.transcript)

@@ -8,7 +8,7 @@ from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
 from ..replies import ReplyState
-from ..work.background import judge_variables, settle_wishes, start_steps
+from ..work.background import judge_variables, settle_deferred, start_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _unseen_saves(context: Context, problems: list[str]) -> str:
     from ..memories.grants import take_unshown_saves
 
     try:
-        lines = settle_wishes(context, wait=_WAIT)
+        lines = settle_deferred(context, wait=_WAIT)
         return "\n".join([*take_unshown_saves(paths, session), *lines])
     except OSError as error:
         problems.append("the list of saved memories is not shown: %s" % os_error_text(error))

@@ -313,9 +313,8 @@ class InterviewStore:
     def _open(self) -> Connection:
         if self._connection is None:
             make_folder(os.path.dirname(self.path))
-            os.close(
-                os.open(self.path, READ_WRITE, 0o600)
-            )  # SQLite itself would make it readable by everyone
+            # SQLite itself would make it readable by everyone.
+            os.close(os.open(self.path, READ_WRITE, 0o600))
             self._connection = connect(self.path, timeout=2.0, isolation_level=None)
             for statement in _SETUP:
                 self._connection.execute(statement)

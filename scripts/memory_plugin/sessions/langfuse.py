@@ -17,7 +17,7 @@ from time import sleep
 from typing import Any, NamedTuple, TypedDict, cast
 
 from ..kernel.context import now
-from ..kernel.fastjson import as_number, digest, dumps
+from ..kernel.fastjson import as_number, as_object, digest, dumps
 from ..kernel.files import FileLock, make_folder
 from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
@@ -152,17 +152,15 @@ class ScoreState(TypedDict):
 
 
 def _texts_by_name(value: object) -> dict[str, str]:
-    entries = value.items() if isinstance(value, dict) else ()
-    return {name: item for name, item in entries if isinstance(item, str)}
+    return {name: item for name, item in as_object(value).items() if isinstance(item, str)}
 
 
 def _score_states(value: object) -> dict[str, ScoreState]:
     """Return the states in a file; one of another form is left out, so that its score is sent again."""
-    entries = value.items() if isinstance(value, dict) else ()
     types = {"content": str, "posted": int, "outcome": str}
     return {
         name: cast("ScoreState", state)
-        for name, state in entries
+        for name, state in as_object(value).items()
         if isinstance(state, dict) and {field: type(item) for field, item in state.items()} == types
     }
 

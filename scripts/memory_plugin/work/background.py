@@ -69,7 +69,7 @@ def start_steps(
     return start(["background", "--root", context.paths.project_root], data, variables)
 
 
-def settle_wishes(context: Context, *, wait: float = 0.0, is_last: bool = False) -> list[str]:
+def settle_deferred(context: Context, *, wait: float = 0.0, is_last: bool = False) -> list[str]:
     """Start what the user allowed; return lines about it, and about what is not done. `is_last` gives up what is still open.
 
     Raises OSError.

@@ -88,9 +88,8 @@ def sqlite(_context: WorkContext) -> Check:
     try:
         connection = connect(":memory:")
     except SqliteError as error:
-        return Check(
-            "sqlite", FAIL, "%s, so Claude is shown nothing" % error, "install a Python with sqlite3"
-        )
+        text = "%s, so Claude is shown nothing" % error
+        return Check("sqlite", FAIL, text, "install a Python with sqlite3")
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
     except SqliteError:
