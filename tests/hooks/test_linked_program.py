@@ -30,7 +30,7 @@ def test_the_link_that_readme_makes_to_the_marketplace_is_our_own(
     (links / "memory").symlink_to(clone / "bin" / "memory")
     (plugins / "known_marketplaces.json").write_text(known % clone, encoding="utf-8")
     monkeypatch.setattr(
-        "memory_plugin.host.own_program.own_script", lambda: str(cached / "scripts" / "memory.py")
+        "memory_plugin.host.commands.own_script", lambda: str(cached / "scripts" / "memory.py")
     )
     monkeypatch.setenv("PATH", str(links))
     assert command_words("memory accept x") == words
@@ -38,7 +38,7 @@ def test_the_link_that_readme_makes_to_the_marketplace_is_our_own(
 
 def test_the_marketplaces_are_read_only_for_a_program_of_our_name(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr("memory_plugin.host.own_program._in_marketplace", read.append)
+    monkeypatch.setattr("memory_plugin.host.commands._in_marketplace", read.append)
     for line in ("cat memory.md", "pytest tests/memory", "python3 memory.py", "python3"):
         assert command_words(line) == []
     assert read == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memory_plugin.host.events import MAX_SILENT
+from memory_plugin.host import MAX_SILENT
 from tests.project import Project
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "src/app.py"}}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..host.caller import identify
 from ..kernel.files import error_text
-from ..work.context import WorkContext, WorkError
+from ..work import WorkContext, WorkError
 
 if TYPE_CHECKING:
     import argparse

@@ -29,7 +29,7 @@ from ..kernel.files import bug_text, error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from ..memories.tickets import FOLDER, OPTION, settle, take_ticket
-from ..work.context import WorkError
+from ..work import WorkError
 from .command_context import DONE, FAILED, USAGE, CommandContext, CommandError, Handler, UsageError
 from .console import Console, broken, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing

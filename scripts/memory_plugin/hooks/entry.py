@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
+from ..host import PROBLEM, id_field, log_event, path_field, print_error
 from ..host.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
 from ..host.environment import clean, launch_folder, restore_launch_values, switched_off
-from ..host.events import PROBLEM, id_field, log_event, path_field, print_error
 from ..kernel.context import Deadline
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import bug_text, os_error_text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..host.events import MAX_CHARACTERS
+from ..host import MAX_CHARACTERS
 from ..kernel.context import LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from ..host import count_silent, path_field
 from ..host.environment import HANDED_OVER
-from ..host.events import count_silent, path_field
 from ..kernel.fastjson import as_object, loads
 from ..memories.guard_file import GuardFile
 
@@ -100,7 +100,7 @@ def command_words(line: str, folder: str = "") -> list[str]:
     """
     import re  # most tool calls run no command of ours
 
-    from ..host.own_program import is_own, own_script
+    from ..host.commands import is_own, own_script
     from ..memories.tickets import OPTION
 
     line = line.strip()
@@ -119,7 +119,7 @@ def _describe(words: list[str], folder: str) -> dict[str, Any]:
     """Return what the command needs approval for, by its own account; empty for none, or if it cannot tell."""
     from subprocess import DEVNULL, SubprocessError, check_output
 
-    from ..host.own_program import own_script
+    from ..host.commands import own_script
 
     absent = ("CLAUDE_PROJECT_DIR", HANDED_OVER)  # a command that Claude runs has neither
     environment = {name: value for name, value in os.environ.items() if name not in absent}

@@ -13,13 +13,19 @@ from time import sleep
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from ..kernel.address import parse_address
 from ..kernel.context import Deadline
 from ..kernel.fastjson import as_integer, digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact
 from ..kernel.judge.calls import error_for, fetch
-from ..kernel.judge.credentials import AddressSource, ServerAccess, UserEnvironment, address_source, proxy_for
+from ..kernel.judge.credentials import (
+    AddressSource,
+    ServerAccess,
+    UserEnvironment,
+    address_source,
+    parse_address,
+    proxy_for,
+)
 from ..kernel.judge.question import JudgeError, Values, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..capture.pipeline import Ask, capture_session, capture_turn
 from ..capture.statement_model import may_hold_statement
-from ..host.events import PROBLEM, id_field, log_event, path_field
+from ..host import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads
 from ..kernel.files import bug_text, os_error_text

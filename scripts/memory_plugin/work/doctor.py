@@ -13,9 +13,8 @@ from ..memories.nearby import unread_nearby
 from ..memories.survey import CHANGED, Survey
 from ..memories.trust import load_trust
 from ..memories.trust_file import TrustUnreadable
-from . import installation
+from . import WorkContext, installation
 from .check import NOTED, StoreFinding, check_memories, file_findings
-from .context import WorkContext
 from .installation import FAIL, NOTE, OK, WARN, Check
 
 # To add a check: a function, a line here, and a test.

@@ -20,7 +20,7 @@ from ..memories.relations import name_for, plain_title
 from ..memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ..memories.trust import TRUSTED
 from ..memories.writing import Written
-from .context import WorkContext, WorkError
+from . import WorkContext, WorkError
 from .save import TakenTitles
 
 NONE = "none"

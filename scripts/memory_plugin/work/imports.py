@@ -17,7 +17,7 @@ from ..memories.importing import STDIN, archive_replaced, distinguish_titles, re
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory
-from .context import WorkContext
+from . import WorkContext
 from .refresh import Refreshed, refresh
 from .save import Similar, TakenTitles, similar_to
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from .. import VERSION
 from ..evaluation import EvaluationError
+from ..host.commands import first_on_path, is_own
 from ..host.environment import OFF, is_sensitive, switched_off
-from ..host.own_program import first_on_path, is_own
 from ..kernel.context import days_ago, iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
@@ -31,7 +31,7 @@ from ..sessions.langfuse import STORED, Outbox, ledger_scores
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
-from .context import WorkContext
+from . import WorkContext
 from .judges import (
     FEATURES,
     KEPT_NOTHING,

@@ -10,7 +10,7 @@ from ..interview.results import Proposal
 from ..memories import lifecycle
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import PROJECT, named_store
-from .context import WorkContext, WorkError
+from . import WorkContext, WorkError
 from .refresh import refresh
 from .save import TakenTitles, similar_lines, similar_to
 

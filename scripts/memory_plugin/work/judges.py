@@ -30,7 +30,7 @@ from ..kernel.settings.user_file import FileChange, change_values
 from ..kernel.text.clean import terminal_safe
 from ..recall.recall_rows import RECALLS
 from ..sessions import grade
-from .context import WorkContext
+from . import WorkContext
 
 FEATURES = tuple(judge_switches())
 _UNKNOWN = (

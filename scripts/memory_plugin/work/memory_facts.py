@@ -27,7 +27,7 @@ from ..memories.survey import (
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
-from .context import WorkContext, WorkError
+from . import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
 _MAX_NAME = 200

@@ -21,8 +21,8 @@ from ..memories.trust import TRUSTED
 from ..memories.writing import index_md, rebuild_index_md
 from ..recall.index_file import IndexUnavailable
 from ..recall.index_refresh import refresh_index, scrub_index
+from . import WorkContext
 from .background import start_refresh
-from .context import WorkContext
 from .status_line import FOLDER, counts_path
 
 _FAILED = "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."

@@ -19,8 +19,8 @@ from ..memories.record import ACTIVE, body_content, categories, new_memory, pars
 from ..memories.repository import ClaimedCommit, claimed_commits
 from ..memories.survey import CHANGED, NEW, PHRASES, Item, shortest_names
 from ..memories.trust import PENDING, Trust, load_trust
+from . import WorkContext, WorkError
 from .candidate_check import check_for
-from .context import WorkContext, WorkError
 from .edit import edit_draft
 from .memory_facts import as_json, holds_guard, is_personal, redaction_lines
 

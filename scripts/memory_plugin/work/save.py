@@ -16,8 +16,7 @@ from ..memories.survey import Item, choose, life_cycle_state, read_item, shortes
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
 from ..recall.memory_search import neighbors
-from . import memory_facts
-from .context import WorkContext, WorkError
+from . import WorkContext, WorkError, memory_facts
 from .refresh import refresh
 
 

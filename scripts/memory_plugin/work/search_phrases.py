@@ -30,7 +30,7 @@ from ..memories.trust import load_trust
 from ..recall.index_file import INDEX_ERRORS, index_path, open_index
 from ..recall.pipeline import refresh_some
 from ..recall.session_catalog import count_without_phrases
-from .context import WorkContext, WorkError
+from . import WorkContext, WorkError
 
 MAX_PHRASE = 120
 BATCH = 20

@@ -22,7 +22,7 @@ from ..kernel.settings.user_file import (
     value_of,
 )
 from ..kernel.text.clean import plain, terminal_safe
-from .context import WorkContext, WorkError
+from . import WorkContext, WorkError
 from .status_line import BEFORE, FOLDER, script_path, script_text
 
 MAX_VALUE = 200

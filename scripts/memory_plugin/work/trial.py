@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..host.events import MAX_CHARACTERS
+from ..host import MAX_CHARACTERS
 from ..kernel.context import Context, iso
 from ..kernel.files import Unreadable
 from ..kernel.sqlite import SqliteError

@@ -13,10 +13,9 @@ from time import monotonic, sleep
 
 import pytest
 
-from memory_plugin.kernel.address import Address
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge import calls, transport
-from memory_plugin.kernel.judge.credentials import ServerAccess
+from memory_plugin.kernel.judge.credentials import Address, ServerAccess
 from memory_plugin.kernel.judge.question import JudgeError
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question

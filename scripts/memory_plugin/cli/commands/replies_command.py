@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from functools import partial
 
-from ...host.events import path_field
+from ...host import path_field
 from ...kernel.context import days_ago
 from ...kernel.fastjson import as_text
 from ...kernel.files import read_regular

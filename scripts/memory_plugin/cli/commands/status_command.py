@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from datetime import datetime
 
-from ...host.events import count_silent_calls
+from ...host import count_silent_calls
 from ...kernel.fastjson import as_text
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.address import Address, bypasses_proxy, parse_address, parse_proxy
+from memory_plugin.kernel.judge.credentials import Address, bypasses_proxy, parse_address, parse_proxy
 
 
 def test_an_address_is_taken() -> None:
