@@ -62,9 +62,13 @@ def test_one_line_is_enough_to_save(project: Project) -> None:
 
 
 def test_a_save_without_text_says_what_is_missing(project: Project) -> None:
-    run = project.cli("save", "--title", "x")
-    assert (run.returncode, run.stdout) == (2, "")
-    assert "nothing to save. Try: memory save" in run.stderr
+    for words, missing in (
+        ((), "nothing to save"),
+        (("--title", "x"), "--title needs --body, the text to remember"),
+    ):
+        run = project.cli("save", *words)
+        assert (run.returncode, run.stdout) == (2, "")
+        assert missing + ". Try: memory save" in run.stderr
     assert project.cli("save", "text", "--body", "other").returncode == 2
 
 

@@ -27,8 +27,8 @@ OWN = (
     "asked_as",
     "expires",
     "status",
-    "superseded by",
-    "supersedes",
+    "replaced by",
+    "replaces",
 )
 NAMES = st.one_of(
     st.sampled_from(

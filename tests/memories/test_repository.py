@@ -69,7 +69,9 @@ def test_of_two_files_of_a_name_none_is_guessed_and_show_and_check_say_what_is_g
         project.write(folder + "/billing.py", folder)
     (line,) = lines(project)
     assert line.startswith(OLD + " is gone; if the memory still holds: memory edit bills-round-half-up")
-    assert line in project.cli("show", "bills-round-half-up").stdout.replace("\n", " ")
+    shown = project.cli("show", "bills-round-half-up").stdout
+    assert line.replace("; if not:", " if not:") in shown.replace("\n", " ")
+    assert "\nmemory forget bills-round-half-up\n" in shown
     run = project.cli("check")
     assert (run.returncode, "gone: " + OLD in run.stdout) == (0, True)
     told = project.prompt("do bills round half up?").context

@@ -42,7 +42,7 @@ _NOTED = (
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
 _ACTION = "ACTION"
-_CHOICE = re.compile(r"argument ACTION: invalid choice: '([^']*)'")
+_CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)' \(choose from (.*)\)")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
 # argparse names the option, and we the field of the same name.
 _TWICE = re.compile(r"^argument (--([\w-]+)): \2: ")
@@ -268,11 +268,7 @@ class _Parser(argparse.ArgumentParser):
         """Shorten argparse's message about a word that is unknown or missing, and add the closest known one."""
         choice, leftovers = _CHOICE.match(message), _LEFTOVERS.match(message)
         if choice:
-            known = {word: "%s %s" % (self.name, word) for word in self._second_words()}
-            near = _nearest(choice[1], known)
-            if near:
-                return "unknown command '%s %s'%s" % (self.name, choice[1], near)
-            return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
+            return self._unknown_choice(*choice.groups())
         if leftovers:
             word = leftovers[1].split()[0].partition("=")[0]
             if word.startswith("-"):
@@ -281,7 +277,16 @@ class _Parser(argparse.ArgumentParser):
             return "unexpected word '%s'; put a text of several words in quotes" % word
         if message.partition("required: ")[2].startswith(_ACTION):
             return "expected one of " + ", ".join(self._second_words())
-        return _TWICE.sub(r"\1: ", message)
+        return _TWICE.sub(r"\1: ", message).removeprefix("argument ")
+
+    def _unknown_choice(self, argument: str, word: str, choices: str) -> str:
+        if argument != _ACTION:
+            return "%s: expected one of %s, got '%s'" % (argument, choices.replace("'", ""), word)
+        known = {second: "%s %s" % (self.name, second) for second in self._second_words()}
+        near = _nearest(word, known)
+        if near:
+            return "unknown command '%s %s'%s" % (self.name, word, near)
+        return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), word)
 
     def _second_words(self) -> list[str]:
         """Return the actions of the command, and the second words of others that begin with it."""

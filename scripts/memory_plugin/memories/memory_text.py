@@ -15,7 +15,7 @@ from .guard import guard_in_words
 from .hygiene import shown_block
 from .record import ACTIVE, Memory, body_text, categories, guard_problem
 
-TITLE, TEXT = "title", "text"
+TITLE, TEXT, STATUS = "title", "text", "status"
 # Characters of a field: no more are shown or matched (recall/documents.py).
 MAX_SHOWN = 20_000
 _MAX_DIFFERENCE = 2000  # lines of both versions; comparing them takes quadratic time
@@ -46,9 +46,9 @@ def memory_fields(memory: Memory) -> list[tuple[str, str]]:
         ("asked as", "\n".join(memory.asked_as)),
         ("guard", _guard_text(memory)),
         ("expires", memory.expires_at),
-        ("status", "" if memory.status == ACTIVE else memory.status),
-        ("superseded by", memory.superseded_by),
-        ("supersedes", ", ".join(memory.supersedes)),
+        (STATUS, "" if memory.status == ACTIVE else memory.status),
+        ("replaced by", memory.superseded_by),
+        ("replaces", ", ".join(memory.supersedes)),
     ]
     return [(name, text) for name, text in fields if text]
 
@@ -128,7 +128,7 @@ def lines_of(changed: list[FieldChange], fields: dict[str, list[str]]) -> list[s
     if changed:
         return [line for change in changed for line in (change.field + ":", *_indented(change.lines))]
     is_in_title = fields.get(TEXT) == fields[TITLE]
-    lines = [TEXT + ": the title"] if is_in_title else [TEXT + ":", *_indented(fields.get(TEXT, []))]
+    lines = [TEXT + ": same as the title"] if is_in_title else [TEXT + ":", *_indented(fields.get(TEXT, []))]
     for name, text in fields.items():
         if name in (TITLE, TEXT):  # the heading shows the title
             continue

@@ -65,10 +65,15 @@ class GoneFile(NamedTuple):
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
+        return "; ".join(" ".join(pair) for pair in zip(self.lines[::2], self.lines[1::2]))
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the same as lines: each command below the case that it is for."""
         if self.now:
-            return "%s: %s" % (self.change, self.edit)
+            return [self.change + ":", self.edit]
         forget = "memory forget %s" % self.stored.memory.id
-        return "%s; if the memory still holds: %s; if not: %s" % (self.change, self.edit, forget)
+        return [self.change + "; if the memory still holds:", self.edit, "if not:", forget]
 
     @property
     def change(self) -> str:

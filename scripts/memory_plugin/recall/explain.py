@@ -30,6 +30,7 @@ REASONS = {
     "confirmation": "the prompt only confirmed or made small talk",
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
+    "only_pending": "only pending memories match",
     "below_threshold": "the best match was not good enough",
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
@@ -164,7 +165,12 @@ def sentence(row: Row) -> str:
         sessions = ", ".join(row.get("sessions", ())) or "nothing"
         return "%s what was done in earlier sessions, because the prompt asked: %s" % (verb, sessions)
     text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
-    return text + ("; and a note on style about the last reply" if row.get("style") else "")
+    if row.get("style"):
+        text = (
+            text.replace("showed nothing", "showed no memory")
+            + "; showed a note on style about the last reply"
+        )
+    return text
 
 
 def _action(row: Row) -> str:

@@ -148,7 +148,7 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Ga
     """
     agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
-        return "needs %d judged replies, has %d; to turn the judge on: memory judge on scoring" % (
+        return "needs %d judged replies, has %d; to turn the judge on: memory judge on replies" % (
             _MIN_JUDGED,
             agreement.n,
         )

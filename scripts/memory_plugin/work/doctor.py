@@ -81,7 +81,7 @@ def _nearby(context: WorkContext) -> Check:
     found = tuple(unread_nearby(context.paths))
     if found:
         return Check("nearby", NOTE, "not read: %s" % counted(len(found), "place"), "", found)
-    return Check("nearby", OK, "no other store or notes that are not read")
+    return Check("nearby", OK, "no unread stores or notes")
 
 
 def _pending(survey: Survey) -> Check:

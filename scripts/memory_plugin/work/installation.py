@@ -23,6 +23,7 @@ from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
 from ..kernel.records import Form, Records, text
+from ..kernel.settings import USER, feature_name
 from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
@@ -143,8 +144,8 @@ def recall(context: WorkContext) -> Check:
     """Check whether recall is switched off in the settings."""
     if context.settings.flag("retrieval.enabled"):
         return Check("recall", OK, "on")
-    origin = context.settings.origin("retrieval.enabled")
-    return Check("recall", NOTE, "off in %s" % origin, "memory config set retrieval.enabled true")
+    owner = "your" if context.settings.origin("retrieval.enabled") == USER else "the project's"
+    return Check("recall", NOTE, "off in %s settings" % owner, "memory config set retrieval.enabled true")
 
 
 def environment(context: WorkContext) -> Check:
@@ -264,8 +265,9 @@ def judge(context: WorkContext) -> Check:
         if problems and problems[0] and all(problems):
             failed = problems[0]
             says, *more = advice(failed.failure, feature)
-            text = "on for %s, but not asked: %s (%s). %s" % (feature, failed.detail, failed.failure, says)
-            return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
+            name = feature_name(feature)
+            text = "on for %s, but not asked: %s (%s). %s" % (name, failed.detail, failed.failure, says)
+            return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, name), (*more, *addresses))
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 
 
@@ -281,7 +283,8 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
     if none_kept >= KEPT_NOTHING:
         text = "on, but the judges kept no memory in the last %d decisions" % none_kept
         return Check(_JUDGE, WARN, text, _TRY)
-    text = "on for %s; %s spent today" % (", ".join(features), dollars(figures.day))
+    names = ", ".join(map(feature_name, features))
+    text = "on for %s; %s spent today" % (names, dollars(figures.day))
     return Check(_JUDGE, OK, text, "", addresses)
 
 

@@ -33,6 +33,7 @@ from ..sessions import grade
 from . import WorkContext
 
 FEATURES = tuple(judge_switches())
+
 _UNKNOWN = (
     "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
     " memory config set judge.prices '{\"%s\": [IN, OUT]}'"

@@ -101,10 +101,10 @@ def status_text(item: Item) -> str:
 def approval_lines(item: Item, name: str) -> list[str]:
     """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
     if item.trust == REJECTED:
-        return ["  You rejected it, and that stays so. next: memory accept %s" % name]
+        return ["  You rejected it, so Claude does not see it.", "next: memory accept " + name]
     if item.reason == PHRASES:
-        return ["  Its new search phrases are pending. next: memory review"]
-    return ["  Pending: Claude does not see it. next: memory accept %s" % name] if item.is_pending else []
+        return ["  Its new search phrases are pending.", "next: memory review"]
+    return ["  Claude does not see it yet.", "next: memory accept " + name] if item.is_pending else []
 
 
 def guard_as_json(memory: Memory) -> dict[str, object] | None:

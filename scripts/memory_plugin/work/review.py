@@ -187,7 +187,11 @@ def _note(candidate: Candidate) -> str:
     if candidate.contradicts:
         return "contradicts %s" % shown_line(candidate.contradicts)
     is_taste = is_personal(candidate.category, candidate.title)
-    return "personal, not the team's? once accepted: memory edit ID --scope user" if is_taste else ""
+    return (
+        "personal? to keep it out of the team's store once accepted: memory edit ID --scope user"
+        if is_taste
+        else ""
+    )
 
 
 def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> list[str] | None:

@@ -81,10 +81,10 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
         "similar": [row._asdict() for row in similar],
     }
     lines = _lines(new, written, name) + (["  %s is no longer shown" % replaced] if replaced else [])
-    lines += similar_lines(similar)
+    lines += similar_lines(similar) if written.created else []
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
     if new.scope == PROJECT and memory_facts.is_personal(memory.category, memory.title):
-        lines.append("personal, not the team's: memory edit %s --scope user" % name)
+        lines += ["To keep it to yourself, out of the team's store:", "memory edit %s --scope user" % name]
     return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import as_object
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings import Settings, judge_switches, merged
+from ..kernel.settings import Settings, feature_name, judge_switches, merged
 from ..kernel.settings.load import load
 from ..kernel.settings.schema import find_key, keys
 from ..kernel.settings.user_file import (
@@ -29,7 +29,9 @@ MAX_VALUE = 200
 _BACKUP, _STATUS_LINE = "before.json", "statusLine"
 _UNKNOWN_FORM = "nothing was changed: your settings have a status line of an unknown form"
 
-_JUDGE_ON = "the judge for %s is on. %s At most $%.2f a session and $%.2f a day for all judges together."
+_JUDGE_ON = (
+    "The judge for %s is on. It sends %s At most $%.2f a session and $%.2f a day for all judges together."
+)
 
 
 class SettingsChange(NamedTuple):
@@ -64,7 +66,7 @@ def _judges_now_on(before: Settings, now: Settings) -> list[str]:
         if now.is_judge_enabled(feature) and not before.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
             _, _, sent = keys()[switch].description.partition("Sends ")
-            notes.append(_JUDGE_ON % (feature, "Sends " + sent, *caps))
+            notes.append(_JUDGE_ON % (feature_name(feature), sent, *caps))
     return notes
 
 
@@ -76,7 +78,7 @@ def _why_without_effect(name: str, value: object, now: Settings) -> list[str]:
         notes.append("In this project, %s overrides it: %s" % (decider, written(now.get(name))))
     feature, in_judge, _ = name.partition(".judge.")
     if in_judge and not now.is_judge_enabled(feature):
-        notes.append("its judge is off. Turn it on: memory judge on %s" % feature)
+        notes.append("Its judge is off. To turn it on: memory judge on %s" % feature_name(feature))
     return notes
 
 

@@ -199,9 +199,9 @@ def test_inside_the_client_a_change_needs_approval(project: Project, words: list
 
 def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
     quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
-    assert quiet[1] == "its judge is off. Turn it on: memory judge on retrieval"
+    assert quiet[1] == "Its judge is off. To turn it on: memory judge on recall"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
-    assert loud[1].startswith("the judge for retrieval is on. Sends the prompt's beginning and end")
+    assert loud[1].startswith("The judge for recall is on. It sends the prompt's beginning and end")
     assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")
     again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
     assert len(again) == 1

@@ -307,5 +307,5 @@ def test_a_judge_without_a_key_is_said_to_be_on_but_not_asked(project: Project) 
     project.write_settings(retrieval={"judge": {"enabled": True}})
     found = checks(project)["judge"]
     assert found["status"] == "warn"
-    assert found["text"].startswith("on for retrieval, but not asked: ")
+    assert found["text"].startswith("on for recall, but not asked: ")
     assert "(no_key). Recall works without a judge" in found["text"]

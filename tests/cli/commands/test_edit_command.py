@@ -70,9 +70,12 @@ def test_a_successor_must_be_another_existing_memory(project: Project, saved: st
     assert "cannot replace itself" in project.cli("edit", saved, "--superseded-by", saved).stderr
     assert (
         project.cli("edit", saved, "--superseded-by", "use-sqlite").stdout
-        == "changed: use-postgres (replaced)\n"
+        == "changed: use-postgres (decision, project, replaced)\n"
     )
-    assert project.cli("edit", saved, "--superseded-by", "none").stdout == "changed: use-postgres (active)\n"
+    assert (
+        project.cli("edit", saved, "--superseded-by", "none").stdout
+        == "changed: use-postgres (decision, project, active)\n"
+    )
 
 
 def test_a_constraint_s_own_date_goes_with_a_new_one(project: Project) -> None:
@@ -107,7 +110,7 @@ def test_claude_edits_a_trusted_memory_only_after_the_dialog(project: Project, s
 
 def test_a_guard_that_claude_adds_is_pending(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--guard-command", "git push", inside=True)
-    assert "Pending: Claude does not see it" in run.stdout
+    assert "Claude does not see it yet" in run.stdout
     assert project.memories("--status", "pending")[0]["id"] == saved
 
 

@@ -34,7 +34,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
     assert ("<memory " in silent) == (sure >= 0.95)
     assert last(stored)["candidates"][0]["shift"] == 0.45
     assert sure >= 0.95 or "(needs 95%)" in stored.cli("why").stdout
-    assert stored.cli("feedback", "reset", ID).stdout == "forgotten: the feedback on 1 memory\n"
+    assert stored.cli("feedback", "reset", ID).stdout == "deleted: the feedback on 1 memory\n"
     assert "<memory " in stored.prompt(ASK, session_id="third-session").context
     assert "shift" not in last(stored)["candidates"][0]
 

@@ -12,7 +12,7 @@ from tests.project import Project
     ("feature", "key", "command"),
     [
         ("retrieval", "retrieval.judge.enabled", "memory judge on"),
-        ("scoring", "scoring.mode", "memory judge on scoring"),
+        ("scoring", "scoring.mode", "memory judge on replies"),
     ],
 )
 def test_check_says_why_the_projects_setting_does_not_count(

@@ -143,7 +143,7 @@ def test_on_with_host_needs_no_key_and_says_what_it_counts_against(create_user: 
     assert "is not set" not in result.out
     assert doctors_check(user.context())[:2] == ("judge", "ok")
     assert "no_host" in user.run("check").out  # no client listens to a test
-    words = argparse.Namespace(action="on", feature="retrieval", host=True)
+    words = argparse.Namespace(action="on", feature="recall", host=True)
     approval = command.approval(words, user.context())
     assert "count against your plan" in str(approval)
     user.run("on", "evaluation", "--host")
@@ -251,7 +251,7 @@ def test_stats_with_every_judge_off_name_the_switch(create_user: CreateUser) -> 
     text = "No judge was asked in the last 30 days. The judge is off. To turn it on: memory judge on\n"
     assert user.run("stats").out.startswith(text)
     user.run("on", "scoring")
-    assert "days. To try one: memory judge check scoring\n" in user.run("stats").out
+    assert "days. To try one: memory judge check replies\n" in user.run("stats").out
 
 
 def test_check_makes_one_small_call(create_user: CreateUser) -> None:
@@ -290,7 +290,7 @@ def test_check_of_a_judge_that_is_off_asks_nothing(create_user: CreateUser) -> N
     result = user.run("check", "--json")
     assert (result.code, result.json["failure"]) == (1, "disabled")
     assert user.run("check").out == "The judge is off. To turn it on: memory judge on\n"
-    assert user.run("check", "scoring").out == "The judge is off. To turn it on: memory judge on scoring\n"
+    assert user.run("check", "scoring").out == "The judge is off. To turn it on: memory judge on replies\n"
     assert user.bench.calls() == []
 
 
@@ -359,7 +359,7 @@ def test_a_judge_that_keeps_nothing_is_reported(create_user: CreateUser) -> None
 
 def test_the_doctor_asks_nothing(create_user: CreateUser) -> None:
     user = create_user()
-    assert doctors_check(user.context())[:3] == ("judge", "ok", "on for retrieval; $0.0000 spent today")
+    assert doctors_check(user.context())[:3] == ("judge", "ok", "on for recall; $0.0000 spent today")
     assert user.bench.calls() == []
 
 

@@ -78,7 +78,7 @@ def test_filters_by_status_category_and_scope(project: Project) -> None:
 def test_an_empty_list_prints_a_sentence(project: Project, words: list[str]) -> None:
     empty = project.cli("list", *words).stdout
     if "--scope" not in words:
-        assert empty.startswith("No memories in this project yet. Save one: memory save ")
+        assert empty.startswith("No memories in this project yet.\nSave one: memory save ")
     put(project, "one", expires_at="2020-01-01", record_status="archived")
     (line,) = project.cli("list", *words).stdout.splitlines()
     assert line.startswith("No standing rules" if "--rules" in words else "No memories match. To list all: ")

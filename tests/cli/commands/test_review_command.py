@@ -209,7 +209,7 @@ def test_a_guard_is_never_decided_with_a_group(team: Project) -> None:
 def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -> None:
     run = team.cli("accept", "--all")
     assert run.returncode == 0
-    assert "accepted 4 memories (3 decision, 1 runbook)" in run.stdout
+    assert "accepted 4 memories (decision: 3, runbook: 1)" in run.stdout
     assert "not accepted, because they have a guard (name them, or use --guards): cy-guard" in run.stdout
     assert trust(team)["cy-guard"] == "pending"
     assert team.cli("accept", "--all", "--json").json["accepted"] == []
@@ -235,7 +235,7 @@ def test_accept_all_goes_on_after_the_first_batch(team: Project) -> None:
 @pytest.mark.parametrize(("answer", "expected"), [("n", "pending"), ("y", "trusted")])
 def test_accept_all_asks_a_person_first(team: Project, answer: str, expected: str) -> None:
     run = PseudoTerminal(team, "accept", "--all")
-    assert "accept 4 memories (3 decision, 1 runbook)? [y/N]" in run.until("[y/N] ")
+    assert "Accept 4 memories (decision: 3, runbook: 1)? [y/N]" in run.until("[y/N] ")
     run.type(answer + "\n")
     assert run.end() == 0
     assert trust(team)["bo-one"] == expected

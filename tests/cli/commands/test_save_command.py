@@ -272,7 +272,7 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
         [(old, MYSQL[0], why)] if why else []
     )
     if why:
-        assert "(replaced)" in project.cli(*shlex.split(similar[0]["command"])[1:]).stdout
+        assert ", replaced)" in project.cli(*shlex.split(similar[0]["command"])[1:]).stdout
         again = project.cli(
             "save", "--category", "decision", "--title", title + " now", "--body", body, "--json"
         )

@@ -79,4 +79,4 @@ def test_without_a_terminal_it_only_compares(old: Project) -> None:
 def test_without_sessions_it_says_what_it_takes(project: Project) -> None:
     run = project.cli("session", "calibrate", "--ask", stdin="")
     assert (run.returncode, run.stdout) == (1, "")
-    assert "no session was labeled; it takes sessions of this project with at least 2 turns" in run.stderr
+    assert "no session was labeled; a session needs at least 2 turns" in run.stderr

@@ -112,7 +112,7 @@ def test_score_and_list(project: Project) -> None:
     elsewhere = os.path.join(project.home, "elsewhere")
     os.makedirs(elsewhere)
     other = project.memory("session", "list", "--root", elsewhere)
-    assert other.stdout == "No session is known yet.\n"
+    assert other.stdout == "No past session of this project is known yet.\n"
 
 
 def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) -> None:

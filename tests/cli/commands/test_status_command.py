@@ -43,7 +43,7 @@ def test_memories_that_are_not_active_are_counted_apart(project: Project) -> Non
     project.cli("forget", "--keep", "use-oracle")
     run = project.cli("status")
     assert "project\tdecision\ttrusted\t1" in run.stdout
-    assert "not active: 1 archived, 1 forgotten; to list them: memory list --status all\n" in run.stdout
+    assert "not active: 1 archived, 1 forgotten; to list all: memory list --status all\n" in run.stdout
 
 
 def test_recall_that_is_off_is_named_first(project: Project) -> None:
@@ -105,4 +105,4 @@ def test_a_malformed_record_is_listed_as_far_as_possible(project: Project, field
 
 def test_doctor_problems_are_listed(project: Project) -> None:
     project.write(".claude/memory/decisions/bad.json", "{")
-    assert "doctor: memories; details: memory doctor" in project.cli("status").stdout
+    assert "doctor: look at memories; details: memory doctor" in project.cli("status").stdout

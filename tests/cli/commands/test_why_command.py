@@ -84,7 +84,7 @@ def test_a_malformed_record_is_shown_as_far_as_possible(prompted: Project, field
 def test_verbose_prints_the_scores(prompted: Project) -> None:
     text = prompted.cli("why", "--verbose").stdout
     assert "thresholds: 0.50 for the full text, 0.50 for the title" in text
-    assert "\nconfidence\tpointer\tscore\tmemory\n" in text
+    assert "\nfull text\ttitle\tscore\tmemory\n" in text
     not_looked_up = prompted.cli("why", "prompt-0", "--verbose").stdout
     assert not_looked_up.splitlines()[-1] == "No memory was looked up."
     assert ("None" in not_looked_up, "?" in not_looked_up) == (False, False)
@@ -184,8 +184,9 @@ def test_place_selects_the_decision(prompted: Project) -> None:
 def test_a_pending_memory_that_would_have_answered_is_named_first(prompted: Project) -> None:
     put(prompted, "frozen", memory("Deploys are frozen on Fridays", "From noon to Monday morning."))
     text = prompted.cli("why", "may I deploy on a friday").stdout
-    named = 'Pending, and would match: "Deploys are frozen on Fridays". To accept it: memory accept frozen'
-    assert " ".join(text.split()).index(named) < " ".join(text.split()).index("Showed")
+    named = 'Pending, and would match: "Deploys are frozen on Fridays" memory accept frozen Showed'
+    assert named in " ".join(text.split())
+    assert prompted.cli("why", "may I deploy on a friday", "--json").json["pending"] == ["frozen"]
     assert "Pending" not in prompted.cli("why", "a haiku about the sea please").stdout
 
 

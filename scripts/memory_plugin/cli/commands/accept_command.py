@@ -23,7 +23,7 @@ accept pending memories, or save suggestions
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
   memory accept c-0123456789              saves a suggestion of memory review
-  memory accept --group g1f2e3d4c         a whole group of memory review
+  memory accept --group GROUP             a whole group of memory review
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
 """
@@ -141,13 +141,13 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
     chosen = [stored for stored in pending if arguments.guards or not holds_guard(stored)]
     left_out = [stored.key for stored in pending if not arguments.guards and holds_guard(stored)]
     counts = sorted(Counter(stored.memory.category for stored in chosen).items())
-    parts = ", ".join("%d %s" % (number, name) for name, number in counts)
+    parts = ", ".join("%s: %d" % count for count in counts)
     replaced = sum(bool(stored.memory.superseded_by) for stored in chosen)
-    parts += "; %d of them replaced" % replaced if replaced else ""
+    parts += "; already replaced: %d" % replaced if replaced else ""
     total = "%s (%s)" % (counted(len(chosen), "memory"), parts)
     asks = chosen and not arguments.json and context.console.can_prompt()
-    if asks and not context.console.confirm("accept %s?" % total):
-        context.console.line("nothing changed. To read them first: memory review")
+    if asks and not context.console.confirm("Accept %s?" % total):
+        context.console.line("Nothing changed. To read them first: memory review")
         return
     with context.console.working("accepting"):
         for start in range(0, len(chosen), _BATCH):
@@ -181,12 +181,12 @@ _REJECT_TEXT = """\
 reject pending memories or suggestions: Claude never sees these texts
   memory reject use-mysql retry-policy
   memory reject c-0123456789              rejects a suggestion of memory review
-  memory reject --group g1f2e3d4c         a whole group of memory review
+  memory reject --group GROUP             a whole group of memory review
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
 """
 
-_UNDO = "  Rejected texts stay in the repository. Undo: memory accept ID"
+_STAYS = "  Rejected texts stay in the repository."
 
 
 def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -199,9 +199,11 @@ def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
     else:
         rejected, notes = _reject_items(arguments.ids, context)
     lines = ["rejected: %s  %s" % row for row in rejected] + ["  " + note for note in notes]
-    if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates
+    if all(
+        entry.kind == review.MEMORY for entry in entries
+    ):  # only `memory capture clear` undoes it for candidates
         context.refresh_index()
-        lines.append(_UNDO)
+        lines += [_STAYS, "undo: memory accept " + " ".join(name for name, _ in rejected)]
     context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
 
 

@@ -205,7 +205,7 @@ def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> No
         rows = phrases.decoded_rows(text_of("-", "phrases"))
     else:
         batch = phrases.texts_of(due)[: phrases.BATCH]
-        lines = ["%s  %s" % (row["id"], row["title"]) for row in batch]
+        lines = ["  %s  %s" % (row["id"], row["title"]) for row in batch]
         lines += [_LEFT % counted(len(due), "memory"), *([_ADVICE] if due else [])]
         context.console.result(arguments.json, {"memories": batch, "left": len(due) - len(batch)}, *lines)
         return

@@ -12,7 +12,7 @@ from ...work.memory_facts import approval_lines, as_json, current, is_guarded, s
 from ..command_context import Approval, CommandContext, Handler, UsageError, about
 
 _FORGET_TEXT = """\
-stop using a memory; its file goes after a grace period
+stop using a memory; its file is deleted after a grace period
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"
   memory forget use-mysql --now           delete its file at once
@@ -23,7 +23,8 @@ _WHOLE_ID = "nothing was deleted: what is deleted for good needs its whole id: m
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
 _SHOWN_AGAIN = "  {0}, which it had replaced, is shown again"
 _STAYS_REPLACED = "  {0}, which it had replaced, stays replaced; to bring it back: memory restore {0}"
-_GRACE = "  its file will be deleted after %s; to bring it back until then: memory restore %s"
+_UNDO = "undo: memory restore "
+_GRACE = "  After %s, its file will be deleted: %s"
 
 
 def _configure_forget(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +56,7 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.keep:
         written = archive(context.paths, item.stored, arguments.reason)
         context.refresh_index()
-        archived = "archived: %s; to bring it back: memory restore %s" % (memory.id, name)
-        lines = [archived, *_replaced_lines(items, context, key)]
+        lines = ["archived: " + memory.id, _UNDO + name, *_replaced_lines(items, context, key)]
         context.console.result(arguments.json, as_json(item._replace(stored=written.stored)), *lines)
         return
     if arguments.now and arguments.id not in (memory.id, key.partition(":")[2], key, memory.title):
@@ -71,7 +71,7 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     record.update(deleted=removal.deleted, goes_at=removal.goes_at)
     lines = ["forgotten: %s" % removal.id, *("  deleted " + path for path in removal.deleted)]
     if removal.goes_at:
-        lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
+        lines += [_UNDO + name, _GRACE % (removal.goes_at[:10], item.stored.path)]
     lines += _replaced_lines(items, context, key)
     context.console.result(arguments.json, record, *lines)
 

@@ -14,7 +14,7 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import judge_switches
+from ...kernel.settings import feature_name, judge_switches
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError
@@ -24,7 +24,7 @@ HELP = "turn the optional small models on or off, and check them"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then turns it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
-  memory judge on scoring     replies; also: sessions, interview, evaluation
+  memory judge on replies     also: sessions, interview, capture, evaluation
   memory judge check          asks one small question to test it
   memory judge stats          calls, costs and agreement over the last 30 days
   memory judge reset          retry immediately after failures
@@ -40,12 +40,14 @@ _ACTIONS = {
 _OFFER = "No key was found. Turn it on through Claude Code, with your own login?"
 _TURN_ON = "Turn it on?"
 _NOT_ASKED = "Nothing changed: the judge is not asked."
-_USE_A_KEY = " To use a key instead, set it and run this again."
+_USE_A_KEY = " To use a key instead, set ANTHROPIC_API_KEY and run this again."
 _NONE_KEPT = "the judges kept no memory in the last %d decisions; see: memory judge check"
 _REQUESTED = "not counted against them, for gradings that you asked for: %s today"
 _COST = "tokens: %d in, %d out; cost: %s, and %s of unknown cost"
 _RESET = "Done: the judge is asked again from the next prompt on; %s deleted."
-_STILL_COUNTS = "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd."
+_STILL_COUNTS = (
+    "Spent today, which still counts: %s. To raise the cap: memory config set judge.caps.day_usd NUMBER"
+)
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To turn it on: memory judge on"
@@ -56,21 +58,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
-        choices = [*facts.FEATURES, _ALL] if name == "off" else list(facts.FEATURES)
-        text = "the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices)
+        choices = [*map(feature_name, facts.FEATURES), *([_ALL] if name == "off" else [])]
+        text = "whose judge: %s (default: recall)" % ", ".join(choices)
         actions[name].add_argument(
-            "feature", nargs="?", choices=choices, default="retrieval", metavar="FEATURE", help=text
+            "feature",
+            nargs="?",
+            type=_as_named,
+            choices=choices,
+            default="recall",
+            metavar="FEATURE",
+            help=text,
         )
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
     add_days_option(actions["stats"], 30)
+
+
+def _as_named(text: str) -> str:
+    """Return the name of a feature in texts, for this name or that of its settings."""
+    return feature_name(text) if text in facts.FEATURES else text
+
+
+def _feature(arguments: argparse.Namespace) -> str:
+    """Return the name of the feature in the settings."""
+    return {feature_name(feature): feature for feature in facts.FEATURES}[arguments.feature]
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return the judge to switch on, with its price; None for other actions."""
     if arguments.action != "on":
         return None
-    offer = facts.offer_judge(arguments.feature, context, through_host=arguments.host)
-    return Approval("turn on the judge for %s? %s" % (_name(arguments.feature), offer.brief))
+    offer = facts.offer_judge(_feature(arguments), context, through_host=arguments.host)
+    return Approval("turn on the judge for %s? %s" % (arguments.feature, offer.brief))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -88,7 +106,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
-    feature, console = str(arguments.feature), context.console
+    feature, console = _feature(arguments), context.console
     asks = console.can_prompt() and not arguments.json
     offer = facts.offer_judge(feature, context, through_host=arguments.host)
     is_host_offered = asks and offer.failure == "no_key"
@@ -108,9 +126,12 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
         console.json({**record, "said": said})
         return
     until = ", but nothing is asked until one of these is set up" if offer.failure else ""
-    switched = "Turned on in %s%s. To try it: memory judge check%s"
+    is_host = context.settings.text("judge.backend") == HOST
+    switched = (
+        "Turned on in %s%s. To try it" + (", ask Claude to run" if is_host else "") + ": memory judge check%s"
+    )
     entry = facts.judged_feature(feature)
-    through_host = entry.get("host", "") if context.settings.text("judge.backend") == HOST else ""
+    through_host = entry.get("host", "") if is_host else ""
     hint = "" if is_on else "It stays off in this project. To see why: memory doctor"
     _print(
         [
@@ -124,11 +145,6 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
     )
 
 
-def _name(feature: str) -> str:
-    """Return the name of a feature in texts; the setting's name of recall is another."""
-    return "recall" if feature == "retrieval" else feature
-
-
 def _print(texts: list[str], context: CommandContext) -> None:
     for text in filter(None, texts):
         lead = "- " if text.startswith("- ") else ""
@@ -137,15 +153,17 @@ def _print(texts: list[str], context: CommandContext) -> None:
 
 def _off(arguments: argparse.Namespace, context: CommandContext) -> None:
     is_all = arguments.feature == _ALL
-    change = facts.turn_off(facts.FEATURES if is_all else [arguments.feature], context)
-    record = {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path}
-    which = "All judges are" if is_all else "The judge for %s is" % _name(arguments.feature)
-    text = "%s off (in %s)" % (which, terminal_safe(change.path))
+    features = list(facts.FEATURES) if is_all else [_feature(arguments)]
+    change = facts.turn_off(features, context)
+    named = _ALL if is_all else features[0]
+    record = {"feature": named, "on": False, "changed": change.changed, "file": change.path}
+    which = "All judges are" if is_all else "The judge for %s is" % arguments.feature
+    text = "%s off (in %s)." % (which, terminal_safe(change.path))
     context.console.result(arguments.json, record, text)
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
-    feature: str = arguments.feature
+    feature = _feature(arguments)
     judges = facts.judges_of(context, feature)
     question = facts.check_question()
     results = [
@@ -168,13 +186,14 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _argument(feature: str) -> str:
     """Return a feature as the argument of a command, which leaves out the default one."""
-    return "" if feature == facts.FEATURES[0] else " " + feature
+    return "" if feature == facts.FEATURES[0] else " " + feature_name(feature)
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     if verdict.failure:
-        cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
-        line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
+        cause = verdict.detail or "no details"
+        facts_of = verdict.failure, judge.model, judge.backend
+        line = "The judge did not answer: %s (%s, model %s, backend %s)." % (cause, *facts_of)
         return [line, *facts.advice(verdict.failure, feature)]
     cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
     text = "The judge works: %s through %s answered in %.0f ms; cost %s."

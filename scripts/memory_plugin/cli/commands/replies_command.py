@@ -35,7 +35,7 @@ _TEXT = "score replies, show their scores over time, and tune the filler rules"
 _SCORE_TEXT = """\
 score a reply: filler phrases, words before the answer, density, and whether a judge is needed
   memory replies score reply.md
-  pbpaste | memory replies score - --user "Why does the build hang?"
+  memory replies score - --user "Why does the build hang?" < reply.md
   memory replies score --last                  the last reply of this project
   memory replies score --last --deep           with a judge, on all eight dimensions
   memory replies score --jsonl < replies.jsonl > scores.jsonl

@@ -169,7 +169,7 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
     for name, total in totals.items():
         counts = [str(total[column]) for column in ("prompts", *NAMES)]
         rows.append([name, *counts, "%.0f" % (total["tokens"] / len(replayed))])
-    console.table(["SETTINGS", "PROMPTS", "SHOWN", "BY TITLE", "SILENT", "TOKENS PER PROMPT"], rows)
+    console.table(["SETTINGS", "PROMPTS", "SHOWN", "BY TITLE", "NOTHING", "TOKENS PER PROMPT"], rows)
     if "trial" not in totals:
         return
     differing = [one for one in replayed if one.differs]
@@ -179,7 +179,7 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
         console.paragraph('"%s"' % shown_prompt(one.prompt.text, _MAX_PROMPT), "  ", 2)
         for name, decision in one.decisions.items():
             shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision._asdict())]
-            console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "silent"), "    ", 11)
+            console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "nothing shown"), "    ", 11)
     if len(differing) > _SHOWN:
         console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
 

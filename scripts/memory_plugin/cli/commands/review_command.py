@@ -41,8 +41,8 @@ decide about pending memories and suggestions
 _ACCEPT_ALL, _SKIP, _QUIT = "a", "s", "q"
 _END = ""  # the terminal was closed
 _END_OF_FILE = "\x04"
-_TOGETHER = "  To accept or reject the group: memory accept --group {0}, memory reject --group {0}"
-_ALONE = "  Entries with a guard are decided one by one: memory accept ID, memory reject ID"
+_TOGETHER = "  To accept or reject the group:\n    memory accept --group {0}\n    memory reject --group {0}"
+_ALONE = "  Decide about the others one by one: memory accept ID, or memory reject ID"
 _GROUP = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] quit: "
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
@@ -59,7 +59,7 @@ def _review(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.group:
         groups = [group for group in groups if group.id == arguments.group]
         if not groups:
-            raise UsageError("%s: no group has this id now; to see them: memory review" % arguments.group)
+            raise UsageError("%s: no group has this id; to list the groups: memory review" % arguments.group)
     if arguments.json:
         context.console.json({"groups": list(map(_as_json, groups))})
     elif not groups:
@@ -235,7 +235,7 @@ def _next_key() -> str:
 
 _CAPTURE_TEXT = """\
 find what may be worth keeping in past sessions
-  memory capture --project                all sessions of this project; again after you decided: the next suggestions
+  memory capture --project                all sessions of this project; run it again after memory review for more
   memory capture --days 30                only those of the last 30 days
   memory capture session.jsonl other.jsonl
   memory review                           shows what was found

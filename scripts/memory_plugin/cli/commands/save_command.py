@@ -77,7 +77,10 @@ def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     given = arguments.body is not None or arguments.content_json is not None
     if arguments.text is None and not given:
-        raise UsageError('nothing to save. Try: memory save "what to remember"')
+        missing = (
+            "nothing to save" if arguments.title is None else "--title needs --body, the text to remember"
+        )
+        raise UsageError(missing + '. Try: memory save "what to remember"')
     if arguments.text is not None and given:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
     option, body = ("--body", arguments.body) if given else ("TEXT", arguments.text)
@@ -105,6 +108,7 @@ change a memory
   memory edit use-postgres --title "Postgres 17 for billing" --add-tag upgrade
   memory edit freeze --expires 2031-12-31           or: --expires never
   memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
+  memory edit freeze --file src/a.py --file src/b.py         replaces the list, as --tags and --guard-command do
   memory edit use-mysql --superseded-by use-postgres
   memory edit restart-the-ocr-worker --category runbook      or: --scope user
 """
@@ -247,7 +251,9 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     item, name = memory_facts.current(context, written.stored.key)
     if item.trust != TRUSTED and not arguments.json:
         item = _offered(context, item)
-    lines = ["changed: %s (%s)" % (item.stored.memory.id, memory_facts.status_text(item))]
+    memory = item.stored.memory
+    facts = memory.category, item.stored.store.scope, memory_facts.status_text(item)
+    lines = ["changed: %s (%s)" % (memory.id, ", ".join(facts))]
     lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
     lines += ["  " + line for line in memory_facts.redaction_lines(written)]
     lines += memory_facts.approval_lines(item, name)
@@ -261,7 +267,7 @@ def _offered(context: CommandContext, item: Item) -> Item:
         return item
     trust = load_trust(context.paths)
     context.console.lines(*("  " + line for line in lines_to_decide(item, trust)))
-    if context.console.confirm("accept this text?"):
+    if context.console.confirm("Accept this text?"):
         trust.accept([item.stored], "edit")
         context.refresh_index()
         return item_of(item.stored, trust, "")

@@ -29,6 +29,7 @@ _JUDGED_POOL = 20
 _SNIPPET = 100
 _JUDGE_SECONDS = 30.0
 _ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
+_JUDGE_OFF = "The recall judge is off. To turn it on: memory judge on"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "query", nargs="*", metavar="QUERY", help="what to look for; - reads it from standard input"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
-    add_flag(parser, "--judge", "keep only what the recall judges consider relevant, if they are on")
+    add_flag(parser, "--judge", "keep only what the recall judge considers relevant, if it is on")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -103,7 +104,8 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
     if not rows:
         console.line("No memories match. To list all: memory list")
     if judged is not None and judged.path not in ("judged", "single"):
-        console.line("judges: %s" % (", ".join(judged.reasons) or judged.path))
+        is_off = judged.path == "disabled"
+        console.line(_JUDGE_OFF if is_off else "judges: %s" % (", ".join(judged.reasons) or judged.path))
     for row in rows:
         title, marks = row["title"], "(%s)" % ", ".join(_marks(row))
         if len(title) + len(marks) + 2 <= console.width:

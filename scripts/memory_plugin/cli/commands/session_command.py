@@ -149,8 +149,8 @@ def _show_session(arguments: argparse.Namespace, context: CommandContext) -> int
     found = past_sessions.session_exchanges(_require_id(arguments.session), context, context.console.error)
     names = {each.session for each in found}
     if len(names) != 1:
-        why = "%s: %d past sessions of this project begin with it; see: memory session list"
-        raise CommandError(why % (arguments.session, len(names)))
+        why = "%s past session of this project has an id that begins with %s; see: memory session list"
+        raise CommandError(why % ("more than one" if names else "no", arguments.session))
     if arguments.json:
         context.console.json({"exchanges": [each.record() for each in found]})
         return DONE
@@ -182,7 +182,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
         headers = ["session", "ended", "prompts", "files", "grade", "about"]
         context.console.table(headers, [_cells(row) for row in rows])
     else:
-        context.console.line("No session is known yet.")
+        context.console.line("No past session of this project is known yet.")
     return DONE
 
 
@@ -206,7 +206,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
     if bool(arguments.session) == arguments.all:
-        raise UsageError("expected one of: a session id, --all")
+        raise UsageError("name a session, or use --all; see: memory session list")
     name = "" if arguments.all else _require_id(arguments.session)
     number = past_sessions.forget_sessions(name, context)
     line = "%s forgotten; the transcripts stay" % counted(number, "session")

@@ -32,7 +32,7 @@ from ..options import add_actions, add_flag, require_existing
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
 _MIN_TURNS = 2
-_NONE_LABELED = "no session was labeled; it takes sessions of this project with at least %d turns"
+_NONE_LABELED = "no session was labeled; a session needs at least %d turns"
 _MAX_TEXT, _MAX_LAST = 400, 1500
 _MAX_TURNS_NAMED = 8
 _MAX_EXAMPLE = 80

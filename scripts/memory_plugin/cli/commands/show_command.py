@@ -10,7 +10,7 @@ from ...kernel.text.clean import counted, plain
 from ...memories.guard import guard_in_words
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_files import PROJECT, USER
-from ...memories.memory_text import TEXT, TITLE, shown_fields
+from ...memories.memory_text import STATUS, TEXT, TITLE, shown_fields
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
 from ...memories.relations import name_for
 from ...memories.repository import gone_files
@@ -85,17 +85,18 @@ def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
     memory, console = item.stored.memory, context.console
-    pending = " (%s)" % item.reason if item.reason else ""
+    status = status_text(item)
+    pending = " (%s)" % item.reason if item.reason and FORGOTTEN not in status else ""
     lines = [console.style(shown_line(memory.title), "bold")]
-    lines.append("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
-    shown_apart = (TITLE, TEXT)
+    lines.append("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status, pending))
+    shown_apart = (TITLE, TEXT, STATUS)
     lines += ["%s: %s" % (name, "; ".join(fields[name])) for name in fields if name not in shown_apart]
     if item.superseded_by and not memory.superseded_by:
         lines.append("replaced by: " + name_for(item.superseded_by, item.stored.key))
     facts = (("updated", memory.updated_at), ("path", item.stored.path))
     console.lines(*lines, *("%s: %s" % fact for fact in facts if fact[1]))
     for gone in gone_files([item.stored]):
-        console.paragraph(shown_line(str(gone), _MAX_GONE))
+        console.lines(*(shown_line(line, _MAX_GONE) for line in gone.lines))
     console.lines("", *fields.get(TEXT, []))
 
 
@@ -142,7 +143,7 @@ def _configure_list(parser: argparse.ArgumentParser) -> None:
     from ..memory_input import add_category  # showing one memory needs none of it
 
     statuses = (ACTIVE, FORGOTTEN, ARCHIVED, PENDING, REJECTED, ALL)
-    text = "only memories with this status (default: active)"
+    text = "only memories with this status (default: active, which includes pending and replaced ones)"
     parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
     add_category(parser, "only this category, one of %s")
     parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
@@ -222,7 +223,7 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
     if not result.items and not arguments.scope:
-        return 'No memories in this project yet. Save one: memory save "...". Import notes: memory import CLAUDE.md docs --dry-run'
+        return 'No memories in this project yet.\nSave one: memory save "..."\nImport notes: memory import FILE --dry-run'
     if arguments.rules:
         return 'No standing rules yet. To add one: memory save --category constraint "..."'
     return "No memories match. To list all: memory list --status all"
@@ -272,7 +273,10 @@ _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 def _configure_guards(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", nargs="?", choices=("list", "test"), default="list", help="default: list")
+    actions = ("list", "test")
+    parser.add_argument(
+        "action", nargs="?", choices=actions, default="list", metavar="ACTION", help="list (default) or test"
+    )
     parser.add_argument(
         "tested", nargs="?", metavar="COMMAND", help="the command line to test; it is not run"
     )
@@ -283,10 +287,10 @@ def _guards(arguments: argparse.Namespace, context: CommandContext) -> None:
     """List the guards with their state, or print which of them cover a command or a file."""
     if arguments.action == "list":
         if arguments.tested is not None or arguments.file is not None:
-            raise UsageError("list takes no command or file; to test one: memory guards test")
+            raise UsageError("list takes no command or file; to test one: memory guards test --file PATH")
         _list_guards(arguments, context)
     elif (arguments.tested is None) == (arguments.file is None):
-        raise UsageError("test: expected a command or --file PATH")
+        raise UsageError('expected a command or a file: memory guards test "COMMAND", or --file PATH')
     else:
         _test_guards(arguments, context)
 
@@ -315,13 +319,13 @@ def _test_guards(arguments: argparse.Namespace, context: CommandContext) -> None
     context.refresh_index()
     rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)
     enabled = context.settings.flag("guards.enabled")
-    lines = []
+    lines, names = [], shortest_names(context.survey().items)
     for row in rows:
         effect = "Claude Code would ask you"
         if row["action"] != "ask":
             effect = "the first call in each session would be blocked"
         lines.append("`%s` matches: %s" % (shown_line(row["matched"]), effect))
-        lines.append("  %s  %s" % (row["key"], shown_line(row["title"])))
+        lines.append("  %s  %s" % (names.get(row["key"], row["key"]), shown_line(row["title"])))
     if not rows:
         lines.append("No guard in force matches.")
     elif not enabled:

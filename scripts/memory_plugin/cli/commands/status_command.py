@@ -31,10 +31,10 @@ _LAST = 5
 _MAX_PENDING = 5
 MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
+_NO_PROBLEMS = "no problems in the quick check"
 _HINT = """\
-No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type /memory:save,
-or run: memory save "..."
-To import notes that you already have: memory import CLAUDE.md docs --dry-run"""
+No memories in this project yet. To save one: memory save "...", /memory:save, or ask Claude to "remember that we deploy on Tuesdays".
+To import notes that you already have: memory import FILE --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
@@ -82,7 +82,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     _print_pending(pending, labels, console)
     _print_numbers(notes, guards, start, console)
     _print_decisions(rows, labels, context)
-    names = ", ".join(check.name for check in problems) or "no problems in the quick check"
+    names = "look at " + ", ".join(check.name for check in problems) if problems else _NO_PROBLEMS
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
 
 
@@ -100,7 +100,7 @@ def _print_inactive(items: list[Item], console: Console) -> None:
     )
     if states:
         numbers = ", ".join("%d %s" % (number, state) for state, number in sorted(states.items()))
-        console.line("not active: %s; to list them: memory list --status all" % numbers)
+        console.line("not active: %s; to list all: memory list --status all" % numbers)
 
 
 def print_off(context: CommandContext) -> None:

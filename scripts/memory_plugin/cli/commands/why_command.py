@@ -21,13 +21,13 @@ _WHY_TEXT = """\
 explain why a prompt did or did not bring up memories, or test one
   memory why
   memory why "how do we reset staging"               tries a prompt: what would Claude see?
-  memory why a2fc9ec1 --json                         a prompt by the beginning of its id
+  memory why a2fc9ec1 --json                         a prompt by the start of its id
   memory why --verbose                               includes the scores
   memory why --place catalog                         what Claude saw at the start of the session
 """
 
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
-_TRIED = "Tried now, as the first prompt of a session. Claude already has the standing rules, and titles of other memories."
+_TRIED = "Tried now, as the first prompt of a session; what a session starts with counts as shown."
 _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
@@ -51,16 +51,20 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     also = explain.same_turn(context.paths, row)
+    pending = trial.pending_answers(arguments.prompt, row.get("pointer_threshold"), context) if tried else []
+    if pending and row.get("reason") == "no_match":
+        row["reason"] = "only_pending"
     if arguments.json:
-        context.console.json({"pointed": [], **row, "also": also})
+        record = {"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]}
+        context.console.json(record)
         return
     print_off(context)
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
         context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
-        for hit in trial.pending_answers(arguments.prompt, row.get("pointer_threshold"), context):
-            text = 'Pending, and would match: "%s". To accept it: memory accept %s'
-            context.console.paragraph(plain(text % (hit.title, hit.id), MAX_LINE))
+        for hit in pending:
+            context.console.paragraph(plain('Pending, and would match: "%s"' % hit.title, MAX_LINE))
+            context.console.line("  memory accept " + hit.id)
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
@@ -121,16 +125,16 @@ def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
     names, found = ("confidence", "pointer_confidence", "score"), row.get("candidates", ())
     if found:
         rows = [[*(number(one.get(name) or 0) for name in names), one["key"]] for one in found]
-        console.table(["confidence", "pointer", "score", "memory"], rows)
+        console.table(["full text", "title", "score", "memory"], rows)
 
 
 _FEEDBACK_TEXT = """\
 rate memories as useful or wrong, and show or reset the ratings
   memory feedback                         lists ratings, thresholds, and how often replies used a memory
-  memory feedback useful use-postgres     it is recalled more readily
-  memory feedback wrong use-postgres      it was recalled where it did not belong
+  memory feedback useful use-postgres     shows it more readily
+  memory feedback wrong use-postgres      shows it less readily
   memory edit use-postgres --body '...'   if the memory itself is out of date
-  memory feedback reset use-postgres      undoes the rating
+  memory feedback reset use-postgres      deletes its ratings
   memory feedback reset --all
 """
 _THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
@@ -240,7 +244,7 @@ def _reset_ratings(arguments: argparse.Namespace, context: CommandContext) -> No
         keys = [item.stored.key for item in _chosen(arguments, context.overview().items)]
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
-    text = "forgotten: the feedback on %s" % counted(count, "memory")
+    text = "deleted: the feedback on %s" % counted(count, "memory")
     context.console.result(arguments.json, {"reset": count}, text)
 
 

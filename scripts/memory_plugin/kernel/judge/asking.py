@@ -148,7 +148,10 @@ class Judge:
         if self._off:
             raise JudgeError("disabled", self._off)
         if not anyway and not self._settings.is_judge_enabled(self.feature):
-            raise JudgeError("disabled", "its judge is off; to turn it on: memory judge on " + self.feature)
+            from ..settings import feature_name  # the prompt path does without it
+
+            name = feature_name(self.feature)
+            raise JudgeError("disabled", "its judge is off; to turn it on: memory judge on " + name)
         if self._paths.state_dir is None:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         if self.backend == HOST:

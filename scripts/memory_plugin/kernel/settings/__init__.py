@@ -153,6 +153,11 @@ def judge_switches() -> dict[str, tuple[str, list[object], object]]:
     return {feature: (row["key"], row["on"], row["off"]) for feature, row in table.items()}
 
 
+def feature_name(feature: str) -> str:
+    """Return what texts and commands call a feature with a judge."""
+    return str(load_data("judges", "switches")["switches"][feature].get("name", feature))
+
+
 def _value_at(values: Mapping[str, object], key: str) -> object:
     if key in values:
         return values[key]
