@@ -56,7 +56,7 @@ def test_search_marks_a_superseded_memory(project: Project, old: str) -> None:
 def test_a_replacement_can_be_undone(project: Project, old: str, way: str) -> None:
     project.save(*POSTGRES, "--supersedes", old)
     words = ("edit", old, "--superseded-by", "none") if way == "edit" else ("restore", old)
-    assert "(active)" in project.cli(*words).stdout
+    assert "active)" in project.cli(*words).stdout
     both = project.cli("show", old, "--json").json, project.cli("list", "--json").json["memories"]
     assert both[0]["superseded_by"] == ""
     assert all(memory["supersedes"] == [] for memory in both[1])
