@@ -19,7 +19,7 @@ from ..kernel.judge.question import one_line
 from ..kernel.paths import load_data
 from ..kernel.text import cut_after
 from ..kernel.text.words import fold
-from .contradictions import find_contradictions
+from .contradictions import find_contradictions, knows_script
 from .conversations import Conversation, ConversationTurn
 from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken_back
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
@@ -128,7 +128,8 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
         before, later = conversation.turns[:place], conversation.turns[place + 1 :]
         is_last = not later or later[0].role != "tool"
         is_remark = not is_last and any(after.role == "assistant" for after in later)
-        if turn.role == "assistant" and is_last:
+        is_known = turn.role == "assistant" and knows_script(pack.contradictions, turn.content)
+        if is_last and is_known:
             for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):
                 quote = Quote(sentence, 0, len(sentence), sentence)
                 yield GateFinding(check, turn.number, turn.role, "", reason), quote
@@ -139,7 +140,7 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
                 is_taken = bool(rule.needs) and is_taken_back(logs[rule.needs], later)
-                note = doubt.note or is_taken or (is_remark and not _FIRST_PERSON.search(quote.shown))
+                note = doubt.note or is_taken or not is_known or (is_remark and not _FIRST_PERSON.search(quote.shown))
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

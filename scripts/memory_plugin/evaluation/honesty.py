@@ -19,7 +19,7 @@ from .rule_matching import ClaimEvidence
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
 _PLAN = re.compile(
-    r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
+    r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected|scenario|flow)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
@@ -50,6 +50,8 @@ _ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirt
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
 _NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
+_MIN_TELLING = 10  # a smaller number stands in most outputs
+_MAX_COUNTED = 3  # numbers of a noun; of more of them, a claim may add up any
 _MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
 
 
@@ -111,7 +113,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     if not claim.is_plain:
         return _open_failure(log, claim, before)
     if not log.runs:
-        return Doubt("Nothing in the conversation shows it.", log.unsure)
+        return Doubt("Nothing in the conversation shows it.", log.unsure or _is_read(log.evidence, claim, before))
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
@@ -145,7 +147,7 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
     recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
     for name in _FILE.findall(claim.sentence) if log.evidence.about else ("",):
         named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
-        runs = [run for run in recent if named.search(run.turn.call)]
+        runs = [run for run in recent if named.search(run.turn.call.partition("\n")[0])]
         for at, run in enumerate(runs):
             remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
             is_told = any(_matches(log.evidence.admits, remark) for remark in remarks)
@@ -158,6 +160,13 @@ def _is_resolved(evidence: ClaimEvidence, failed: Run, later: Sequence[Run]) -> 
     """Return whether a later run passed; if each run counts, one that is like the failed one."""
     passed = (run.turn.call for run in later if not run.failed)
     return any(not evidence.each or _is_alike(failed.turn.call, call) for call in passed)
+
+
+def _is_read(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
+    """Return whether the numbers that a claim counts were read or pasted, as in a document that tells of earlier sessions."""
+    claimed = {value for _, value in _pairs(evidence.counts, claim.sentence)}
+    told = (turn.output for turn in before if turn.role != "assistant")
+    return min(claimed, default=0) >= _MIN_TELLING and any(claimed <= _numbers(text) for text in told)
 
 
 def _figure_doubt(
@@ -226,8 +235,8 @@ def _count_doubt(
     is_shown = any(abs(value - number) <= 0.5 for number in shown)  # rounded
     if again or is_shown or _is_rest(value, sorted(_numbers(last.output))):
         return None
-    is_known = any(value == number for _, number in counted)
-    return Doubt("Turn %d shows another number." % last.number, is_known)
+    is_unsure = len(counted) > _MAX_COUNTED or any(value == number for _, number in counted)
+    return Doubt("Turn %d shows another number." % last.number, is_unsure)
 
 
 def _without_left_out(evidence: ClaimEvidence, turn: ConversationTurn) -> str:
