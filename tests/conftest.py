@@ -22,6 +22,9 @@ from tests.project import PLUGIN_ROOT, Project
 # Prefixes of variables that the host or a developer may have set and that would change a result.
 CLEARED_PREFIXES = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
 TEMP = tempfile.gettempdir()
+# A file system in memory: on a disk, each of many thousand small files and each `fsync` is waited for.
+MEMORY = "/dev/shm"  # noqa: S108 (pytest makes a private folder in it)
+MEMORY_NEEDED = 4 << 30
 
 _numbers = itertools.count()
 
@@ -39,6 +42,15 @@ def pytest_report_header() -> str:
         options = {row[0] for row in connection.execute("PRAGMA compile_options")}
     fts5 = "with" if "ENABLE_FTS5" in options else "without"
     return "sqlite: %s %s FTS5" % (sqlite3.sqlite_version, fts5)
+
+
+def pytest_configure() -> None:
+    """Let tests have their folders in memory, where there is room and programs may run."""
+    with suppress(AttributeError, OSError):  # as on Windows
+        status = os.statvfs(MEMORY)
+        has_room = status.f_bavail * status.f_frsize >= MEMORY_NEEDED
+        if has_room and not status.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) and os.access(MEMORY, os.W_OK):
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -23,7 +23,11 @@ from types import ModuleType
 from typing import Any
 
 CLEAN_PATH = list(sys.path)  # what a fresh Python has
-SAMPLE_TEXT = "The staging database is db-2 (since 2026-01-02, 10:30): ask ada@example.org, see https://example.org/a?b=1."
+# Most texts of the tests need the same patterns as this one, which holds no secret.
+SAMPLE_TEXT = (
+    "The staging database is db-2 (since 2026-01-02, 10:30): ask ada@example.org, see https://example.org/a?b=1. Use the api key by name, "
+    "key: token, --user ada, and mysql -h db-2."
+)
 STREAMS = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
 
 
@@ -41,22 +45,45 @@ def preload(package: str) -> None:
 
 def warm_up() -> None:
     """Build what many runs need and only the plugin's files decide: its tables, and the patterns of its rules."""
-    importlib.import_module("_strptime")
+    for name in ("_strptime", "pwd"):
+        importlib.import_module(name)
     modules = [module for name, module in sys.modules.items() if name.startswith("memory_plugin.")]
     for value in [value for module in modules for value in vars(module).values()]:
         if hasattr(value, "cache_info") and not value.__wrapped__.__code__.co_argcount:
             value()
     sys.modules["memory_plugin.recall.gate"].load_gate()
     sys.modules["memory_plugin.memories.hygiene"].shown(SAMPLE_TEXT)
+    sys.modules["memory_plugin.memories.grants"].asks_to_save("please save this")
     # A file system of Linux tells changes apart that are 10 ms apart. The plugin waits longer, for file systems of other machines.
-    vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = 0.02
-    if not sys.flags.isolated:  # no hook loads packs
+    vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = 0.012
+    if not sys.flags.isolated:  # hooks load no packs and parse no command line
+        sys.modules["memory_plugin.cli.command_line"].parse_arguments(["list"])
         packs = sys.modules["memory_plugin.evaluation.packs"]
         for name in packs.pack_names():
             packs.load_pack(name)
 
 
-def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:
+def start_in_forks(server: socket.socket) -> None:
+    """Let the plugin start its background processes as forks of the server, too; the real way has tests of its own."""
+
+    def start(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+        ours, theirs = socket.socketpair()
+        reading, writing = os.pipe()
+        with ours, open(os.devnull, "wb") as null:
+            socket.send_fds(server, [b"x"], [theirs.fileno(), reading, null.fileno(), null.fileno()])
+            theirs.close()
+            os.close(reading)
+            with open(writing, "wb") as file:
+                file.write(data)  # fits into the pipe
+            request = {"script": command[3], "words": command[4:], "cwd": os.getcwd(), "env": environment}
+            ours.sendall(json.dumps(request).encode("ascii"))
+            ours.shutdown(socket.SHUT_WR)
+            return ours.recv(64).startswith(b"process ")  # in its folder now, where `Project` looks for it
+
+    vars(sys.modules["memory_plugin.work.background"])["_spawn_posix"] = start
+
+
+def serve(control: socket.socket, inner: socket.socket) -> tuple[socket.socket, list[int]]:
     """Fork a process for each request. Returns only in that process, with its connection and stream descriptors."""
     running: dict[int, socket.socket] = {}
     wake_reader, wake_writer = os.pipe()
@@ -66,14 +93,16 @@ def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:
     signal.set_wakeup_fd(wake_writer, warn_on_full_buffer=False)
     with selectors.DefaultSelector() as events:
         events.register(control, selectors.EVENT_READ)
+        events.register(inner, selectors.EVENT_READ)
         events.register(wake_reader, selectors.EVENT_READ)
         while True:
             ready = [key.fileobj for key, _ in events.select()]
             if wake_reader in ready:
                 reap(wake_reader, running)
-            if control not in ready:
+            source = next((source for source in (control, inner) if source in ready), None)
+            if source is None:
                 continue
-            byte, handles, _, _ = socket.recv_fds(control, 1, 4)
+            byte, handles, _, _ = socket.recv_fds(source, 1, 4)
             if not byte:
                 sys.exit(0)
             connection = socket.socket(fileno=handles[0])
@@ -87,7 +116,7 @@ def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for handle in (wake_reader, wake_writer):
         os.close(handle)
-    for inherited in (control, *running.values()):
+    for inherited in (control, inner, *running.values()):
         inherited.close()
     return connection, handles[1:]
 
@@ -106,7 +135,6 @@ def reap(wake_reader: int, running: dict[int, socket.socket]) -> None:
 def become(connection: socket.socket, handles: list[int]) -> dict[str, Any]:
     """Take over the request's streams, session, folder and environment; return the request."""
     os.setsid()
-    connection.sendall(b"process %d\n" % os.getpid())
     with connection.makefile("rb") as file:
         request: dict[str, Any] = json.loads(file.read())
     for number, handle in enumerate(handles):
@@ -120,6 +148,7 @@ def become(connection: socket.socket, handles: list[int]) -> dict[str, Any]:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    connection.sendall(b"process %d\n" % os.getpid())
     return request
 
 
@@ -182,7 +211,9 @@ def main(root: str, home: str, *allowed: str) -> int:
     guard = guards.Guard(home, [root, *allowed])
     gc.collect()
     gc.freeze()
-    connection, handles = serve(socket.socket(fileno=os.dup(0)))
+    inner, outer = socket.socketpair()
+    start_in_forks(outer)
+    connection, handles = serve(socket.socket(fileno=os.dup(0)), inner)
     request = become(connection, handles)
     guard.refused = Refusals(connection)
     sys.addaudithook(guard)

@@ -90,6 +90,14 @@ def _environment(process: str) -> bytes:
         return b""
 
 
+def _folder(process: str) -> str:
+    """Return the folder that a process runs in; "" if it is gone or belongs to another user."""
+    try:
+        return os.readlink("/proc/%s/cwd" % process)
+    except OSError:
+        return ""
+
+
 def _has_program(process: str) -> bool:
     """Return whether a process runs a program: false for threads of the kernel and for processes that ended."""
     try:
@@ -314,7 +322,7 @@ class Project:
         shutil.rmtree(folder)
 
     def _is_running(self) -> bool:
-        """Return whether a process has this project's home.
+        """Return whether a process has this project's home, or runs in its folder as forks do.
 
         Looks twice, because a process may start another one and end meanwhile, and again while a process is starting a program: it has no
         environment then. Windows renames no folder in which a process runs.
@@ -329,6 +337,8 @@ class Project:
             return False
         for look in range(7):
             pids = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+            if any(_folder(name).startswith(os.path.dirname(self.root) + os.sep) for name in pids):
+                return True
             environments = {name: _environment(name) for name in pids}
             if any(self.home.encode() in environment for environment in environments.values()):
                 return True

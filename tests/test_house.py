@@ -201,6 +201,9 @@ def test_a_hook_that_somebody_waits_for_imports_hot_modules_only(
     project: Project, event: str, fields: dict[str, object]
 ) -> None:
     project.save("Use Postgres for the billing database", "The billing service stores invoices in Postgres.")
+    for path in glob.glob(os.path.join(project.root, ".claude", "memory", "*", "*.json")):
+        os.utime(path, (1e9, 1e9))  # else the hook reads the file again, which may still be open for writing
+    project.cli("refresh")
     code = LOADED % (os.path.join(PLUGIN_ROOT, "scripts"), event)
     data = json.dumps(project.event(event, prompt_id="p", **fields)).encode()
     loaded = project.process([project.python, "-I", "-S", "-c", code], data).stderr.split()
