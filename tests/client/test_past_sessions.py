@@ -32,3 +32,16 @@ def test_a_session_is_found_after_it_ended(sandbox: Sandbox) -> None:
     ]
     turn = sandbox.prompt("at which height did we hang the hook of the crane?", plugins=PLUGIN)
     assert turn.sent(BLOCK + "[\\s\\S]*4.2 m")
+
+
+def test_a_session_is_whole_after_a_compaction_a_resume_and_a_fork(sandbox: Sandbox) -> None:
+    make_repository(sandbox)
+    sandbox.set_script({"default": {"text": "The crane's hook hangs at 4.2 m."}})
+    first = sandbox.prompt("Calibrate the crane", plugins=PLUGIN)
+    for words in ("Oil the winch", "/compact", "Paint the boom"):
+        sandbox.prompt(words, "--resume", first.session, plugins=PLUGIN)
+    fork = sandbox.prompt("Sweep the deck", "--resume", first.session, "--fork-session", plugins=PLUGIN)
+    said = memory(sandbox, "session", "find", "crane", "winch", "boom", "deck")["exchanges"]
+    prompts = ("Calibrate the crane", "Oil the winch", "Paint the boom")
+    expected = [*((first.session, text) for text in prompts), (fork.session, "Sweep the deck")]
+    assert sorted((each["session"], each["prompt"]) for each in said) == sorted(expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import time
 
 import pytest
 
@@ -97,6 +98,19 @@ def test_find_sees_what_was_just_written(told: Project) -> None:
         told.config, told.root, "6f70-gallery", rows_of("6f70-gallery", "", said, os.path.realpath(told.root))
     )
     assert told.cli("session", "find", "gallery", "--json").json["exchanges"][0]["session"] == "6f70-gallery"
+
+
+def test_a_reply_that_ends_while_another_process_indexes_is_indexed_after_it(told: Project) -> None:
+    said = [Said("2026-10-08T09:00:00Z", "paint the gallery", "The gallery is white.", ("gallery.py",))]
+    rows = rows_of("6f70-gallery", "", said, os.path.realpath(told.root))
+    transcript = write_rows(told.config, told.root, "6f70-gallery", rows)
+    (path,) = glob.glob(os.path.join(told.state, "past", "*.sqlite3"))
+    event = told.event("Stop", session_id="6f70-gallery", transcript_path=transcript)
+    with FileLock(path + ".lock", 0):
+        told.hook("Stop", {**event, "last_assistant_message": "The gallery is white."})
+        time.sleep(1)
+    told.wait_for_background()
+    assert "is white" in told.prompt("what did we do about the gallery?").context
 
 
 def test_forgetting_needs_the_user(told: Project) -> None:

@@ -7,7 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from memory_plugin.kernel.transcript.reader import open_transcript
+from memory_plugin.sessions import past_index
 from tests.kernel.transcript.rows import user
 from tests.project import PLUGIN_ROOT
 from tests.sessions.past_rows import (
@@ -79,3 +84,58 @@ def test_rows_of_compactions_and_of_old_clients_are_read(world: World) -> None:
     assert world.index() == []
     said = [(each.prompt, each.reply) for each in world.exchanges(QUICK)]
     assert said == [("paint the door", "The door is green."), ("grease the hinge", "Greased.")]
+
+
+def test_prompts_are_answered_while_much_is_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.index()
+    said = [
+        Said(
+            "2026-10-08T%02d:%02d:%02dZ" % (at // 3600, at // 60 % 60, at % 60),
+            "step %d" % at,
+            "word%d " % at * 99,
+        )
+        for at in range(2500)
+    ]
+    world.say("5e6f7081-many", *said)
+    told = []
+
+    def ask(*_: object) -> None:
+        told.append(world.told("what did we do about the flickering lamp?"))
+
+    monkeypatch.setattr(past_index, "_drop_old", ask)  # before the last commit
+    world.index()
+    assert "stable level" in told[0]
+
+
+def test_a_transcript_that_shrinks_while_it_is_read_loses_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.index()
+    with open(world.files[FOG], "a", encoding="utf-8") as file:
+        file.write("\n")
+
+    def shrunk(path: str) -> Any:  # noqa: ANN401 (an open file)
+        os.truncate(path, 10)
+        return open_transcript(path)
+
+    monkeypatch.setattr(past_index, "open_transcript", shrunk)
+    assert world.index() == []
+    assert len(world.exchanges(FOG)) == 2
+
+
+def test_a_command_to_the_client_is_no_part_of_a_prompt(world: World) -> None:
+    rows = rows_of(
+        QUICK, "", [Said("2026-10-07T21:00:00Z", "paint the door", "Done.")], world.paths.project_root
+    )
+    write_rows(world.config, world.root, QUICK, [user("<command-name>/compact</command-name>"), *rows])
+    world.index()
+    assert [each.prompt for each in world.exchanges(QUICK)] == ["paint the door"]
+
+
+def test_a_prompt_typed_before_an_answer_joins_the_last_one(world: World) -> None:
+    rows = rows_of(QUICK, "", [Said("2026-10-07T21:00:00Z", "paint the door", "")], world.paths.project_root)
+    more = user("no, the gate", timestamp="2026-10-07T21:00:09Z")
+    for rows_now in (rows[:1], [*rows[:1], more]):
+        write_rows(world.config, world.root, QUICK, rows_now)
+        world.index()
+    assert [each.prompt for each in world.exchanges(QUICK)] == ["paint the door no, the gate"]

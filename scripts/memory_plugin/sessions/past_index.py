@@ -22,7 +22,7 @@ from ..kernel.text.clean import block, plain
 from ..kernel.transcript import COMMAND as SLASH
 from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript
-from ..kernel.transcript.turn import Call, Turn
+from ..kernel.transcript.turn import Call, Turn, UserText
 from .detection import EDITORS, failure_cause, pipeline_heads
 from .past import PREFIX, index_path, search_words
 from .past_ask import may_ask, words_data
@@ -72,7 +72,7 @@ class Draft:
     """An exchange while its turns are read; `finish` leaves only what is stored, so that memory stays bounded."""
 
     def __init__(self, turn: Turn, root: str) -> None:
-        typed = [entry for entry in turn.user_texts if entry.kind in (PROMPT, SLASH)]
+        typed = _texts(turn, PROMPT) or _texts(turn, SLASH)  # not "/compact" before a prompt
         self.prompt = "\n".join(entry.text for entry in typed)
         self.mark = digest(self.prompt.encode("utf-8", "replace"), 12)
         self.offset = typed[0].offset
@@ -114,6 +114,10 @@ class Draft:
         return self
 
 
+def _texts(turn: Turn, kind: str) -> list[UserText]:
+    return [entry for entry in turn.user_texts if entry.kind == kind and entry.text]
+
+
 def _only_looks(command: str) -> bool:
     """Return whether a command only looks around."""
     data = words_data()
@@ -134,7 +138,7 @@ def _drafts(reader: Reader, root: str) -> Iterator[Draft]:
     """Yield the exchanges of a transcript."""
     draft: Draft | None = None
     for turn in reader:
-        if any(entry.kind in (PROMPT, SLASH) and entry.text for entry in turn.user_texts):
+        if _texts(turn, PROMPT) or _texts(turn, SLASH):
             if draft is not None:
                 yield draft.finish()
             draft = Draft(turn, root)
@@ -155,6 +159,7 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
     with FileLock(path + ".lock", wait):
         os.close(os.open(path, READ_WRITE, 0o600))
         with closing(connect(path, timeout=_WAIT, isolation_level=None)) as connection:
+            connection.execute("PRAGMA cache_spill = OFF")  # prompts can read until the commit
             connection.execute("BEGIN IMMEDIATE")
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
                 for statement in _TABLES.split(";"):
@@ -259,6 +264,8 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
         reader = Reader(file)
         drafts = list(_drafts(reader, paths.project_root))
     number, offset = session.number, session.offset
+    if drafts and session.size:  # a prompt that was typed while Claude worked may have joined the last one
+        _delete(connection, name, after=number)
     session = session._replace(
         path=path,
         size=status.st_size,
@@ -277,23 +284,22 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
 
 
 def _save_exchange(connection: Connection, session: str, number: int, draft: Draft, written: str) -> None:
-    """Store an exchange, in place of an earlier state of it; not a copy of another session's."""
+    """Store an exchange, unless it is a copy of another session's."""
     mark = "%s %s" % (draft.time or "%s:%d" % (session, number), draft.mark)
-    before = connection.execute("SELECT session, id FROM exchanges WHERE mark = ?", (mark,)).fetchone()
-    if before is not None and before[0] != session:
+    if connection.execute("SELECT 1 FROM exchanges WHERE mark = ?", (mark,)).fetchone():
         return
     lines = ["\n".join(each) for each in draft.lines]
     is_trivial = not any(lines) and len(draft.reply) < _TRIVIAL_REPLY
     time = draft.time[:20] if _TIME.match(draft.time) else written
-    facts = (before and before[1], mark, session, number, time, is_trivial)
+    facts = (None, mark, session, number, time, is_trivial)
     _store(connection, facts, [draft.prompt, draft.reply, *lines])
 
 
-def _delete(connection: Connection, session: str) -> None:
-    """Delete the exchanges of a session."""
-    rows = "DELETE FROM words WHERE rowid IN (SELECT id FROM exchanges WHERE session = ?)"
-    connection.execute(rows, (session,))
-    connection.execute("DELETE FROM exchanges WHERE session = ?", (session,))
+def _delete(connection: Connection, session: str, after: int = 0) -> None:
+    """Delete the exchanges of a session after the one with this number."""
+    rows = "DELETE FROM words WHERE rowid IN (SELECT id FROM exchanges WHERE session = ? AND number > ?)"
+    connection.execute(rows, (session, after))
+    connection.execute("DELETE FROM exchanges WHERE session = ? AND number > ?", (session, after))
 
 
 def _drop_old(connection: Connection, missing: list[Session], days: int, paths: Paths) -> None:

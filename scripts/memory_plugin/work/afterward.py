@@ -23,7 +23,7 @@ from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
 from ..replies.rows import Score
 from ..replies.score import may_request_grade, read_last_reply, score_reply
 from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
-from .past_sessions import update_index
+from .past_sessions import IN_BACKGROUND, update_index
 
 _PROPOSE_SECONDS = 120.0
 _JUDGE_SECONDS = 30.0
@@ -178,7 +178,7 @@ def _write_phrases(work: _Work) -> None:
 
 def _index_past(work: _Work) -> None:
     """Index what the session adds to the past sessions of this project."""
-    for problem in update_index(work.context):
+    for problem in update_index(work.context, IN_BACKGROUND):
         work.log(problem)
 
 
