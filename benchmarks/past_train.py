@@ -4,8 +4,9 @@
     past_train.py --data DIR --data DIR [--others FILE] --write   fit on all sets and write the weights to `config/sessions/past.json`
 
 The projects of `benchmarks/past`, with sessions, asks and other prompts, are always one set. A folder DIR of one author holds one folder a
-project: project.json {now, cwd}, sessions/*.jsonl, asks.jsonl {text, sessions} and others.jsonl {text}. FILE has ordinary prompts of other
-projects, one {text} a line; they have no sessions, so they get a middling match and little weight.
+project: project.json {now, cwd}, sessions/*.jsonl, asks.jsonl {text, sessions} and others.jsonl {text}. FILE has the prompts of ordinary
+days, one {text, asks, match} a line: whether it asks, and `match_signs` with the sessions before it. They are many, so they get less
+weight. With --write, weights are held near the present ones, which know sets that are not here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import os
 import sys
 import tempfile
 from calendar import timegm
-from contextlib import closing
 from math import exp
 from time import strptime
 from typing import Any, NamedTuple
@@ -27,17 +27,17 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_train_sets import solve
 from memory_plugin.kernel.paths import Paths, data_path
+from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.sessions import past_index
-from memory_plugin.sessions.past import answer, find, index_path, match_signs, open_sessions
-from memory_plugin.sessions.past_ask import Form, ask_of, forms_data, may_ask
+from memory_plugin.sessions.past import Exchange, answer, find, index_path, match_signs, read_index
+from memory_plugin.sessions.past_ask import Ask, Form, ask_of, forms_data, may_ask
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "past")
-MATCH = ("share", "score", "lead", "one_word", "no_subject", "dated")
-MIDDLING = {"share": 0.35, "score": 0.42, "lead": 0.2}
-OTHERS_WEIGHT = 0.1
+MATCH = ("share", "lead", "one_word", "no_subject", "dated")
+OTHERS_WEIGHT = 0.5
 RIDGE = 0.5
 SHIFT = 0.2  # of the odds: to tell nothing costs more than to tell too much
-REACH = 3.0  # log odds that a match may add to those of the form
+REACH = 4.0  # log odds that a match may add to those of the form
 RULES = 1
 
 
@@ -147,12 +147,13 @@ def rows_of(projects: list[tuple[float, dict[str, str], list[dict[str, Any]], st
 
 def _row(prompt: dict[str, Any], now: float, paths: Paths) -> Row:
     text, right = prompt["text"], prompt.get("sessions", [])
-    connection = open_sessions(index_path(paths), RULES)
-    assert connection is not None
-    with closing(connection):
+
+    def read(index: Connection) -> tuple[Ask, list[Exchange], list[tuple[str, str]]]:
         ask = ask_of(text, now)
-        found = find(connection, ask, now)
-        sessions = answer(connection, ask, now, "").sessions if may_ask(text) else []
+        return ask, find(index, ask, now), answer(index, ask, now, "").sessions if may_ask(text) else []
+
+    ask, found, sessions = read_index(index_path(paths), RULES, read) or (None, [], [])
+    assert ask is not None
     first = sessions[0][0] if sessions else ""
     return Row(
         text,
@@ -170,13 +171,14 @@ def vector(row: Row, names: list[str]) -> list[float]:
     return [1.0, *(float(name in row.form) for name in names), *(row.match.get(name, 0.0) for name in MATCH)]
 
 
-def fit(rows: list[tuple[Row, float]], names: list[str]) -> list[float]:
-    """Return the weights of a logistic model with a ridge; rows come with their weights."""
+def fit(rows: list[tuple[Row, float]], names: list[str], near: list[float] | None = None) -> list[float]:
+    """Return the weights of a logistic model with a ridge around `near`, else around 0; rows come with their weights."""
     points = [(vector(row, names), float(row.asks), weight) for row, weight in rows]
     size = len(points[0][0])
-    beta = [0.0] * size
+    center = near or [0.0] * size
+    beta = list(center)
     for _ in range(12):
-        slope = [-RIDGE * value if at else 0.0 for at, value in enumerate(beta)]
+        slope = [RIDGE * (center[at] - value) if at else 0.0 for at, value in enumerate(beta)]
         curve = [[RIDGE * (at == to and at > 0) for to in range(size)] for at in range(size)]
         for point, label, weight in points:
             filled = [at for at in range(size) if point[at]]
@@ -196,6 +198,13 @@ def report(title: str, rows: list[Row], weights: list[float], names: list[str]) 
     right = sum(odds[row.text] >= 0 and row.is_found for row in asks)
     false = sum(odds[row.text] >= 0 for row in others)
     print("%-40s told %d of %d, something on %d of %d others" % (title, right, len(asks), false, len(others)))
+
+
+def present(names: list[str]) -> list[float]:
+    """Return the weights in the data file."""
+    weights = forms_data()["weights"]
+    form = [weights["form"][name] for name in names]
+    return [weights["form"]["bias"] - SHIFT, *form, *(weights["match"][name] for name in MATCH)]
 
 
 def write(weights: list[float], names: list[str]) -> None:
@@ -223,19 +232,18 @@ def main() -> None:
     names = [name for name in forms_data()["weights"]["form"] if name != "bias"]
     sets = {folder: rows_of(kit_projects(folder)) for folder in options.data}
     sets["made"] = rows_of(made_projects())
-    texts = [each["text"] for path in options.others for each in lines(path) if len(each["text"]) <= 300]
     ordinary = [
-        Row(text, asks=False, form=form.signs, match=MIDDLING)
-        for text, form in ((text, Form(text)) for text in texts)
-        if not form.signs >= {"question", "we_past"} and "recall" not in form.signs  # they may ask
+        (Row(each["text"], each["asks"], Form(each["text"]).signs, each["match"]), OTHERS_WEIGHT)
+        for path in options.others
+        for each in lines(path)
     ]
     for left_out, rows in sets.items():
         others = [(row, 1.0) for name, each in sets.items() if name != left_out for row in each]
         if others:
-            report(left_out, rows, fit(others + [(row, OTHERS_WEIGHT) for row in ordinary], names), names)
+            report(left_out, rows, fit(others + ordinary, names), names)
     if options.write:
         every = [(row, 1.0) for rows in sets.values() for row in rows]
-        write(fit(every + [(row, OTHERS_WEIGHT) for row in ordinary], names), names)
+        write(fit(every + ordinary, names, present(names)), names)
 
 
 if __name__ == "__main__":

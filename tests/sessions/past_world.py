@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from pathlib import Path
 
 from memory_plugin.kernel.paths import Paths
+from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.sessions import past
 from memory_plugin.sessions.past import Exchange, ShownSessions, answer
 from memory_plugin.sessions.past_ask import ask_of, may_ask
@@ -39,12 +39,10 @@ class World:
 
     def exchanges(self, name: str = "", rules: int = RULES) -> list[Exchange]:
         """Return what is indexed."""
-        connection = past.open_sessions(past.index_path(self.paths), rules)
-        assert connection is not None
-        try:
-            return past.exchanges(connection, name)
-        finally:
-            connection.close()
+        return (
+            past.read_index(past.index_path(self.paths), rules, lambda index: past.exchanges(index, name))
+            or []
+        )
 
     def say(self, session: str, *said: Said) -> str:
         """Write a session that says this."""
@@ -58,7 +56,10 @@ class World:
 
     def answer(self, text: str, session: str = "") -> ShownSessions:
         """Return what an ask is answered with."""
-        connection = past.open_sessions(past.index_path(self.paths), RULES)
-        assert connection is not None
-        with closing(connection):
-            return answer(connection, ask_of(text, NOW), NOW, session)
+
+        def read(index: Connection) -> ShownSessions:
+            return answer(index, ask_of(text, NOW), NOW, session)
+
+        shown = past.read_index(past.index_path(self.paths), RULES, read)
+        assert shown is not None
+        return shown

@@ -130,7 +130,7 @@ def test_other_rules_redact_the_index_again(world: World, monkeypatch: pytest.Mo
         return Redaction(text.replace("relay", "[redacted:word]"), [])
 
     monkeypatch.setattr(past_index, "redact", stricter)
-    assert past.open_sessions(past.index_path(world.paths), RULES + 1) is None  # nothing is told until then
+    assert world.exchanges(rules=RULES + 1) == []  # nothing is told until then
     world.index(rules=RULES + 1)
     with open(past.index_path(world.paths), "rb") as file:
         assert b"bounced" in file.read()
@@ -214,6 +214,27 @@ def test_other_prompts_are_not_answered(world: World, prompt: str) -> None:
 def test_the_current_session_is_not_told(world: World) -> None:
     world.index()
     assert LAMP[:8] not in world.told("what did we do about the flickering lamp?", session=LAMP)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_told"),
+    [
+        ("what did we do about the fog horn schedule?", False),
+        ("what did we do about the fog horn last week?", True),
+    ],
+    ids=["about the present work", "about a time"],
+)
+def test_what_the_present_session_is_about_is_not_told(world: World, prompt: str, *, is_told: bool) -> None:
+    said = Said(
+        "2026-10-08T09:00:00Z",
+        "change the schedule of the fog horn",
+        "The fog horn schedule has changed.",
+        ("horn/schedule.py",),
+    )
+    world.say("6f708192-now", said)
+    world.index()
+    assert world.told(prompt)
+    assert bool(world.told(prompt, session="6f708192-now")) == is_told
 
 
 def test_a_reply_that_quotes_a_page_cannot_leave_the_block(world: World) -> None:

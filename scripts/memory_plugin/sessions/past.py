@@ -12,14 +12,16 @@ from time import mktime
 
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
-from ..kernel.sqlite import Connection, SqliteError, connect
+from ..kernel.sqlite import Connection, connect
 from ..kernel.text import cut_at_word, escape_content
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, forms_data, words_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable, TypeVar
+
+    Read = TypeVar("Read")
 
 PLACE = "past"
 SCHEMA = 1
@@ -41,7 +43,6 @@ _UNKNOWN = 0.15  # the share of exchanges that a word has that none has
 _FRESH, _FRESH_DAYS = 0.5, 14.0
 _DAY = 86400.0
 WEAK = 0.34  # share of the subject's words
-_FULL_SCORE = 12.0
 _SURE = 0.3  # log odds from which an ask is answered rather than pointed at
 _MAX_CHARACTERS = 1000  # of the block: 250 tokens
 _MAX_QUOTE, _MAX_REPLY = 72, 360
@@ -84,20 +85,18 @@ def index_path(paths: Paths) -> str:
     return paths.state(PLACE, "%s.%d.sqlite3" % (key, SCHEMA))
 
 
-def open_sessions(path: str, rules: int) -> Connection | None:
-    """Return a connection to an index whose texts were redacted by these rules; None if there is none yet. Raises SqliteError."""
+def read_index(path: str, rules: int, read: Callable[[Connection], Read]) -> Read | None:
+    """Return what a function reads from an index; None if there is none whose texts these rules redacted. Raises SqliteError."""
     if not os.path.isfile(path):
         return None
     connection = connect(path, timeout=_SECONDS, isolation_level=None)
     try:
-        if connection.execute("PRAGMA user_version").fetchone()[0] == rules:
-            connection.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'words', 'row')")
-            return connection
-    except SqliteError:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != rules:
+            return None
+        connection.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'words', 'row')")
+        return read(connection)
+    finally:
         connection.close()
-        raise
-    connection.close()
-    return None
 
 
 def search_words(text: str) -> list[str]:
@@ -112,18 +111,21 @@ def exchanges(connection: Connection, name: str = "") -> list[Exchange]:
 
 
 def find(
-    connection: Connection, ask: Ask, now: float, session: str = "", since: float = 0.0
+    connection: Connection, ask: Ask, now: float, session: str = "", since: float = 0.0, *, own: bool = False
 ) -> list[Exchange]:
-    """Return the exchanges of other sessions that match, the best first; without a subject, the newest. Raises SqliteError."""
+    """Return the exchanges that match, the best first; without a subject, the newest. Raises SqliteError.
+
+    They are of other sessions than this one, or with `own` of this one.
+    """
     words = list(dict.fromkeys(stem(word) for word in ask.subject))
     start, until = ask.window or (0.0, _LATEST)
-    where = (session, iso(max(start, since)), iso(until), _POOL)
+    where = (session, own, iso(max(start, since)), iso(until), _POOL)
     more = {word: _compounds(connection, word) for word in words if len(word) >= _LONG}
     found = _matching(connection, words, more, where)
     if not found and (ask.window or since or not words):
         found = _newest(connection, where)
     if not found and words:
-        found = _matching(connection, words, more, (session, iso(since), iso(_LATEST), _POOL))
+        found = _matching(connection, words, more, (session, own, iso(since), iso(_LATEST), _POOL))
     if not words:
         return found
     _score(connection, found, words, more, now)
@@ -132,7 +134,7 @@ def find(
 
 def _newest(connection: Connection, where: tuple[object, ...]) -> list[Exchange]:
     """Return the last exchanges in a time, those without work last."""
-    order = "WHERE s.session != ? AND e.time >= ? AND e.time < ? ORDER BY e.time DESC LIMIT ?"
+    order = "WHERE (s.session = ?) = ? AND e.time >= ? AND e.time < ? ORDER BY e.time DESC LIMIT ?"
     return sorted(map(Exchange, connection.execute(_SELECT % order, where)), key=lambda each: each.trivial)
 
 
@@ -147,7 +149,7 @@ def _matching(
     prefixes = " OR ".join('"%s"' % word[:PREFIX] for word in words if len(word) > PREFIX)
     query += " OR prefixes: (%s)" % prefixes if prefixes else ""
     order = (
-        "JOIN words ON words.rowid = e.id WHERE words MATCH ? AND s.session != ? AND e.time >= ? AND e.time < ? "
+        "JOIN words ON words.rowid = e.id WHERE words MATCH ? AND (s.session = ?) = ? AND e.time >= ? AND e.time < ? "
         "ORDER BY bm25(words, %s) LIMIT ?" % ", ".join(map(str, _WEIGHTS))
     )
     return [Exchange(row) for row in connection.execute(_SELECT % order, (query, *where))]
@@ -272,7 +274,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
-    """Return how well the best matches fit: the share of the subject, the score, and how far it is above that of the next session."""
+    """Return how well the best matches fit: the share of the subject, and how far their score is above that of the next session."""
     signs = {"dated": float(ask.window is not None)}
     if not ask.subject:
         return {**signs, "no_subject": 1.0}
@@ -282,7 +284,6 @@ def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
         **signs,
         "one_word": float(len(ask.subject) == 1),
         "share": min(1.0, max(each.share for each in found[:3])),
-        "score": min(1.0, best / _FULL_SCORE),
         "lead": (best - next_best) / best if found[0].score else 0.0,
     }
 
@@ -290,7 +291,7 @@ def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
 def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownSessions:
     """Return the answer to an ask from other sessions, a pointer for an unsure one, or nothing. Raises SqliteError."""
     found = find(connection, ask, now, session)
-    if not found:
+    if not found or (ask.subject and not ask.is_timed and _knows(connection, ask, now, session, found)):
         return ShownSessions()
     weights = forms_data()["weights"]["match"]
     odds = ask.odds + sum(weights[name] * value for name, value in match_signs(ask, found).items())
@@ -308,6 +309,12 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownS
         found = [each for each in found if not each.trivial] or found
     words = {stem(word) for word in ask.subject}
     return ShownSessions(found[:3], [_line(each, words, kind) for each in found[:3]])
+
+
+def _knows(connection: Connection, ask: Ask, now: float, session: str, found: list[Exchange]) -> bool:
+    """Return whether Claude knows the answer, because the present session matches better than what was found."""
+    own = find(connection, ask, now, session, own=True)[:1]
+    return any(each.score >= found[0].score for each in own)
 
 
 def _with_end(found: list[Exchange], session: list[Exchange], kind: str) -> list[Exchange]:
@@ -365,6 +372,6 @@ def _sentences(reply: str, words: set[str], *, is_open: bool) -> str:
 
 def recent_lines(connection: Connection, session: str) -> str:
     """Return a line for each of the last five other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
-    found = by_session(_newest(connection, (session, iso(0), iso(_LATEST), _POOL)))[:5]
+    found = by_session(_newest(connection, (session, False, iso(0), iso(_LATEST), _POOL)))[:5]
     lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, 48)) for each in found]
     return _CATALOG + "".join(lines) + _CLOSE if lines else ""

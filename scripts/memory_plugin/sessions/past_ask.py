@@ -22,7 +22,7 @@ _CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"'
 _LONGEST = 4  # words of a phrase
 _MAX_BETWEEN = 6  # words between "is" and a participle of the present passive
 _BEFORE_WE, _AFTER_WE = 2, 3  # words from a subject to its verb
-_REMINDERS = ("recall", "times", "like", "told", "remains", "goes_on")
+_REMINDERS = ("recall", "like", "told", "remains", "goes_on")
 _GERMAN_WAS = ("und", "oder", "aber", "mit", "fur", "an", "auf", "von", "um", "bei")
 _ENGLISH_AFTER_WAS = ("it", "that", "this", "the", "there", "i", "we")
 _DAY = 86400.0
@@ -35,15 +35,23 @@ _words: dict[str, Any] = {}
 class Ask:
     """What a prompt asks about the past.
 
-    `odds` are the log odds of its form, without those of a match; `window` is a time as (since, until), or None.
+    `odds` are the log odds of its form, without those of a match; `window` is a time as (since, until), or None; `is_timed` means that
+    the prompt names one, such as "the other day".
     """
 
-    __slots__ = ("kind", "odds", "subject", "window")
+    __slots__ = ("is_timed", "kind", "odds", "subject", "window")
 
     def __init__(
-        self, odds: float, kind: str, subject: list[str], window: tuple[float, float] | None
+        self,
+        odds: float,
+        kind: str,
+        subject: list[str],
+        window: tuple[float, float] | None,
+        *,
+        is_timed: bool,
     ) -> None:
         self.odds = odds
+        self.is_timed = is_timed
         self.kind = kind
         self.subject = subject
         self.window = window
@@ -93,7 +101,9 @@ def ask_of(text: str, now: float) -> Ask:
     form = Form(text)
     subject = subject_of(text)
     subject = [word for word in subject if not _is_participle(word)] or subject
-    return Ask(form.odds(), form.kind(subject), subject, window_of(form.words, now))
+    window = window_of(form.words, now)
+    is_timed = window is not None or "times" in form.signs
+    return Ask(form.odds(), form.kind(subject), subject, window, is_timed=is_timed)
 
 
 def _is_participle(word: str) -> bool:
@@ -166,7 +176,6 @@ class Form:
         """Replace the signs of lists by those that depend on a place: which clause asks or orders, and whose past it is."""
         clauses, signs = self.clauses, self.signs
         asking = [at for at, clause in enumerate(clauses) if self._asks(clause)]
-        ordering = [at for at, clause in enumerate(clauses) if self._orders(clause)]
         ends = [sum(map(len, clauses[: at + 1])) for at in range(len(clauses))]
         spans = [range(ends[at] - len(clauses[at]), ends[at]) for at in asking]
         if "?" in text and not asking:
@@ -180,10 +189,8 @@ class Form:
             "asks_now": is_present and signs.isdisjoint(("remains", "recall")),
             "asks_you": "recall" not in signs and any(self._is_in("you", clauses[at][1:3]) for at in asking),
             "goes_on": goes_on,
-            "orders": 0 in ordering and not goes_on,
-            "orders_later": any(ordering[-1:]),
+            "orders": any(map(self._orders, clauses)) and not goes_on,
             "we_past": is_ours,
-            "you_past": bool(self._verbs) and "you" in signs and not is_ours and "told" not in signs,
             "now": "now" in signs and not is_ours,
             "code": any(map(text.__contains__, self._data["code"])),
         }
@@ -228,11 +235,7 @@ class Form:
     def _is_past(self, spelled: str, at: int) -> bool:
         """Return whether a word is a verb of the past, other than a participle of the present passive."""
         before = self.words[max(0, at - _MAX_BETWEEN) : at]
-        return (
-            self._is_past_form(self.words[at], spelled)
-            and not self._is_in("articles", before[-1:])
-            and not self._is_in("be", before)
-        )
+        return self._is_past_form(self.words[at], spelled) and not self._is_in("be", before)
 
     def _is_past_form(self, word: str, spelled: str) -> bool:
         for name, is_past in (("past", True), ("not_past", False)):

@@ -15,7 +15,7 @@ from ..sessions.past import (
     exchanges,
     find,
     index_path,
-    open_sessions,
+    read_index,
     recent_lines,
 )
 from ..sessions.past_ask import ask_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Read = TypeVar("Read")
 
 _WAIT = 2.0  # seconds that a command waits for a process that fills the index
+IN_BACKGROUND = 60.0  # and that what follows a reply waits, because nobody else indexes that reply
 
 
 def is_on(context: Context) -> bool:
@@ -85,13 +86,7 @@ def _read(context: Context, read: Callable[[Connection], Read]) -> Read | None:
     """Return what a function reads from the index; None without an index. Raises SqliteError."""
     if context.paths.state_dir is None:
         return None
-    connection = open_sessions(index_path(context.paths), index_version())
-    if connection is None:
-        return None
-    try:
-        return read(connection)
-    finally:
-        connection.close()
+    return read_index(index_path(context.paths), index_version(), read)
 
 
 def find_exchanges(
@@ -99,18 +94,18 @@ def find_exchanges(
 ) -> list[Exchange]:
     """Return the exchanges that match, the best first, after indexing what is new. Raises SqliteError."""
     _update(context, report)
-    now = time()
-    since = now - days * 86400.0 if days is not None else 0.0
-    return _read(context, lambda index: find(index, ask_of(text, now), now, context.session, since)) or []
+    return _found(text, context, time() - days * 86400.0 if days is not None else 0.0)
 
 
 def matching_sessions(text: str, context: Context) -> int:
     """Return how many indexed sessions match well what a user looks for. Raises SqliteError."""
-    if not is_on(context):
-        return 0
-    now = time()
-    found = _read(context, lambda index: find(index, ask_of(text, now), now, context.session)) or []
+    found = _found(text, context) if is_on(context) else []
     return len({each.session for each in found if each.share >= WEAK})
+
+
+def _found(text: str, context: Context, since: float = 0.0) -> list[Exchange]:
+    now = time()
+    return _read(context, lambda index: find(index, ask_of(text, now), now, context.session, since)) or []
 
 
 def session_exchanges(name: str, context: Context, report: Callable[[str], None]) -> list[Exchange]:
