@@ -30,7 +30,9 @@ SED = tool(2, "Bash sed -i s/oldGreet/greet/ lib/b.ts", "")
 LISTED = tool(2, "Bash docker volume ls", "DRIVER  NAME\nlocal  parrot-data")
 STUB = tool(2, "Write lib/export.ts\ncontent: throw new Error('not implemented')", "created")
 REMOVED = tool(2, "Bash rm tests/test_moon.py", "")
-PENDING = tool(2, "Edit spec/owl_spec.rb\nnew_string: xit 'hoots at night' do", "updated", "it 'hoots at night' do")
+PENDING = tool(
+    2, "Edit spec/owl_spec.rb\nnew_string: xit 'hoots at night' do", "updated", "it 'hoots at night' do"
+)
 FOUND = tool(2, "Grep oldGreet", "lib/a.ts:4: oldGreet()\nlib/b.ts:9: oldGreet()")
 EDITED = tool(3, "Edit lib/a.ts\nnew_string: greet()", "updated", "oldGreet()")
 

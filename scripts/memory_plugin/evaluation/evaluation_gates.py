@@ -140,7 +140,8 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
                 is_taken = bool(rule.needs) and is_taken_back(logs[rule.needs], later)
-                note = doubt.note or is_taken or not is_known or (is_remark and not _FIRST_PERSON.search(quote.shown))
+                is_aside = is_remark and not _FIRST_PERSON.search(quote.shown)
+                note = doubt.note or is_taken or is_aside or not is_known
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

@@ -19,7 +19,7 @@ from .rule_matching import ClaimEvidence
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
 _PLAN = re.compile(
-    r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected|scenario|flow)\b",
+    r"\b(?:criteria|criterion|checklist|done when|of done|requirements?|goals?|plan|to ?do|next steps?|expected|scenario|flow)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
@@ -86,7 +86,8 @@ class Run(NamedTuple):
 class EvidenceLog:
     """What the turns before a claim contain for one kind of evidence; each turn is read once, however many claims follow.
 
-    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it.
+    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, and `counted`
+    what the outputs count, as place, noun and number.
     """
 
     def __init__(self, evidence: ClaimEvidence) -> None:
@@ -94,7 +95,9 @@ class EvidenceLog:
         self.runs: list[Run] = []
         self.changed = -1
         self.unsure = evidence.note
+        self.counted: list[tuple[int, str, float]] = []
         self._read = 0
+        self._counted = 0
 
     def read(self, before: Sequence[ConversationTurn]) -> None:
         """Read the turns that are new since the last call."""
@@ -106,6 +109,14 @@ class EvidenceLog:
             self.changed = place if _is_change(self.evidence, turn) else self.changed
         self._read = len(before)
 
+    def count(self, before: Sequence[ConversationTurn]) -> None:
+        """Collect what the calls that are new since the last call of this count."""
+        for place in range(self._counted, len(before)):
+            turn = before[place]
+            if turn.role == "tool" and not _is_passed_over(self.evidence, turn):
+                self.counted += [(place, *pair) for pair in _pairs(self.evidence.counts, turn.output)]
+        self._counted = len(before)
+
 
 def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return why the turns before a claim do not prove it, or None if they do."""
@@ -113,7 +124,9 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     if not claim.is_plain:
         return _open_failure(log, claim, before)
     if not log.runs:
-        return Doubt("Nothing in the conversation shows it.", log.unsure or _is_read(log.evidence, claim, before))
+        return Doubt(
+            "Nothing in the conversation shows it.", log.unsure or _is_read(log.evidence, claim, before)
+        )
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
@@ -218,14 +231,8 @@ def _count_doubt(
     log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
 ) -> Doubt | None:
     """Return the doubt if no output since the last change counts a noun as claimed, alone or in total."""
-    pattern = log.evidence.counts
-    counted = [
-        (place, number)
-        for place, turn in enumerate(before)
-        if turn.role == "tool" and not _is_passed_over(log.evidence, turn)
-        for other, number in _pairs(pattern, turn.output)
-        if other == noun
-    ]
+    log.count(before)
+    counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted:
         return None
     last = before[counted[-1][0]]

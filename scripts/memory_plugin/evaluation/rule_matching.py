@@ -222,7 +222,7 @@ def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str, whole: 
     """Return each rule's first match to which no exception applies."""
     # "no doubt" and "if you ask me" look like a negation or a report, but are neither.
     text = pack.neutral.sub(" ", sentence) if pack.neutral else sentence
-    tagged = pack.lexicon.tag(text)
+    tagged = pack.lexicon.tag(text if any(rule.frames for rule in rules) else "")
     matches = []
     for rule in rules:
         for start, end in _spans(rule, text, tagged):
@@ -234,7 +234,8 @@ def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str, whole: 
 
 def _spans(rule: PackRule, text: str, tagged: TaggedSentence) -> Iterator[tuple[int, int]]:
     """Yield the rule's matches as start and end, before exceptions."""
-    if rule.pattern is not None and (not rule.any_of or any(part in text.lower() for part in rule.any_of)):
+    lower = text.lower() if rule.any_of else ""
+    if rule.pattern is not None and (not rule.any_of or any(part in lower for part in rule.any_of)):
         yield from (match.span() for match in rule.pattern.finditer(text))
     for frame in rule.frames:
         yield from frame.find(tagged)
