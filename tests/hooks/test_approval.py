@@ -115,6 +115,9 @@ def test_only_what_the_user_allowed_is_carried_out(pending: Project, by: str, ev
     }[event]()
     pending.wait_for_background()
     assert trusted(pending) == {"use-postgres", *(["port"] if WHO[by] else [])}
+    if WHO[by] and event != "command":
+        assert "carried out, because you allowed it: `memory accept port" in said
+        assert "\n  accepted: port" in said
     if by in ("hook", "config"):
         assert "not done: `memory accept port" in said
         assert "program answered" in said

@@ -158,7 +158,8 @@ def sentence(row: Row) -> str:
     place = _place(row)
     if place == _GUARD:
         outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
-        reason, guards = reason_text(row.get("reason", "")), ", ".join(row.get("guards", ()))
+        reason = reason_text(row.get("reason", ""))
+        guards = ", ".join(key.rpartition("/")[2] for key in row.get("guards", ()))
         return "%s (%s)%s" % (outcome, guards, ": " + reason if reason else "")
     if place == _PAST:
         verb = _PAST_VERBS.get(row.get("outcome", ""), "Claude was shown nothing of")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from time import time
+from time import sleep, time
 
 from ..host.ancestry import hand_over
 from ..host.environment import HANDED_OVER, OFF
@@ -26,6 +26,7 @@ _JUDGE_VARIABLES = (
     "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
 _PAUSE_SECONDS = 2.0
+_OUTPUT_SECONDS, _PAUSE = 2.0, 0.05
 _STARTED = "memory: carried out, because you allowed it: `memory %s`"
 _FAILED = "memory: not done, because no process could be started: `memory %s`"
 
@@ -72,18 +73,26 @@ def start_steps(
 def settle_deferred(context: Context, *, wait: float = 0.0, is_last: bool = False) -> list[str]:
     """Start what the user allowed; return lines about it, and about what is not done. `is_last` gives up what is still open.
 
-    Raises OSError.
+    What a command prints follows its line if it comes in time, else it comes with the next lines for the user. Raises OSError.
     """
-    from ..memories.tickets import end_tickets, settle, shown  # most sessions have none
+    from ..memories.grants import take_unshown_saves  # most sessions have none
+    from ..memories.tickets import end_tickets, settle, shown
 
     allowed, lines = settle(context.paths, context.session, wait=wait, is_last=is_last)
     end_tickets(context.paths, context.session)
     if not allowed:
         return lines
-    data = dumps(allowed).encode("ascii")
+    lines += take_unshown_saves(context.paths, context.session)
+    data = dumps({"session": context.session, "commands": allowed}).encode("ascii")
     root = ["--root", context.paths.project_root]
     is_started = len(data) <= MAX_INPUT and start(["settle", *root], data, judge_variables(context.settings))
-    return [*lines, *((_STARTED if is_started else _FAILED) % shown(command) for command in allowed)]
+    lines += [(_STARTED if is_started else _FAILED) % shown(command) for command in allowed]
+    output: list[str] = []
+    end = time() + _OUTPUT_SECONDS
+    while is_started and not output and time() < end:
+        sleep(_PAUSE)
+        output = take_unshown_saves(context.paths, context.session)
+    return [*lines, *output]
 
 
 def _is_due(path: str) -> bool:

@@ -19,7 +19,7 @@ stop using a memory; its file is deleted after a grace period
   memory forget old-release-process --keep --reason "replaced by the new pipeline"
 """
 
-_WHOLE_ID = "nothing was deleted: what is deleted for good needs its whole id: memory forget %s --now"
+_WHOLE_ID = "nothing was deleted; to delete permanently, give the whole id: memory forget %s --now"
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
 _SHOWN_AGAIN = "  {0}, which it had replaced, is shown again"
 _STAYS_REPLACED = "  {0}, which it had replaced, stays replaced; to bring it back: memory restore {0}"
@@ -36,9 +36,18 @@ def _configure_forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
+def _chosen(arguments: argparse.Namespace, items: list[survey.Item]) -> survey.Item:
+    """Return the named memory. Raises UsageError for the start of a name if the memory would be deleted permanently."""
+    item = survey.choose(items, arguments.id)
+    key, memory = item.stored.key, item.stored.memory
+    if arguments.now and arguments.id not in (memory.id, key.partition(":")[2], key, memory.title):
+        raise UsageError(_WHOLE_ID % survey.shortest_names(items)[key])
+    return item
+
+
 def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
-    stored = survey.choose(context.overview().items, arguments.id).stored
+    stored = _chosen(arguments, context.overview().items).stored
     if arguments.now:
         return about("permanently delete", [stored])
     if not is_guarded(stored, context):
@@ -50,7 +59,7 @@ def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> 
 def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     items = context.overview().items
-    item = survey.choose(items, arguments.id)
+    item = _chosen(arguments, items)
     name = survey.shortest_names(items)[item.stored.key]
     key, memory = item.stored.key, item.stored.memory
     if arguments.keep:
@@ -59,8 +68,6 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
         lines = ["archived: " + memory.id, _UNDO + name, *_replaced_lines(items, context, key)]
         context.console.result(arguments.json, as_json(item._replace(stored=written.stored)), *lines)
         return
-    if arguments.now and arguments.id not in (memory.id, key.partition(":")[2], key, memory.title):
-        raise UsageError(_WHOLE_ID % name)
     if memory.status == RETIRED and not arguments.now:
         day = date_text(memory.data.get("retired_at"))[:10]
         raise InvalidMemory(_ALREADY % (name, ", since " + day if day else "", name, name))

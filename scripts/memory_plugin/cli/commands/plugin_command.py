@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from io import StringIO
 from typing import Any
 
 from ...kernel.fastjson import loads
 from ...kernel.text.clean import counted
+from ...memories.grants import record_saves
+from ...memories.hygiene import shown_line
 from ...work.background import MAX_INPUT
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from ..command_line import carry_out, handler_of, parse_arguments
+from ..console import Console
 
 _BACKGROUND_TEXT = """\
 run what follows a reply or a session (used by the plugin itself)
@@ -32,6 +36,7 @@ def _background(arguments: argparse.Namespace, context: CommandContext) -> int: 
     return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
 
 
+_MAX_LINES, _MAX_LINE = 8, 300  # of the output, the last ones
 _SETTLE_TEXT = """\
 carry out what the user allowed in Claude Code's dialog
   memory settle
@@ -39,14 +44,24 @@ carry out what the user allowed in Claude Code's dialog
 
 
 def _settle(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
-    """Carry out the commands that a hook passes. Where Claude runs this, as before each of its commands, all is done already."""
+    """Carry out the commands that a hook passes, and leave what they print for the user.
+
+    Where Claude runs this, as before each of its commands, all is done already.
+    """
     if context.inside_client:
         return 0
+    said = StringIO()
+    context.console = Console(said, said)
     try:
-        commands: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
-        return carry_out(commands, context)
+        request: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
+        for command in request["commands"]:  # a person reads the output
+            command["words"] = [word for word in command["words"] if word != "--json"]
+        code = carry_out(request["commands"], context)
     except (ValueError, KeyError, TypeError):
         raise UsageError("expected commands from a hook on standard input") from None
+    lines = ["  " + shown_line(line, _MAX_LINE) for line in said.getvalue().splitlines() if line.strip()]
+    record_saves(context.paths, request["session"], lines[-_MAX_LINES:])
+    return code
 
 
 _REFRESH_TEXT = """\

@@ -147,7 +147,13 @@ def _print_decisions(rows: list[dict[str, object]], labels: dict[str, str], cont
         if prompt and not told:
             console.line("  " + says)
         for word, key in told:
-            print_memory(word, labels.get(key, key), context)
+            print_memory(word, named(key, labels), context)
+
+
+def named(key: str, labels: dict[str, str]) -> str:
+    """Return a memory's title and name, or the id of one that was deleted; a note's key has no slash."""
+    category, _, identity = key.rpartition("/")
+    return labels.get(key) or (identity + " (deleted)" if category else key)
 
 
 def print_memory(word: str, text: str, context: CommandContext) -> None:

@@ -15,7 +15,7 @@ from ...recall.feedback import USEFUL, WRONG, Feedback, record_feedback, reset_f
 from ...work.memory_facts import titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
-from .status_command import MAX_LINE, local_time, print_memory, print_off, shown_prompt
+from .status_command import MAX_LINE, local_time, named, print_memory, print_off, shown_prompt
 
 _WHY_TEXT = """\
 explain why a prompt did or did not bring up memories, or test one
@@ -104,7 +104,7 @@ def _explain(row: dict[str, object], context: CommandContext) -> None:
         labels = titles_and_names(context.overview().items)
         console.line()
     for word, key, reason in lines:
-        print_memory(word, labels.get(key, key) + reason, context)
+        print_memory(word, named(key, labels) + reason, context)
     if row.get("candidates") and explain.would_phrases_help(row):
         console.line()
         console.paragraph(_ADVICE)
