@@ -58,7 +58,7 @@ def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
     interview, _ = pipeline.start(store, setup_for(), "p", "", {})
     first, second = store.find(interview.id), store.find(interview.id)
     pipeline.answer(store, first, {"answer": "it is for clerks"})
-    with pytest.raises(InterviewError, match="another answer arrived in the meantime"):
+    with pytest.raises(InterviewError, match="another answer came first"):
         pipeline.answer(store, second, {"answer": "it is for auditors"})
     assert [turn["answer"] for turn in store.find(interview.id).state["turns"]] == ["it is for clerks"]
 
@@ -90,7 +90,7 @@ def test_the_beginning_of_an_id_is_enough_if_it_fits_one_interview(store: Interv
         store.save(interview_about_topic(identity), {}, {})
     assert store.find("lab").id == "labels"
     assert store.find("export-b2").id == "export-b2"
-    with pytest.raises(InterviewError, match="export: 2 interviews fit; name one of export-a1, export-b2"):
+    with pytest.raises(InterviewError, match="export fits 2 interviews: export-a1, export-b2"):
         store.find("export")
     with pytest.raises(InterviewError, match="no interview 'none'"):
         store.find("none")

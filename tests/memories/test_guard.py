@@ -57,7 +57,7 @@ def test_a_memory_without_a_guard_has_none() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        pytest.param(["git push"], "guard: expected an object such as .*, got list; fix it", id="a list"),
+        pytest.param(["git push"], "guard: expected an object such as .*, got list; fix or remove it", id="a list"),
         pytest.param({}, "guard: expected files or commands, got neither; add one", id="an empty object"),
         pytest.param({"commands": "git push"}, r"guard\.commands: expected a list .*got str", id="a text"),
         pytest.param({"commands": [""]}, r"guard\.commands\[0\]: expected one line .*, got ''; fix", id="empty"),

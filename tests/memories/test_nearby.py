@@ -35,7 +35,7 @@ def test_a_submodule_names_the_project_around_it(project: Project, git: str) -> 
         project.write("libs/lib/.git", "gitdir: ../../.git/modules/lib\n")
     (line,) = unread(project, inner)
     assert project.root in line
-    assert "project of its own" in line
+    assert "separate project" in line
 
 
 def test_a_package_with_a_store_is_named_where_it_is_the_working_folder(project: Project) -> None:

@@ -203,7 +203,7 @@ def test_only_the_user_adds_phrases_after_a_rejection(paths: Paths, store: Store
     put("mine", asked_as=[NEW])
     load_trust(paths).reject(find(store, "mine"))
     put("mine")
-    with pytest.raises(InvalidMemory, match="you rejected search phrases of it"):
+    with pytest.raises(InvalidMemory, match="you rejected its search phrases"):
         add_phrases(paths, find(store, "mine"), [OWN])
     edit(paths, find(store, "mine"), lambda _: {"asked_as": [NEW]}, "x", approved=True)
     trust, stored = now(paths, store)

@@ -87,9 +87,7 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
     except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
         text = "a bug in memory: %s: %s" % (bug_text(error), error)
         if discard_damaged():
-            text = (
-                "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
-            )
+            text = "Python's bytecode cache was damaged and has been deleted. Run the command again."
         console.error(text)
         return FAILED
 

@@ -97,9 +97,7 @@ def load_rubric(name: str) -> EvaluationRubric:
     scores = _scale(rubric)
     for dimension in rubric.dimensions:
         if {*dimension.anchors} != {*scores}:
-            raise EvaluationError(
-                "%s: %s: expected an anchor for each of %s" % (path, dimension.id, ", ".join(scores))
-            )
+            raise EvaluationError("%s: %s: expected anchors for %s" % (path, dimension.id, ", ".join(scores)))
     return rubric
 
 

@@ -35,9 +35,7 @@ _CONTROL_NAMES = _LOCATION_NAMES.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_
 # client's sandbox set. The same goes for what the client sets for each of its commands, except for two folders.
 _NOT_RESTORED = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
 _CLIENT_FOLDERS = frozenset(["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"])
-_SET_BY_PROJECT = (
-    "the project's settings set %s, so judges and uploads are off: such variables can redirect keys and text"
-)
+_SET_BY_PROJECT = "the project's settings set %s, which can redirect keys, so judges and uploads are off"
 _SENSITIVE_STARTS = (
     *("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "MEMORY_", "LANGFUSE"),
     *("XDG_", "PYTHON", "LD_", "DYLD_", "CLAUDE"),

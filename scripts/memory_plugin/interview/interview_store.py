@@ -216,9 +216,7 @@ class InterviewStore:
         begun = "SELECT id FROM interviews WHERE substr(id, 1, ?) = ? ORDER BY id"
         ids = [str(row[0]) for row in self._rows(begun, (len(identity), identity))]
         if len(ids) > 1 and identity not in ids:
-            raise InterviewError(
-                "%s: %d interviews fit; name one of %s" % (identity, len(ids), ", ".join(ids[:5]))
-            )
+            raise InterviewError("%s fits %d interviews: %s" % (identity, len(ids), ", ".join(ids[:5])))
         return Interview(self._row(_COLUMNS, ids[0] if len(ids) == 1 else identity))
 
     def _row(self, columns: str, identity: str) -> tuple[Any, ...]:
@@ -240,9 +238,7 @@ class InterviewStore:
         candidates = [row for row in unfinished if row["status"] == OPEN] or unfinished
         candidates = [row for row in candidates if session and row["session"] == session] or candidates
         if not candidates:
-            raise InterviewError(
-                "no interview is open in this project; start one: memory interview start TOPIC"
-            )
+            raise InterviewError("no interview is open here; start one: memory interview start TOPIC")
         if len(candidates) > 1:
             ids = ", ".join(str(row["id"]) for row in candidates[:5])
             raise InterviewError("several interviews are not finished; name one with --session: " + ids)
@@ -298,9 +294,7 @@ class InterviewStore:
         except SqliteError as error:
             raise InterviewError("%s: %s; nothing was changed" % (self.path, error)) from None
         if not is_current:
-            raise InterviewError(
-                "another answer arrived in the meantime; nothing was changed, see: memory interview status"
-            )
+            raise InterviewError("another answer came first; nothing changed; see: memory interview status")
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if not os.path.lexists(self.path):  # reading must not create it

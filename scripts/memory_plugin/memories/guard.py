@@ -19,9 +19,7 @@ _LISTS = ("files", "commands")
 _TOOLS = {"commands": ("Bash",), "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
 _KEYS = (*_LISTS, "action")
 _NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; leave out |, >, = and $(...)"
-_NO_OBJECT = (
-    'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix it, or remove the key'
-)
+_NO_OBJECT = 'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix or remove it'
 _NO_FILES = "%s: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
 
 

@@ -34,9 +34,7 @@ from .survey import Item
 from .trust import REJECTED, TRUSTED, Trust, load_trust, with_phrases
 from .writing import Written
 
-_REJECTED_PHRASES = (
-    "%s: you rejected search phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
-)
+_REJECTED_PHRASES = "%s: you rejected its search phrases; to add one: memory edit %s --asked-as 'a phrase'"
 _STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 _BATCH = 100  # memories of an import, whose approval is recorded together
 

@@ -27,13 +27,9 @@ _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
 _STORE = os.path.join(".claude", "memory")
-_OUTER = (
-    "the memories of %s are not read, because %s is a project of its own; start Claude Code there to use them"
-)
-_INNER = "the memories in %s are not read, because the project is %s; to have them here: memory import %s"
-_SIBLING = (
-    "the memories in %s are not read, because each worktree of a bare repository has its own; commit them"
-)
+_OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
+_INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
+_SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
 _NOTES = "Markdown note in %s is", "Markdown notes in %s are"
 _IMPORT_NOTES = " not read; to make memories from notes: memory import %s"

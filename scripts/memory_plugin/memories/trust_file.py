@@ -43,9 +43,7 @@ class TrustUnreadable(OSError):
     """Raised when a record of trust exists but cannot be read, so that it is unknown what is trusted."""
 
     def __init__(self, path: str, reason: str) -> None:
-        text = (
-            "the record of what you trust cannot be read (%s); nothing was changed, `memory doctor` says more"
-        )
+        text = "the record of what you trust cannot be read (%s); nothing changed; see: memory doctor"
         super().__init__(errno.EIO, text % reason, path)
 
 

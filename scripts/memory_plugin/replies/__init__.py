@@ -125,6 +125,4 @@ def tuning_reminder(paths: Paths) -> str:
     is_due = judged >= _MIN_JUDGED and now() - state["since"] >= _WEEK
     if not (is_due and record_once(paths.state(_TUNING), "said", 1)):
         return ""
-    return (
-        "memory: the judge has scored %d replies. To adjust the filler rules: /memory:score-replies" % judged
-    )
+    return "memory: the judge scored %d replies. To adjust the filler rules: /memory:score-replies" % judged

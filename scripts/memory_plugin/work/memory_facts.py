@@ -128,9 +128,7 @@ def guard_lines(memory: Memory) -> list[str]:
         if missing:
             options = "".join(" --guard-command " + shlex.quote(each) for each in (*commands, *missing))
             what = ", ".join("`%s`" % other for other in missing), memory.id, options
-            lines.append(
-                shown_line("not guarded, though it does the same: %s. To guard both: memory edit %s%s" % what)
-            )
+            lines.append(shown_line("not guarded, but the same: %s. To guard both: memory edit %s%s" % what))
         return lines
     problem = guard_problem(memory)
     return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []

@@ -29,9 +29,7 @@ MAX_VALUE = 200
 _BACKUP, _STATUS_LINE = "before.json", "statusLine"
 _UNKNOWN_FORM = "nothing was changed: your settings have a status line of an unknown form"
 
-_JUDGE_ON = (
-    "The judge for %s is on. It sends %s At most $%.2f a session and $%.2f a day for all judges together."
-)
+_JUDGE_ON = "The judge for %s is on. It sends %s At most $%.2f a session and $%.2f a day for all judges."
 
 
 class SettingsChange(NamedTuple):

@@ -202,7 +202,7 @@ def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Pr
     assert quiet[1] == "Its judge is off. To turn it on: memory judge on recall"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
     assert loud[1].startswith("The judge for recall is on. It sends the prompt's beginning and end")
-    assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")
+    assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges.")
     again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
     assert len(again) == 1
 

@@ -159,7 +159,7 @@ def test_json_may_come_before_the_tested_command(project: Project) -> None:
 def test_a_save_names_the_other_form_of_an_option(project: Project) -> None:
     options = ("save", "--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command")
     text = " ".join(project.cli(*options, FORCE).stdout.split())
-    assert "not guarded, though it does the same: `git push -f`" in text
+    assert "not guarded, but the same: `git push -f`" in text
     both = project.cli(*shlex.split(text.partition("To guard both: memory ")[2]))
     assert "not guarded" not in both.stdout
     assert project.cli("guards", "test", "git push -f", "--json").json["matches"]

@@ -331,7 +331,7 @@ def test_discard_needs_the_id_of_an_interview(project: Project) -> None:
     run = project.cli("interview", "discard")
     assert (run.returncode, run.stderr) == (
         2,
-        "memory: discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them\n",
+        "memory: discard: expected --session ID; to list the ids: memory interview status\n",
     )
     assert "discard has no default" in " ".join(project.cli("interview", "--help").stdout.split())
     assert name in project.cli("interview", "status").stdout

@@ -172,9 +172,7 @@ _ADVICE = "  To add some: /memory:phrases in Claude Code; in a terminal: memory 
 
 def _configure_phrases(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "input", nargs="?", choices=["-"], metavar="-", help="store phrases from standard input"
-    )
+    parser.add_argument("input", nargs="?", choices=["-"], metavar="-", help="phrases on standard input")
     add_flag(parser, "--judge", "ask the recall judge for phrases (to turn it on: memory judge on)")
     add_flag(parser, "--yes", "with --judge: accept the price")
 

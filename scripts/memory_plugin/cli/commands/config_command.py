@@ -62,9 +62,7 @@ _ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outsid
 def _configure_config(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
-    actions["show"].add_argument(
-        "key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key"
-    )
+    actions["show"].add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="a block or key")
     add_flag(actions["show"], "--origin", "show which file sets each key, and what was refused")
     for name, metavar in (("get", "KEY"), ("set", "KEY"), ("unset", "BLOCK|KEY")):
         actions[name].add_argument("key", metavar=metavar)
@@ -225,9 +223,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def _configure_completions(parser: argparse.ArgumentParser) -> None:
     """Declare the shell, and the words before the cursor, with which the script calls the command again."""
-    parser.add_argument(
-        "shell", choices=(*SHELLS, _WORDS), metavar="SHELL", help="one of " + ", ".join(SHELLS)
-    )
+    parser.add_argument("shell", choices=(*SHELLS, _WORDS), metavar="SHELL", help=", ".join(SHELLS))
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
 
 

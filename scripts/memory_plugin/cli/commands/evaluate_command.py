@@ -61,15 +61,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--gates-only", "run the gates only; nothing is sent")
     packs, rubrics = ", ".join(pack_names()), ", ".join(rubric_names())
-    parser.add_argument(
-        "--pack", action="append", metavar="NAME|FILE", help="a rule pack; repeat it for more: " + packs
-    )
+    parser.add_argument("--pack", action="append", metavar="NAME|FILE", help="a pack (repeatable): " + packs)
     parser.add_argument("--rubric", metavar="NAME|FILE", help="the rubric of the jury: " + rubrics)
     add_flag(parser, "--judges-after-fail", "ask the jury even after a failed gate")
     parser.add_argument("--report", metavar="PATH", help="write PATH.md and PATH.json")
-    parser.add_argument(
-        "--agreement", metavar="FILE", help="compare the gates with human labels in a JSONL file"
-    )
+    parser.add_argument("--agreement", metavar="FILE", help="compare the gates with people's labels (JSONL)")
 
 
 def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -151,9 +151,7 @@ def _check_question(this: _Run) -> int:
     interview = this.current()
     question = clean_text(" ".join(this.arguments.words) or read_text(_MAX_INPUT))
     if not question:
-        raise InvalidAnswer(
-            "check-question: expected the question, such as: check-question 'Who will use it?'"
-        )
+        raise InvalidAnswer("check-question: expected a question, such as: check-question 'Who will use it?'")
     repeats, score = pipeline.check_question(this.store, interview, question)
     record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
     this.show(record, "already asked: %s" % repeats if repeats else "fine")
@@ -225,9 +223,7 @@ def _show_result(this: _Run, interview: Interview) -> None:
 def _discard(this: _Run) -> None:
     name = this.arguments.session
     if not name:
-        raise UsageError(
-            "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
-        )
+        raise UsageError("discard: expected --session ID; to list the ids: memory interview status")
     Reminder(this.context.paths, this.store.delete(name)).delete()
     this.show({"discarded": name}, "deleted %s" % name)
 

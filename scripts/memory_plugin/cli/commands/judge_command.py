@@ -45,9 +45,7 @@ _NONE_KEPT = "the judges kept no memory in the last %d decisions; see: memory ju
 _REQUESTED = "not counted against them, for gradings that you asked for: %s today"
 _COST = "tokens: %d in, %d out; cost: %s, and %s of unknown cost"
 _RESET = "Done: the judge is asked again from the next prompt on; %s deleted."
-_STILL_COUNTS = (
-    "Spent today, which still counts: %s. To raise the cap: memory config set judge.caps.day_usd NUMBER"
-)
+_STILL_COUNTS = "Spent today, which still counts: %s. More: memory config set judge.caps.day_usd NUMBER"
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To turn it on: memory judge on"
@@ -63,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         actions[name].add_argument(
             "feature",
             nargs="?",
-            type=_as_named,
+            type=feature_name,
             choices=choices,
             default="recall",
             metavar="FEATURE",
@@ -71,11 +69,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
     add_days_option(actions["stats"], 30)
-
-
-def _as_named(text: str) -> str:
-    """Return the name of a feature in texts, for this name or that of its settings."""
-    return feature_name(text) if text in facts.FEATURES else text
 
 
 def _feature(arguments: argparse.Namespace) -> str:
@@ -127,16 +120,15 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     until = ", but nothing is asked until one of these is set up" if offer.failure else ""
     is_host = context.settings.text("judge.backend") == HOST
-    switched = (
-        "Turned on in %s%s. To try it" + (", ask Claude to run" if is_host else "") + ": memory judge check%s"
-    )
+    to_try = "To try it, ask Claude to run" if is_host else "To try it"
     entry = facts.judged_feature(feature)
     through_host = entry.get("host", "") if is_host else ""
     hint = "" if is_on else "It stays off in this project. To see why: memory doctor"
     _print(
         [
             *said,
-            switched % (terminal_safe(change.path), until, _argument(feature)),
+            "Turned on in %s%s." % (terminal_safe(change.path), until),
+            "%s: memory judge check%s" % (to_try, _argument(feature)),
             entry["also"],
             through_host,
             hint,

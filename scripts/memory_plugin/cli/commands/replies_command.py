@@ -59,16 +59,12 @@ _LEGEND = (
     " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
     " information, from 0 to 1; - if no reply was long enough to measure."
 )
-_OUTSIDE = (
-    "The share for a judge is outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
-)
+_OUTSIDE = "The share for a judge is not 20 to 30%; to adjust thresholds: memory replies tune --thresholds"
 
 
 def _configure_score(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input"
-    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a file with a reply; - reads standard input")
     add_flag(parser, "--last", "the last reply of this project, read from the transcript")
     parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
     add_flag(parser, "--jsonl", 'read lines {"id", "user", "response"} and print a line of scores for each')
@@ -105,9 +101,7 @@ def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
         reply = read_last_reply(path)
         if reply.text:
             return reply.text, reply.prompt, read_turn(path)[1]
-    raise CommandError(
-        "no reply of this project can be read: none was scored yet, or its transcript was deleted"
-    )
+    raise CommandError("no reply of this project can be read: none was scored yet, or its transcript is gone")
 
 
 def _read(file: str) -> str:

@@ -42,9 +42,7 @@ _RESCORED = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    add_flag(
-        parser, "--apply", "write the proposals: rules into your own pack, thresholds into your settings"
-    )
+    add_flag(parser, "--apply", "write the proposals: rules into your pack, thresholds into your settings")
     add_flag(
         parser,
         "--thresholds",

@@ -250,13 +250,9 @@ _CLEAR = "clear"
 
 def _configure_capture(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="transcripts; or clear, to delete all suggestions"
-    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="transcripts; clear deletes all suggestions")
     add_flag(parser, "--project", "the transcripts of this project's sessions")
-    parser.add_argument(
-        "--days", type=float, metavar="N", help="only the project's sessions of the last N days"
-    )
+    parser.add_argument("--days", type=float, metavar="N", help="only sessions of the last N days")
 
 
 def _capture_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)

@@ -24,14 +24,11 @@ from ..command_context import Approval, CommandContext, Handler, UsageError, abo
 _SAVE_TEXT = """\
 save a memory
   memory save "Staging is reset every night at 03:00. Put test data into seeds/."
-  memory save --category decision --title "Postgres for billing" \\
-      --body "Billing runs on Postgres 16, for its row locks." --tags billing,database --file src/billing/db.py
+  memory save --category decision --title "Postgres for billing" --body "Row locks." --file src/billing/db.py
   memory save --category runbook --title "Roll back a release" --body - < steps.txt
-  memory save --category decision --title "Sessions live in Redis" --body "Redis, 24 h expiry." --supersedes signed-cookies \\
-      --context "Cookies of 6 KB broke the proxy." --asked-as "where are logins kept" --asked-as "why 431 errors"
-  memory save --category constraint --title "Never force-push main" --body "Others build on it; open a pull request." \\
-      --guard-command "git push --force" --guard-action ask
-  memory save --category preference --scope user --title "Tabs" --body "Indent with tabs." --asked-as "code style"
+  memory save "Sessions live in Redis." --supersedes signed-cookies --context "Cookies of 6 KB broke the proxy."
+  memory save "Never force-push main." --guard-command "git push --force" --guard-action ask
+  memory save "I prefer tabs." --scope user --asked-as "code style" --asked-as "how do I indent"
 """
 
 _TEXT = "what to remember, in one line; its first sentence becomes the title"
@@ -77,9 +74,7 @@ def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     given = arguments.body is not None or arguments.content_json is not None
     if arguments.text is None and not given:
-        missing = (
-            "nothing to save" if arguments.title is None else "--title needs --body, the text to remember"
-        )
+        missing = "nothing to save" if arguments.title is None else "--title needs a --body"
         raise UsageError(missing + '. Try: memory save "what to remember"')
     if arguments.text is not None and given:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
@@ -129,9 +124,7 @@ def _configure_edit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
     memory_input.add_category(parser, "move it to another category: %s")
-    parser.add_argument(
-        "--scope", choices=(PROJECT, USER), help="move it to this project, or to all your projects"
-    )
+    parser.add_argument("--scope", choices=(PROJECT, USER), help="move it to this project, or all projects")
     memory_input.add_fields(parser)
 
 

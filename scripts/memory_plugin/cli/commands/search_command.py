@@ -34,9 +34,7 @@ _JUDGE_OFF = "The recall judge is off. To turn it on: memory judge on"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "query", nargs="*", metavar="QUERY", help="what to look for; - reads it from standard input"
-    )
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads standard input")
     parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judge considers relevant, if it is on")
 

@@ -41,9 +41,7 @@ _MAX_INPUT = 256 * 1024
 _MAX_FAILURES = 20  # shown of a project
 _TO_GRADE = "To grade it: /memory:grade-session in Claude Code, or with a judge: memory session score"
 _NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
-_NO_AGENT = (
-    "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
-)
+_NO_AGENT = "no sub-agent has graded this session yet: wait for it, or ask it for the JSON object alone"
 _PAST = ("find", "show", "list", "forget")
 _ACTIONS = {
     "find": "find what was done in past sessions",

@@ -273,13 +273,8 @@ _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 def _configure_guards(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    actions = ("list", "test")
-    parser.add_argument(
-        "action", nargs="?", choices=actions, default="list", metavar="ACTION", help="list (default) or test"
-    )
-    parser.add_argument(
-        "tested", nargs="?", metavar="COMMAND", help="the command line to test; it is not run"
-    )
+    parser.add_argument("action", nargs="?", choices=("list", "test"), default="list", help="default: list")
+    parser.add_argument("tested", nargs="?", metavar="COMMAND", help="the command line to test; not run")
     parser.add_argument("--file", metavar="PATH", help="test a change to this file")
 
 

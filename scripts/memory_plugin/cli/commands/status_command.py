@@ -95,9 +95,7 @@ def _stored_counts(items: list[Item]) -> list[tuple[str, str, str, int]]:
 
 def _print_inactive(items: list[Item], console: Console) -> None:
     """Print how many memories are not recalled any more, in each state."""
-    states = Counter(
-        status_text(item).partition(",")[0] for item in items if life_cycle_state(item) != ACTIVE
-    )
+    states = Counter(status_text(one).partition(",")[0] for one in items if life_cycle_state(one) != ACTIVE)
     if states:
         numbers = ", ".join("%d %s" % (number, state) for state, number in sorted(states.items()))
         console.line("not active: %s; to list all: memory list --status all" % numbers)

@@ -55,8 +55,7 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     if pending and row.get("reason") == "no_match":
         row["reason"] = "only_pending"
     if arguments.json:
-        record = {"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]}
-        context.console.json(record)
+        context.console.json({"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]})
         return
     print_off(context)
     if tried:

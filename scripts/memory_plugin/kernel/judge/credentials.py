@@ -213,9 +213,7 @@ def _key_headers(
 def _valid_key(key: str, name: str) -> str:
     """Return a key that can be sent in a header. Raises JudgeError `no_key` for any other text."""
     if not key or len(key) > 4096 or not key.isascii() or not key.isprintable() or " " in key:
-        raise JudgeError(
-            "no_key", "%s holds no key: it is empty, too long, or has characters that no key has" % name
-        )
+        raise JudgeError("no_key", "%s holds no key: empty, too long, or with characters no key has" % name)
     return key
 
 

@@ -154,8 +154,8 @@ def judge_switches() -> dict[str, tuple[str, list[object], object]]:
 
 
 def feature_name(feature: str) -> str:
-    """Return what texts and commands call a feature with a judge."""
-    return str(load_data("judges", "switches")["switches"][feature].get("name", feature))
+    """Return what texts and commands call a feature; another text is returned unchanged."""
+    return str(load_data("judges", "switches")["switches"].get(feature, {}).get("name", feature))
 
 
 def _value_at(values: Mapping[str, object], key: str) -> object:
