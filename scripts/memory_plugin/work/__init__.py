@@ -5,8 +5,6 @@ In addition to its own input, work gets a context: who calls, what the project's
 
 from __future__ import annotations
 
-import math
-
 from ..host.ancestry import CLIENT_VARIABLES
 from ..kernel.context import Context, Deadline
 from ..kernel.settings.load import load
@@ -49,7 +47,7 @@ class WorkContext(Context):
             paths.why_no_state = "no home folder is known: " + why
         settings = load(paths.config_dir, paths.project_root)
         follow_hygiene(settings)
-        super().__init__(paths, settings, Deadline(math.inf), self.caller.session)
+        super().__init__(paths, settings, Deadline(float("inf")), self.caller.session)
 
     @property
     def moved_home(self) -> str:
