@@ -64,6 +64,7 @@ def test_one_line_is_enough_to_save(project: Project) -> None:
 def test_a_save_without_text_says_what_is_missing(project: Project) -> None:
     for words, missing in (
         ((), "nothing to save"),
+        ((" ",), "nothing to save"),
         (("--title", "x"), "--title needs a --body"),
     ):
         run = project.cli("save", *words)

@@ -36,7 +36,7 @@ def _background(arguments: argparse.Namespace, context: CommandContext) -> int: 
     return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
 
 
-_MAX_LINES, _MAX_LINE = 8, 300  # of the output, the last ones
+_MAX_LINES, _MAX_LINE = 6, 400  # of the output, the last ones
 _SETTLE_TEXT = """\
 carry out what the user allowed in Claude Code's dialog
   memory settle

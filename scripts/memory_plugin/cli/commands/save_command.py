@@ -73,7 +73,7 @@ def new_memory(arguments: argparse.Namespace, context: CommandContext) -> NewMem
 def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     given = arguments.body is not None or arguments.content_json is not None
-    if arguments.text is None and not given:
+    if not given and not (arguments.text or "").strip():
         missing = "nothing to save" if arguments.title is None else "--title needs a --body"
         raise UsageError(missing + '. Try: memory save "what to remember"')
     if arguments.text is not None and given:
