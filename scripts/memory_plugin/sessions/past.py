@@ -34,7 +34,6 @@ PREFIX = 5  # letters
 _LONG = 7  # letters of a word that may be a compound
 _LATEST = 4e9  # seconds since 1970
 _POOL = 60
-_TRIVIAL = 0.5
 _OTHERS = 0.2  # of the session's best three
 _KIN = 0.4  # of a word that only begins like an indexed one
 _SATURATION = 0.8
@@ -186,8 +185,7 @@ def _score(
                 value = _KIN
             each.share += weight * min(1.0, value + 0.3) / total if value else 0.0
             each.score += weight * value / (value + _SATURATION)
-        fresh = 1 + _FRESH * exp(-_age(each, now) / _FRESH_DAYS)
-        each.score *= (_TRIVIAL if each.trivial else 1.0) * fresh
+        each.score *= 1 + _FRESH * exp(-_age(each, now) / _FRESH_DAYS)
         sessions.setdefault(each.session, []).append(each.score)
     for each in found:
         each.score += _OTHERS * sum(sorted(sessions[each.session])[-3:])

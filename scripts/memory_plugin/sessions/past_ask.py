@@ -219,8 +219,8 @@ class Form:
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words; also "for what", "mit welchem"."""
         first, second = clause[:1], clause[1:2]
-        if self._starts(clause, "conditions") or self._starts(clause, "questions"):
-            return not self._starts(clause, "conditions")
+        if self._starts(clause, "questions"):
+            return True
         if self._is_in("questions", second) and second != ["was"] and not self._is_in("orders", first):
             return True  # but not in "I was"; a German "was" is "what" here
         return self._is_in("inversions", first) and any(not self._is_past_form(each, each) for each in second)
