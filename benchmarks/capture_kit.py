@@ -20,7 +20,7 @@ from memory_plugin.kernel.transcript import PROMPT, kind_of, user_text, without_
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.kernel.transcript.turn import Call, Turn, UserText
 
-_SPEAKER = re.compile(r"^_\*\*(User|Agent)[^\n]*\*\*_$", re.MULTILINE)
+_SPEAKER = re.compile(r"^_\*\*(User|Agent|Assistant)[^\n]*\*\*_$", re.MULTILINE)
 _SHELL = re.compile(
     r"<tool-use data-tool-type=\"(\w+)\" data-tool-name=\"(\w+)\"><details>\n(.*?)</details></tool-use>",
     re.DOTALL,
@@ -93,7 +93,7 @@ def _call(identity: str, tool: re.Match[str], number: int) -> Call:
 def prompts(session: Session) -> Iterator[tuple[str, Turn, str]]:
     """Yield the id, the turn and the text of every prompt of a session."""
     for turn in session.turns:
-        typed = [said.text for said in turn.user_texts if said.kind == PROMPT]
+        typed = [said.text for said in turn.user_texts if said.kind == PROMPT and not said.untyped]
         for place, text in enumerate(typed):
             yield "%s:%d.%d" % (session.id, turn.number, place), turn, text
 

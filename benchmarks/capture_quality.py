@@ -57,14 +57,16 @@ def main() -> int:
         labels = json.load(file)
     found: dict[tuple[str, str], dict[str, str]] = {}
     counts = {"prompts": 0, "failed commands": 0}
+    read: set[str] = set()
     for session in sessions(arguments.folder):
+        read.add(session.id)
         counts["prompts"] += sum(1 for _ in prompts(session))
         counts["failed commands"] += sum(1 for _ in failed_commands(session))
         found.setdefault(("statements", session.half), {}).update(statements(session))
         found.setdefault(("solved_errors", session.half), {}).update(solved_errors(session))
     print(", ".join("%d %s" % (number, name) for name, number in counts.items()))
     for (kind, half), texts in sorted(found.items()):
-        wanted = set(labels[kind][half])
+        wanted = {identity for identity in labels[kind][half] if identity.partition(":")[0] in read}
         print(line(kind, half, set(texts), wanted))
         for identity, text in texts.items() if arguments.show else ():
             print("   %s %s %s" % ("+" if identity in wanted else "-", identity, text[:150]))

@@ -5,8 +5,8 @@
     capture_train.py --without eighth  leave out a set, for testing
     capture_train.py --sessions FOLDER also learn from the labeled prompts of public sessions, and cross-validate their two halves
 
-`config/capture/weights.json` was written with `--without eighth --sessions FOLDER --write`. Real sessions matter because ordinary
-prompts without any lasting statement are hard to make up.
+`config/capture/weights.json` was written with `--without eighth --write` and `--sessions` for two folders: 58 sessions, and 448 read later.
+Real sessions matter because ordinary prompts without any lasting statement are hard to make up, and because few real prompts hold one.
 
 The examples of `config/capture/statements.json` are always included. The model is a logistic regression. A prompt with a lasting statement
 trains only its most likely sentence, any other prompt all its sentences. The random seed is fixed, so the same data give the same weights.
@@ -43,8 +43,8 @@ from memory_plugin.kernel.paths import data_path, load_data
 from memory_plugin.kernel.stats import share
 
 _EPOCHS, _LEARNING_RATE, _DECAY, _L2 = 30, 0.15, 0.2, 0.03
-_MIN_COUNT = 2  # sentences with a feature, for the feature to be learned
-_MIN_WEIGHT = 0.03  # smaller weights are dropped
+_MIN_COUNT = 4  # sentences with a feature, for the feature to be learned
+_MIN_WEIGHT = 0.08  # smaller weights are dropped
 _HALVES = ("tuned", "held")
 _REASON = (
     "Weights of words, pairs of words, cues and rules, fitted by benchmarks/capture_train.py to the prompts of"
@@ -98,16 +98,18 @@ def rule_examples() -> list[Example]:
     return [example(text, lasting=is_lasting) for text, is_lasting in rows]
 
 
-def labeled(folder: str, half: str) -> list[Example]:
-    """Return the labeled prompts in one half of a folder of transcripts; the labels are those of benchmarks/capture_quality.py."""
+def labeled(folders: list[str], half: str) -> list[Example]:
+    """Return the labeled prompts in one half of the folders, each once; the labels are those of benchmarks/capture_quality.py."""
     with open(LABELS, encoding="utf-8") as file:
         lasting = set(json.load(file)["statements"][half])
-    return [
-        example(text, lasting=identity in lasting)
+    found = {
+        text: identity in lasting
+        for folder in folders
         for session in sessions(folder)
         if session.half == half
         for identity, _, text in typed(session)
-    ]
+    }
+    return [example(text, lasting=is_lasting) for text, is_lasting in found.items()]
 
 
 class Fit:
@@ -178,10 +180,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--without", action="append", choices=SETS, default=[])
-    parser.add_argument("--sessions", metavar="FOLDER")
+    parser.add_argument("--sessions", metavar="FOLDER", action="append", default=[])
     arguments = parser.parse_args()
     written = {name: written_set(name) for name in SETS if name not in arguments.without}
-    halves = {half: labeled(arguments.sessions, half) for half in _HALVES} if arguments.sessions else {}
+    halves = {half: labeled(arguments.sessions, half) for half in _HALVES if arguments.sessions}
     real = [row for rows in halves.values() for row in rows]
     everything = [*rule_examples(), *(row for rows in written.values() for row in rows)]
     if arguments.write:

@@ -73,7 +73,7 @@ def test_every_rule_and_every_positive_cue_has_hints() -> None:
     [
         pytest.param("the staging cluster is read only", "fact", id="a property"),
         pytest.param("auditors want the old rows kept", "rule", id="who wants it"),
-        pytest.param("the wait is deliberate, the partner counts calls", "fact", id="a reason"),
+        pytest.param("the timeout is short by design since the partner counts calls", "fact", id="a reason"),
     ],
 )
 def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
@@ -165,6 +165,9 @@ def test_other_peoples_text_is_no_statement() -> None:
         "Fix it:\n1. We never mock the database.\n2. We use pnpm, not npm.",  # listed
         "    We never mock the database.\nwhy?",  # indented
         "Should we never mock the database?",  # a question
+        "All orders must carry the totals in <xml>a</xml> as text",  # cut by a tag
+        "Our tests never touch the network and I got this error: none",  # cut by what it announces
+        "[Pasted text #2 +40 lines]",  # what the client shows elsewhere
     ]
     assert [prompt for prompt in cases if find_statements(prompt) != []] == []
 

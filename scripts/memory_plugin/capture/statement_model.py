@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
-# Log-odds from which a sentence is proposed, for prompts of one, two, ... and five or more sentences.
-_THRESHOLDS = 0.25, 0.75, 1.0, 1.25, 1.5
-RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
+# Log-odds from which a sentence is proposed, for prompts of one, two, and three or more sentences.
+_THRESHOLDS = -0.9, -0.25, 0.0
+RULE_THRESHOLD = -1.5  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
 _LONG_WORD = 3
@@ -29,9 +29,6 @@ _FILE_SUFFIXES = (
 _MIN_PROMPT = 12  # characters; a shorter prompt states nothing lasting
 LONG_PROMPT = 2000  # characters; of a longer prompt, only the first and last paragraphs count: the rest is mostly pasted
 MIN_SENTENCE = 8  # characters
-_QUESTION_STARTS = (
-    " what ", " which ", " who ", " where ", " when ", " is ", " are ", " was ", " does ", " did ", " do ", " has ", " have ", " should ",
-)  # fmt: skip
 _END = 600  # characters at either end of a long prompt: more than a paragraph that counts
 _loaded: list[dict[str, Any]] = []
 
@@ -43,9 +40,6 @@ def may_hold_statement(prompt: str) -> bool:
     if len(prompt) > LONG_PROMPT:
         prompt = "%s\n%s" % (prompt[:_END], prompt[-_END:])
     sentences = _rough_sentences(prompt.replace("\u2019", "'"))
-    asks = len(sentences) == 1 and sentences[0].startswith(_QUESTION_STARTS) and sentences[0].endswith("? ")
-    if asks or not sentences:
-        return False
     text = "".join(sentences)
     rules = _model()["hints"]["rules"].values()
     hints = [hint for hints in rules for hint in hints if contains_hint(text, hint)]

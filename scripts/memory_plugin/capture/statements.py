@@ -27,11 +27,17 @@ from .statement_model import (
 )
 
 _MAX_PROMPT = 20_000
-_MAX_PARAGRAPH = 900
+_MAX_PARAGRAPH, _MAX_END = (
+    900,
+    450,
+)  # characters of a paragraph, and of the first or last one of a long prompt
 MAX_SENTENCE = 320
 _MAX_LIST_ITEMS = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+# Of the client, for what is shown elsewhere.
+_PLACEHOLDER = re.compile(r"\[(?:image|pasted text)\b[^\]\n]{0,40}\]?", re.IGNORECASE)
+_WHOLE = re.compile(r".*(?:[.!?](?=\s|\Z)|\n)", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _SENTENCE_END = re.compile(
@@ -150,12 +156,12 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
 def own_sentences(prompt: str) -> list[str]:
     """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
     text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
-    text = _TAGGED.sub("\n", _FENCED.sub("\n", text))
+    *before, text = _TAGGED.sub("\0", _FENCED.sub("\n", _PLACEHOLDER.sub("", text))).split("\0")
+    text = "\n".join([*map(_whole_sentences, before), text])
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
-        short = (part for part in ends if len(part) <= _MAX_PARAGRAPH // 2)
-        paragraphs = [part for part in short if not _BULLET.match(part)]
+        paragraphs = [part for part in ends if len(part) <= _MAX_END and not _BULLET.match(part)]
     sentences: list[str] = []
     for paragraph in paragraphs:
         lines, continues = _own_lines(paragraph)
@@ -182,13 +188,18 @@ def _own_lines(paragraph: str) -> tuple[list[str], bool]:
             if lists_rules and len(own) < _MAX_LIST_ITEMS:
                 own.append(_BULLET.sub("", line))
             continue
-        announcement = _others_text("announcing").search(line)
-        if announcement and not _others_text("listing").search(line):
-            own.append(line[: announcement.start()])
-            return own, False
         lists_rules = bool(_others_text("listing").search(line))
+        announcement = None if lists_rules else _others_text("announcing").search(line)
+        if announcement:
+            return [*own, _whole_sentences(line[: announcement.start()])], False
         own.append(line)
     return own, True
+
+
+def _whole_sentences(text: str) -> str:
+    """Return a text that was cut without its unfinished last sentence."""
+    found = _WHOLE.match(text)
+    return found[0] if found else ""
 
 
 def _sentences(text: str) -> list[str]:
