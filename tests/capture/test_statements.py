@@ -73,7 +73,7 @@ def test_every_rule_and_every_positive_cue_has_hints() -> None:
     [
         pytest.param("the staging cluster is read only", "fact", id="a property"),
         pytest.param("auditors want the old rows kept", "rule", id="who wants it"),
-        pytest.param("the timeout is short by design since the partner counts calls", "fact", id="a reason"),
+        pytest.param("the double write is deliberate because the old app still reads it", "fact", id="a reason"),
     ],
 )
 def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
@@ -135,10 +135,10 @@ def test_a_veto_excludes_exactly_its_examples(entry: dict[str, list[str]]) -> No
     assert [text for text in entry["miss"] if not find_statements(text)] == []
 
 
-@pytest.mark.parametrize("part", ["pasted", "announcing", "listing"])
+@pytest.mark.parametrize("part", ["pasted", "announcing", "briefs", "listing"])
 def test_patterns_for_other_peoples_text_match_exactly_their_examples(part: str) -> None:
     for entry in OWN[part]:
-        pattern = re.compile(entry["pattern"], re.IGNORECASE)
+        pattern = re.compile(entry["pattern"], re.IGNORECASE | re.MULTILINE)
         assert [text for text in entry["hit"] if not pattern.search(text)] == [], entry["id"]
         assert [text for text in entry["miss"] if pattern.search(text)] == [], entry["id"]
 
@@ -148,7 +148,7 @@ def test_every_entry_has_a_reason_and_a_unique_id() -> None:
         *TABLE["rules"],
         *TABLE["vetoes"],
         *CUES,
-        *(entry for part in ("pasted", "announcing", "listing") for entry in OWN[part]),
+        *(entry for part in ("pasted", "announcing", "briefs", "listing") for entry in OWN[part]),
     ]
     assert all(len(entry["reason"]) > 10 for entry in entries)
     assert len({entry["id"] for entry in entries}) == len(entries)
@@ -168,6 +168,8 @@ def test_other_peoples_text_is_no_statement() -> None:
         "All orders must carry the totals in <xml>a</xml> as text",  # cut by a tag
         "Our tests never touch the network and I got this error: none",  # cut by what it announces
         "[Pasted text #2 +40 lines]",  # what the client shows elsewhere
+        "You are a senior tester. Never mock the database.",  # a brief
+        "# Goal\n\nWe use pnpm, not npm.\n\n# Steps\n\nNever mock the database.",  # a document
     ]
     assert [prompt for prompt in cases if find_statements(prompt) != []] == []
 

@@ -18,8 +18,8 @@ SEPARATOR = "|"  # between features that share a weight: one string parses a mil
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
 # Log-odds from which a sentence is proposed, for prompts of one, two, and three or more sentences.
-_THRESHOLDS = -0.9, -0.25, 0.0
-RULE_THRESHOLD = -1.5  # log-odds below which even a sentence that matches a rule is rejected
+_THRESHOLDS = -1.1, -0.4, -0.15
+RULE_THRESHOLD = -1.7  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
 _LONG_WORD = 3

@@ -158,6 +158,8 @@ def own_sentences(prompt: str) -> list[str]:
     text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
     *before, text = _TAGGED.sub("\0", _FENCED.sub("\n", _PLACEHOLDER.sub("", text))).split("\0")
     text = "\n".join([*map(_whole_sentences, before), text])
+    if _others_text("briefs").search(text):
+        return []
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
@@ -216,7 +218,7 @@ def _sentences(text: str) -> list[str]:
 @cache
 def _others_text(name: str) -> re.Pattern[str]:
     entries = load_data("capture", "own_words")[name]
-    return re.compile("|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE)
+    return re.compile("|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE | re.MULTILINE)
 
 
 def ask_about(prompt: str, context: Context) -> str:
