@@ -73,7 +73,9 @@ def test_every_rule_and_every_positive_cue_has_hints() -> None:
     [
         pytest.param("the staging cluster is read only", "fact", id="a property"),
         pytest.param("auditors want the old rows kept", "rule", id="who wants it"),
-        pytest.param("the double write is deliberate because the old app still reads it", "fact", id="a reason"),
+        pytest.param(
+            "the double write is deliberate because the old app still reads it", "fact", id="a reason"
+        ),
     ],
 )
 def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
@@ -97,10 +99,8 @@ def test_the_upper_bound_is_never_below_the_log_odds() -> None:
             assert value <= upper_bound(sentence, has_rule=has_rule) + 1e-9, sentence
 
 
-def test_the_threshold_rises_with_the_number_of_sentences() -> None:
-    thresholds = [threshold(number) for number in range(8)]
-    assert thresholds == sorted(thresholds)
-    assert thresholds[0] == thresholds[1] < thresholds[2] < thresholds[7]
+def test_a_sentence_among_others_needs_more_than_one_alone() -> None:
+    assert threshold(0) == threshold(1) < threshold(2) == threshold(7)
 
 
 @pytest.mark.parametrize(

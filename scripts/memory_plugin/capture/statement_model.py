@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
-# Log-odds from which a sentence is proposed, for prompts of one, two, and three or more sentences.
-_THRESHOLDS = -1.1, -0.4, -0.15
-RULE_THRESHOLD = -1.7  # log-odds below which even a sentence that matches a rule is rejected
+# Log-odds from which a sentence without a rule is proposed: of a prompt that is one sentence, and of any other.
+_THRESHOLDS = -1.25, 0.4
+RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
 _LONG_WORD = 3
@@ -65,8 +65,8 @@ def _rough_sentences(text: str) -> list[str]:
 
 
 def threshold(sentences: int) -> float:
-    """Return the log-odds from which a sentence is proposed. It rises with their number, since long prompts mostly describe one task."""
-    return _THRESHOLDS[max(0, min(sentences, len(_THRESHOLDS)) - 1)]
+    """Return the log-odds from which a sentence without a rule is proposed: of several, most describe one task."""
+    return _THRESHOLDS[sentences > 1]
 
 
 def log_odds(sentence: str, cues: Iterable[str], *, has_rule: bool) -> float:

@@ -218,7 +218,9 @@ def _sentences(text: str) -> list[str]:
 @cache
 def _others_text(name: str) -> re.Pattern[str]:
     entries = load_data("capture", "own_words")[name]
-    return re.compile("|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE | re.MULTILINE)
+    return re.compile(
+        "|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE | re.MULTILINE
+    )
 
 
 def ask_about(prompt: str, context: Context) -> str:
