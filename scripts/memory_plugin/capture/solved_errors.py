@@ -32,7 +32,6 @@ _HOOKED = ("git", "commit")  # fails if its hooks find something in the code
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _MAX_SHELL_LINE = 4000
 _MAX_HEAD = 3  # words
-_SEARCH = "| grep"
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
 _ONE_SUBCOMMAND = frozenset(["git", "gh", "docker", "kubectl", "mix", "go", "cargo"])
 _FORCING = frozenset(["-f", "--force", "-a", "-A", "-m", "-rf"])
@@ -220,10 +219,9 @@ def _is_check(command: list[str]) -> bool:
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
     """Return whether a later line runs every command of a line again, and its exit code is not that of a search in its output."""
-    if _SEARCH in later.text and _SEARCH not in line.text:
-        return False
     repeated = (any(_repeats(command, other) for other in later.commands) for command in line.commands)
-    return bool(line.commands) and all(repeated)
+    is_searched = later.text.count("| grep") > line.text.count("| grep")
+    return bool(line.commands) and not is_searched and all(repeated)
 
 
 def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:

@@ -27,10 +27,7 @@ from .statement_model import (
 )
 
 _MAX_PROMPT = 20_000
-_MAX_PARAGRAPH, _MAX_END = (
-    900,
-    450,
-)  # characters of a paragraph, and of the first or last one of a long prompt
+_MAX_PARAGRAPH = 900
 MAX_SENTENCE = 320
 _MAX_LIST_ITEMS = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -163,7 +160,7 @@ def own_sentences(prompt: str) -> list[str]:
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
-        paragraphs = [part for part in ends if len(part) <= _MAX_END and not _BULLET.match(part)]
+        paragraphs = [part for part in ends if len(part) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(part)]
     sentences: list[str] = []
     for paragraph in paragraphs:
         lines, continues = _own_lines(paragraph)
@@ -181,9 +178,8 @@ def _own_lines(paragraph: str) -> tuple[list[str], bool]:
     if len(paragraph) > _MAX_PARAGRAPH:
         return [], True
     own: list[str] = []
-    lines = paragraph.split("\n")
     lists_rules = False
-    for line in lines:
+    for line in paragraph.split("\n"):
         if _others_text("pasted").search(line):
             continue
         if _BULLET.match(line):
@@ -218,9 +214,7 @@ def _sentences(text: str) -> list[str]:
 @cache
 def _others_text(name: str) -> re.Pattern[str]:
     entries = load_data("capture", "own_words")[name]
-    return re.compile(
-        "|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE | re.MULTILINE
-    )
+    return re.compile("(?im)" + "|".join("(?:%s)" % entry["pattern"] for entry in entries))
 
 
 def ask_about(prompt: str, context: Context) -> str:
