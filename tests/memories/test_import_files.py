@@ -96,6 +96,51 @@ def test_a_long_text_is_left_out_unless_it_has_rules_or_is_named(project: Projec
     assert len(read(os.path.join(project.root, "docs", "engines.md")).drafts) == 50
 
 
+def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) -> None:
+    text = "# %s\n\n" + "".join("## Alert %d\n\n- Look at pump %d.\n\n" % (at, at) for at in range(20))
+    project.write("docs/engines.md", text % "Engines")
+    project.write("docs/playbook.md", text % "Playbook")
+    reading = read(os.path.join(project.root, "docs"))
+    assert {os.path.basename(draft.path) for draft in reading.drafts} == {"playbook.md"}
+    assert {draft.data["category"] for draft in reading.drafts} == {"runbook"}
+
+
+@pytest.mark.parametrize(
+    ("text", "bodies"),
+    [
+        pytest.param(
+            "# Style\n<!-- rule:7 -->\n- Use tabs in Go.\n<!-- rule:8\nold -->\n- Use spaces in YAML.\n",
+            ["Use tabs in Go.", "Use spaces in YAML."],
+            id="comments",
+        ),
+        pytest.param(
+            "# Style\n- Write `<!-- keep -->` above `![logo](a.png)` in pages.\n",
+            ["Write `<!-- keep -->` above `![logo](a.png)` in pages."],
+            id="marks in code",
+        ),
+        pytest.param(
+            "# Style\n- Never use red.\n- TODO: write about the colors\n- TODO: add examples.\n\n_TODO: this part is not written yet._\n",
+            ["Never use red."],
+            id="texts to be written",
+        ),
+        pytest.param(
+            "# Debt\n- TODO: replace the parser of the old export format\n",
+            ["Debt:\n\n- TODO: replace the parser of the old export format"],
+            id="work to be done",
+        ),
+        pytest.param(
+            "---\ntags: [a]\n---\n# Guard clauses first\n![a guard](https://a.test/a.gif)\n\nExit early.\n",
+            ["a guard\n\nExit early."],
+            id="a note does not repeat its title",
+        ),
+    ],
+)
+def test_a_memory_has_the_text_that_a_reader_sees(project: Project, text: str, bodies: list[str]) -> None:
+    reading = read(project.write("style.md", text))
+    found = [" ".join(map(str, draft.data["content"].values())) for draft in reading.drafts]
+    assert found == bodies
+
+
 ALERT = "# Disk Full\n\n## Meaning\n\nThe disk of a node is full.\n\n## Impact\n\nPods are evicted.\n%s## Mitigation\n\n%s\n"
 TO_CHECK = "\n## Diagnosis\n\nLook at the size of the logs.\n\n"
 

@@ -364,7 +364,7 @@ def test_a_section_of_a_runbook_stays_one_memory(project: Project, name: str, ti
     assert [(draft.data["category"], draft.data["title"]) for draft in drafts] == [
         ("decision", title),
         ("runbook", title + ": Restart"),
-        ("decision", title + ": After"),
+        ("runbook", title + ": After"),
     ]
     assert drafts[1].data["content"] == {"steps": ["Stop it, which takes a while", "Start it"]}
 

@@ -18,8 +18,6 @@ from .record import CONTEXT
 
 ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", "root_cause"])
-_LIST_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
-_BADGE = re.compile(r"!\[([^\[\]\n]{0,100})\]\(https?://[^()\s]{0,500}\)")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 # A line goes on with prose that was wrapped: after three words and more, with a small letter.
 _WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])", re.MULTILINE)
@@ -30,16 +28,16 @@ _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
 _POINTER = "only a link to another text"
 _LONG = "a long text rather than notes; to import it, name it"
-_ABOUT_NOTES = frozenset(
-    ["index", "moc", "schema", "template", "toc"]
-)  # types and tags of notes that hold no memory
+# Types and tags of notes that hold no memory.
+_ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
-_MAX_FILES, _MAX_OF_FILE = 12, 40  # files of a memory; memories of one document that nobody named
+_MAX_FILES = 12  # of a memory
+_MAX_OF_FILE, _MAX_SECTIONS = 40, 15  # of one document that nobody named
 _NEAR = 3  # folders above a file whose names say what it is
 _LINKS, _FEW = ("](", "[[", "http"), 4  # words
-_NUMBERED = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
+_TO_FOLLOW = re.compile(r"^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)  # a list
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 INDEX = "an index, a history or a list of things to do, not a note"
@@ -129,12 +127,13 @@ def _rules(
         raise LeftOut(_DIARY)
     is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions")
     is_of_rules = is_named or form("rules").search(document.names)
-    if reading.is_folder and not (has_records or is_of_rules) and len(rules) > _MAX_OF_FILE:
+    is_long = len(rules) > _MAX_OF_FILE or len(parts) > _MAX_SECTIONS
+    if is_long and reading.is_folder and not (has_records or is_of_rules or runbook):
         raise LeftOut(_LONG)
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
     for section, rule in rules:
-        has_steps = runbook and _NUMBERED.search(rule.text)
+        has_steps = runbook and _TO_FOLLOW.search(rule.text)
         kind = reading.category or ("runbook" if has_steps else markdown.statement_category(rule.text))
         yield Entry("%s:%d" % (path, rule.line), _rule_item(rule, section, lead, bound), kind)
 
@@ -161,7 +160,7 @@ def _document(path: str, text: str) -> _Document:
     if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
         fields["kind"] = fields.pop("category")
     *folders, name = path.split(os.sep)
-    stem, text = os.path.splitext(name)[0], form("unwritten").sub("", text)
+    stem, text = os.path.splitext(name)[0], form("unwritten").sub("", markdown.visible_text(text))
     title = markdown.document_title(text, stem)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
     runbook = without_markdown(title) if form("runbook").search(names) else ""
@@ -200,7 +199,7 @@ def _of_record(document: _Document, record: DecisionRecord) -> Entry:
     replaces = tuple(replaced_names(texts, fields))
     if _STATUS in fields:
         texts[_STATUS] = str(fields[_STATUS])
-    symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
+    symptoms = (without_markdown(line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
     phrases = [*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))]
     dated = form("dated").search(texts.get(_NOTES, ""))
     item: dict[str, object] = {
@@ -211,9 +210,8 @@ def _of_record(document: _Document, record: DecisionRecord) -> Entry:
         "body": texts.pop(ANSWER),
     }
     texts[_NOTES] = form("head_line").sub("", texts.get(_NOTES, ""))
-    cleaned = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items()}
-    over = no_longer_holds(cleaned.get(_STATUS, ""), fields)
-    more = {name: text for name, text in cleaned.items() if text}
+    over = no_longer_holds(texts.get(_STATUS, "").strip(), fields)
+    more = {name: text.strip() for name, text in texts.items() if text.strip()}
     numbers = map(form("numbered").match, (document.stem, document.title))
     names = [document.path, document.stem, *(number[1].lstrip("0") for number in numbers if number)]
     source = "%s:%d" % (document.path, record.line)
@@ -341,11 +339,11 @@ def _title(title: str, answer: str) -> str:
 
 def is_one_record(stem: str, title: str, records: list[DecisionRecord]) -> bool:
     """Return whether a document is one decision as a whole: numbered as a record, or with a status of its own."""
-    if any(map(form("called_record").match, (stem, title))):
-        return True
-    own = records[0] if records else None
-    is_whole = own is not None and own.title == _title(title, own.fields[ANSWER]) and _STATUS in own.fields
-    return is_whole or (own is not None and any(map(form("counted").match, (stem, title))))
+    names, own = (stem, title), records[:1]
+    with_status = (one for one in own if _STATUS in one.fields)
+    is_whole = any(one.title == _title(title, one.fields[ANSWER]) for one in with_status)
+    is_counted = own and any(map(form("counted").match, names))
+    return is_whole or bool(is_counted) or any(map(form("called_record").match, names))
 
 
 def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
@@ -362,6 +360,8 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
     titles = [str(name) for name in names if " " in name or not re.search("[_-]|^$", str(name))]
     titles += [named] if _SEVERAL_WORDS.search(named) else []
     title = form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
+    if heading and titles[:1] == [headed]:  # it is not said twice
+        text = text.replace(heading[0].rpartition("\n")[2], "", 1)
     kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
     return {
         **({"type": kind[1]} if kind else {}),

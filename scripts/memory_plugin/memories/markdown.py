@@ -27,7 +27,8 @@ _BOX = re.compile(r"\A\s*[-*+]\s+\[[ xX]\]\s")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])")
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(r"(\*\*|~~)(?=\S)((?:(?!\1).)+?)(?<=\S)\1")
-_COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
+_HIDDEN = r"(?P<comment><!--(?:(?!<!--).)*?-->)|!\[(?P<image>[^\[\]\n]{0,100})\]\([^()\n]{0,500}\)"
+_CODE_OR_HIDDEN = re.compile(FENCED.pattern + r"|`[^`\n]+`|" + _HIDDEN, re.DOTALL)
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?\1(?!`)")
 _ASIDE = re.compile(r"\0(\d+)\0")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -40,7 +41,7 @@ _SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 MIN_WORDS = 3
 ANSWERS = frozenset(["answer", "steps"])  # the fields of which a record has one
-_MAX_LEAD = 400
+_MAX_LEAD, _MAX_TEXT = 400, 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
 
@@ -158,6 +159,15 @@ def named_paragraphs(part: Section) -> list[Section]:
     return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
 
 
+def visible_text(text: str) -> str:
+    """Return a text with blank lines for HTML comments and the descriptions of images; code keeps both."""
+
+    def shown(part: re.Match[str]) -> str:
+        return "\n" * part[0].count("\n") if part["comment"] else part["image"] or part[0]
+
+    return _CODE_OR_HIDDEN.sub(shown, text)
+
+
 def document_title(text: str, stem: str) -> str:
     """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
     first = next((section.heading for section in headings(text) if section.heading), "")
@@ -200,7 +210,7 @@ def without_markdown(text: str) -> str:
         return "\0%d\0" % (len(spans) - 1)
 
     text = _CODE_SPAN.sub(put_aside, text.replace("\0", ""))
-    text = _LINK.sub(r"\1", _COMMENT.sub(" ", text))
+    text = _LINK.sub(r"\1", text)
     lines = (_MARK.sub("", line).strip() for line in text.splitlines())
     text = " ".join(line for line in lines if not line.startswith(("```", "~~~", "|", "---", "===")))
     text = " ".join(_STRONG.sub(r"\2", text).split())
@@ -227,11 +237,6 @@ def _first_sentence(text: str) -> str:
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
-def _last_sentence(text: str) -> str:
-    """Return what of an introduction leads over to the items below it."""
-    return _SENTENCE_END.split(text.rstrip(" .:"))[-1].strip()
-
-
 def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
@@ -245,20 +250,21 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     if is_structure or not any(content(block.text) for block in blocks):
         return []
     if runbook or all(block.kind == _TEXT for block in blocks):
-        is_courtesy = form("courtesy").match(section.text)
-        return [] if is_courtesy else [_whole(section, heading, runbook)]
+        return [] if form("courtesy").match(section.text) else [_whole(section, heading, runbook)]
     statements: list[Statement] = []
-    lead = ""
+    lead, is_one = "", True
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            statements += _of_list(part, lead, heading, section.first)
-            lead = ""
+            found = _of_list(part, lead, heading, section.first)
+            statements, lead = statements + found, ""
+            is_one = len(found) == 1 < len(part) and all(item.text in found[0].text for item in part)
             continue
         if _leads(part[-1], blocks, bool(statements)):
             lead = without_markdown(part.pop().text)
         for block in part:
-            if statements:  # a paragraph or code after a rule explains it
+            # Code explains the rule above it, as does a text, unless that stands alone below rules.
+            if statements and (is_one or FENCED.match(block.text) or form("refers").match(block.text)):
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
             elif content(block.text):
@@ -269,10 +275,9 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
 
 def _leads(block: _Block, blocks: list[_Block], is_later: bool) -> bool:
     """Return whether a paragraph introduces the list below it; one after other rules only if it looks so."""
-    is_above = block.line < blocks[-1].line and len(block.text) <= _MAX_LEAD
-    is_line = "\n" not in block.text and not block.text.endswith((".", "!", "?", "\u3002"))
-    looks_so = is_line or block.text.endswith(":") or block.text.startswith("**")
-    return is_above and not FENCED.match(block.text) and (looks_so or not is_later)
+    is_above = block.line < blocks[-1].line and not FENCED.match(block.text)
+    looks_so = block.text.startswith("**") or not block.text.endswith((".", "!", "?", "\u3002"))
+    return is_above and len(block.text) <= (_MAX_LEAD if looks_so else 0 if is_later else _MAX_TEXT)
 
 
 def _whole(section: Section, heading: str, runbook: str) -> Statement:
@@ -290,8 +295,9 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     items = [item for item in items if content(item.text) and not form("placeholder").search(item.text)]
     texts = [_MARK.sub("", item.text) for item in items]
     sentences = [_first_sentence(text) for text in texts]
-    # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
-    orders = bool(lead) and _states(lead)
+    # What completes an order or a sentence, as in `Always state:`, is no rule of its own just because it is long.
+    goes_on = lead.endswith(":") and 2 * sum(text[:1].islower() for text in texts) > len(texts)
+    orders = goes_on or bool(lead and _states(lead))
     alone = [_states(said) or (not orders and _is_sentence(text)) for text, said in zip(texts, sentences)]
     asks, long_lead = form("question").match(heading), lead if len(lead.split()) >= MIN_WORDS else ""
     is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not asks
@@ -299,7 +305,8 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     if not items or not (name or any(alone)) or form("structure").match(lead):
         return []
     steps, illustrates = items[0].kind == _STEP, form("examples").search(lead or heading)
-    if name and (steps or illustrates or 2 * sum(alone) < len(alone)):
+    is_long = goes_on and len(lead) > MAX_TITLE
+    if name and (steps or illustrates or is_long or 2 * sum(alone) < len(alone)):
         is_procedure = steps and len(heading.split()) >= MIN_WORDS and not lead and not asks
         names_it = is_order or is_procedure
         title = with_lead(heading if names_it else name, long_lead if names_it else ", ".join(sentences))
@@ -313,7 +320,8 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     found = []
     for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
-        title = title_for(with_lead(_last_sentence(above), sentence)) if above else title_for(text, heading)
+        leads_over = _SENTENCE_END.split(above.rstrip(" .:"))[-1].strip()
+        title = title_for(with_lead(leads_over, sentence)) if above else title_for(text, heading)
         if is_rule or binding or content(sentence) > 1:
             context = lead if lead not in ("", above) else heading if is_order and not above else ""
             found.append(Statement(title, with_lead(above, text), context, first + item.line))
@@ -334,7 +342,7 @@ def _is_sentence(text: str) -> bool:
 
 def content(text: str) -> int:
     """Return the number of words of a text beside code, paths, addresses and placeholders."""
-    return len(_WORD.findall(form("nothing").sub(" ", _COMMENT.sub(" ", text))))
+    return len(_WORD.findall(form("nothing").sub(" ", text)))
 
 
 def _blocks(text: str) -> Iterator[_Block]:

@@ -25,7 +25,7 @@ WOULD_STORE, CREATED, SAME_STORED = "would be stored", "created", "same"
 SKIPPED, LEFT_OUT = "skipped", "left out"
 _NEW = (WOULD_STORE, CREATED)  # with a memory
 _MAX_REASON = 300
-LOADED_ANYWAY = " in every session anyway"
+_LOADED_ANYWAY = "Claude reads %s in every session anyway (to import them anyway: --all)"
 LONG = 200  # lines; Claude Code's documentation advises to stay below
 _LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
 _RULES = os.path.join(".claude", "rules")
@@ -70,8 +70,7 @@ def gather(
     for draft in found:
         data, reason, outcome = draft.data, "", SKIPPED
         if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-            name, outcome = os.path.basename(draft.path), LEFT_OUT
-            reason = "Claude reads %s%s" % (name, LOADED_ANYWAY)
+            reason, outcome = _LOADED_ANYWAY % os.path.basename(draft.path), LEFT_OUT
         elif data["record_status"] == ACTIVE and not data.get("supersedes"):
             reason = taken.take(data, shown_source(draft.source, root))
         if reason:

@@ -222,7 +222,7 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
     path = project.write("CLAUDE.md", GUIDE)
     run = project.cli("import", path, "--dry-run")
     assert (
-        "skipped 1 rule: Claude reads CLAUDE.md in every session anyway (to import them anyway: --all)"
+        "left out: CLAUDE.md:4: Claude reads CLAUDE.md in every session anyway (to import them anyway: --all)"
         in run.stdout
     )
     assert [one for one, _ in imported(project, path)] == ["created", "left out"]

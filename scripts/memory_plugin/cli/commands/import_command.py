@@ -12,7 +12,6 @@ from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE
 from ...work.imports import (
     CREATED,
     LEFT_OUT,
-    LOADED_ANYWAY,
     SAME_STORED,
     SKIPPED,
     WOULD_STORE,
@@ -148,11 +147,8 @@ def _print_outcomes(outcomes: list[Outcome], context: CommandContext) -> None:
 
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
-    """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
-    if reason.endswith(LOADED_ANYWAY):
-        text = "skipped %s: %s (to import them anyway: --all)"
-        context.console.paragraph(text % (counted(len(sources), "rule"), reason))
-    elif outcome == SKIPPED:
+    """Print why some sources are not stored, with the names of the first."""
+    if outcome == SKIPPED:
         others = " and %d more" % (len(sources) - 1) if sources[1:] else ""
         context.console.error("%s%s: skipped: %s" % (sources[0], others, reason))
     else:
