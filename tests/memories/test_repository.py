@@ -47,7 +47,7 @@ def test_a_file_that_was_moved_is_found(project: Project, how: str) -> None:
     if how == "commit":
         project.git("commit", "-q", "-m", "moved")
     (line,) = lines(project)
-    assert line == "%s was moved to %s: memory edit bills-round-half-up --file Makefile --file %s" % (
+    assert line == "%s was moved to %s: memory edit bills-round-half-up --file %s --file Makefile" % (
         OLD,
         new,
         new,
@@ -78,3 +78,33 @@ def test_of_two_files_of_a_name_none_is_guessed_and_show_and_check_say_what_is_g
     assert "Files: %s (gone)" % OLD in told
     project.cli("edit", "bills-round-half-up", "--file", "none")
     assert lines(project) == []
+
+
+def test_one_command_names_all_files_as_they_are_now(project: Project) -> None:
+    stored(project, OLD, "src/*.py", "README", "Makefile")
+    project.write("Makefile", "all:\n")
+    project.git("mv", "src", "pay")
+    project.git("commit", "-q", "-m", "moved")
+    command = "memory edit bills-round-half-up --file pay/billing.py --file 'pay/*.py' --file Makefile"
+    found = lines(project)
+    assert [line.partition(": ")[0] for line in found[:2]] == [
+        OLD + " was moved to pay/billing.py",
+        "src/*.py was moved to pay/*.py",
+    ]
+    assert found[2].startswith("README is gone; ")
+    assert all(command in line for line in found)
+    project.cli(*command.replace("'", "").split()[1:])
+    assert lines(project) == []
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "not committed"])
+def test_a_file_that_was_beside_it_is_another_one(project: Project, is_committed: bool) -> None:
+    stored(project)
+    project.write("lib/billing.py", "def pay():\n    return 2\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "another")
+    project.git("rm", "-q", OLD)
+    if is_committed:
+        project.git("commit", "-q", "-m", "gone")
+    (line,) = lines(project)
+    assert line.startswith(OLD + " is gone; ")

@@ -125,10 +125,10 @@ def _rules(
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
     if not has_records and is_diary and not rules:
         raise LeftOut(_DIARY)
-    is_named = path.endswith(".mdc") or markdown.is_named(path, "instructions")
-    is_of_rules = is_named or form("rules").search(document.names)
+    is_of_agents = path.endswith(".mdc") or markdown.is_named(path, "instructions")
     is_long = len(rules) > _MAX_OF_FILE or len(parts) > _MAX_SECTIONS
-    if is_long and reading.is_folder and not (has_records or is_of_rules or runbook):
+    is_wanted = has_records or runbook or is_of_agents or form("rules").search(document.names)
+    if is_long and reading.is_folder and not is_wanted:
         raise LeftOut(_LONG)
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
@@ -214,8 +214,8 @@ def _of_record(document: _Document, record: DecisionRecord) -> Entry:
     more = {name: text.strip() for name, text in texts.items() if text.strip()}
     numbers = map(form("numbered").match, (document.stem, document.title))
     names = [document.path, document.stem, *(number[1].lstrip("0") for number in numbers if number)]
-    source = "%s:%d" % (document.path, record.line)
-    return Entry(source, item, record.category, more, over, frozenset(names), replaces)
+    at = "%s:%d" % (document.path, record.line)
+    return Entry(at, item, record.category, more, over, frozenset(names), replaces)
 
 
 def _decided(part: Section) -> Iterator[Section]:
@@ -250,13 +250,12 @@ def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -
     spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
     named = (span for span in spans if _PATH.match(span) and not files_problem(span))
     headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
-    short = (heading for heading in headings if 0 < len(heading.split()) <= 2)
     return {
         "title": markdown.title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title,
         "body": rule.text,
         CONTEXT: rule.context,
         "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
-        "tags": [re.sub(r"[^\w]+", "-", heading).strip("-") for heading in short],
+        "tags": [re.sub(r"[^\w]+", "-", said).strip("-") for said in headings if 0 < len(said.split()) <= 2],
         "asked_as": markdown.questions(section.heading),
     }
 

@@ -298,7 +298,9 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     # What completes an order or a sentence, as in `Always state:`, is no rule of its own just because it is long.
     goes_on = lead.endswith(":") and 2 * sum(text[:1].islower() for text in texts) > len(texts)
     orders = goes_on or bool(lead and _states(lead))
-    alone = [_states(said) or (not orders and _is_sentence(text)) for text, said in zip(texts, sentences)]
+    alone = [
+        _states(said) or (not orders and _is_sentence(text, said)) for text, said in zip(texts, sentences)
+    ]
     asks, long_lead = form("question").match(heading), lead if len(lead.split()) >= MIN_WORDS else ""
     is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not asks
     name = long_lead if long_lead and not is_order else with_lead(heading, lead)
@@ -334,9 +336,9 @@ def _states(sentence: str) -> bool:
     return not form("label").match(sentence) and any(form("states").search(piece) for piece in pieces)
 
 
-def _is_sentence(text: str) -> bool:
-    """Return whether a text is too long for a name, or ends like a sentence."""
-    words, ends = len(_first_sentence(text).split()), text.rstrip().endswith((".", "\u3002"))
+def _is_sentence(text: str, first: str) -> bool:
+    """Return whether a text with this first sentence is too long for a name, or ends like a sentence."""
+    words, ends = len(first.split()), text.rstrip().endswith((".", "\u3002"))
     return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
 
 

@@ -45,6 +45,7 @@ _ADDED = (
 _MOVED = ("log", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "--format=", "-n", "20000", "-z")
 _STAGED = ("diff", "--no-ext-diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD")
 _LINE_NUMBER = re.compile(r":\d+(?:-\d+)?\Z")
+_PATTERN = re.compile(r"/[^/]*[*?\[{].*\Z")  # below a folder
 _NO_PATH = re.compile(r"[*?\[{!]|\A(?:/|~|\.\.(?:/|\Z)|\w+:)")
 
 
@@ -57,11 +58,11 @@ class ClaimedCommit(NamedTuple):
 
 
 class GoneFile(NamedTuple):
-    """A file that a memory names and that is gone; `now` is where it is now, empty if unknown."""
+    """A file or pattern that a memory names and that is gone; `places` are those of all such files now, empty if unknown."""
 
     stored: StoredMemory
     name: str
-    now: str
+    places: dict[str, str]
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
@@ -70,7 +71,7 @@ class GoneFile(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """Return the same as lines: each command below the case that it is for."""
-        if self.now:
+        if self.places[self.name]:
             return [self.change + ":", self.edit]
         forget = "memory forget %s" % self.stored.memory.id
         return [self.change + "; if the memory still holds:", self.edit, "if not:", forget]
@@ -78,15 +79,15 @@ class GoneFile(NamedTuple):
     @property
     def change(self) -> str:
         """Return what happened to the file."""
-        return "%s was moved to %s" % (self.name, self.now) if self.now else self.name + " is gone"
+        place = self.places[self.name]
+        return "%s was moved to %s" % (self.name, place) if place else self.name + " is gone"
 
     @property
     def edit(self) -> str:
-        """Return the command that names the files as they are now."""
+        """Return the command that names all files of the memory as they are now."""
         memory = self.stored.memory
-        others = [name for name in memory.files if name != self.name]
-        files = [*others, self.now] if self.now else others or ["none"]
-        return " ".join(["memory edit", memory.id, *("--file " + shlex.quote(name) for name in files)])
+        names = list(filter(None, (self.places.get(name, name) for name in memory.files))) or ["none"]
+        return " ".join(["memory edit", memory.id, *("--file " + shlex.quote(name) for name in names)])
 
 
 def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
@@ -115,18 +116,23 @@ def _logged(store: Store) -> Iterator[tuple[str, ClaimedCommit, str]]:
 
 
 def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
-    """Return the files of active memories that are gone, each with its new place; patterns and other projects' files are not looked at."""
-    found: list[tuple[StoredMemory, str, str, str]] = []
-    for stored in memories:
-        root, memory = stored.store.worktree, stored.memory
-        if root is None or stored.store.scope != PROJECT or memory.status != ACTIVE or memory.superseded_by:
-            continue
-        for name in memory.files:
-            path = _LINE_NUMBER.sub("", name.strip()).replace("\\", "/").removeprefix("./")
-            if path and not _NO_PATH.search(path) and not os.path.lexists(os.path.join(root, path)):
-                found.append((stored, name, root, path))
-    places = {root: _moved({path for _, _, at, path in found if at == root}, root) for _, _, root, _ in found}
-    return [GoneFile(stored, name, places[root].get(path, "")) for stored, name, root, path in found]
+    """Return the files of active memories that are gone, each with its new place; other projects' files are not looked at.
+
+    A pattern is gone with the folder that it begins with.
+    """
+    of_project = [one for one in memories if one.store.scope == PROJECT and one.store.worktree]
+    ours = [one for one in of_project if one.memory.status == ACTIVE and not one.memory.superseded_by]
+    root = ours[0].store.worktree or "" if ours else ""  # a project has one store
+    names = {name: name.strip().replace("\\", "/") for one in ours for name in one.memory.files}
+    wholes = {name: _LINE_NUMBER.sub("", path).removeprefix("./") for name, path in names.items()}
+    paths = {name: _PATTERN.sub("", whole) for name, whole in wholes.items()}
+    paths = {name: path for name, path in paths.items() if path and not _NO_PATH.search(path)}
+    gone = {name: path for name, path in paths.items() if not os.path.lexists(os.path.join(root, path))}
+    places = _moved(set(gone.values()), root) if gone else {}
+    now = {
+        name: places.get(path, "") and places[path] + wholes[name][len(path) :] for name, path in gone.items()
+    }
+    return [GoneFile(one, name, now) for one in ours for name in one.memory.files if name in gone]
 
 
 def _moved(paths: set[str], root: str) -> dict[str, str]:
@@ -139,8 +145,12 @@ def _moved(paths: set[str], root: str) -> dict[str, str]:
     new = [path for path in _git(root, "ls-files", "-o", "--exclude-standard", "-z").split("\0") if path]
     blobs = {_blob(os.path.join(root, path)): path for path in new[:_MAX_HASHED]}
     for path in paths - set(places):
-        same = by_name.get(os.path.basename(path.rstrip("/")), [])
+        deleted = _git(root, "log", "-n", "1", "--diff-filter=D", "--format=%H", "--", path).strip()
         blob = _git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
+        before = deleted + "^:" if deleted else "HEAD:" if blob else ""
+        same = by_name.get(os.path.basename(path.rstrip("/")), [])
+        if before:  # what was there beside it is another file
+            same = [one for one in same if not _git(root, "rev-parse", "--verify", "-q", before + one)]
         if blob in blobs or len(same) == 1:
             places[path] = blobs[blob] if blob in blobs else same[0]
     return places

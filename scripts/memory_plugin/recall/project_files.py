@@ -204,13 +204,9 @@ def with_gone_files(block: str, hits: Iterable[Hit], root: str) -> str:
 
 def _is_gone(name: str, root: str) -> bool:
     path = name.partition(":")[0].replace("\\", "/")
-    is_path = (
-        path
-        and path[0] not in "/~!"
-        and not path.startswith("../")
-        and not any(sign in path for sign in "*?[{&<>\u2026")
-    )
-    return bool(is_path) and not os.path.lexists(os.path.join(root, path))
+    is_elsewhere = path[:1] in ("", "/", "~", "!") or path.startswith("../")
+    is_pattern = any(sign in path for sign in "*?[{&<>\u2026")
+    return not (is_elsewhere or is_pattern or os.path.lexists(os.path.join(root, path)))
 
 
 def branch_name(root: str) -> str:

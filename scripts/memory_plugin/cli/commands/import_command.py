@@ -87,9 +87,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         if not asks:
             _print_outcomes(outcomes, context)
-        archived = sum(
-            one.outcome == CREATED and one.memory.status != ACTIVE for one in outcomes if one.memory
-        )
+        created = (one.memory for one in outcomes if one.outcome == CREATED and one.memory)
+        archived = sum(memory.status != ACTIVE for memory in created)
         _print_summary(counts, archived, dry, context, approved)
     return FAILED if counts[SKIPPED] else DONE
 
