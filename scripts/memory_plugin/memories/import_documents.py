@@ -200,10 +200,9 @@ def _of_record(document: _Document, record: DecisionRecord) -> Entry:
     if _STATUS in fields:
         texts[_STATUS] = str(fields[_STATUS])
     symptoms = (without_markdown(line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
-    phrases = [*markdown.phrases(symptoms), *markdown.questions(texts.get(CONTEXT, ""))]
     dated = form("dated").search(texts.get(_NOTES, ""))
     item: dict[str, object] = {
-        "asked_as": markdown.phrases(phrases),
+        "asked_as": markdown.phrases([*symptoms, *markdown.questions(texts.get(CONTEXT, ""))]),
         **({"date": dated[1]} if dated else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
         "title": form("day").sub("", str(fields.get("title") or record.title)),
@@ -338,11 +337,10 @@ def _title(title: str, answer: str) -> str:
 
 def is_one_record(stem: str, title: str, records: list[DecisionRecord]) -> bool:
     """Return whether a document is one decision as a whole: numbered as a record, or with a status of its own."""
-    names, own = (stem, title), records[:1]
-    with_status = (one for one in own if _STATUS in one.fields)
-    is_whole = any(one.title == _title(title, one.fields[ANSWER]) for one in with_status)
-    is_counted = own and any(map(form("counted").match, names))
-    return is_whole or bool(is_counted) or any(map(form("called_record").match, names))
+    own, forms = records[:1], map(form, ("called_record", "counted"))
+    is_called, is_counted = (any(map(one.match, (stem, title))) for one in forms)
+    is_whole = any(_STATUS in one.fields and one.title == _title(title, one.fields[ANSWER]) for one in own)
+    return is_called or is_whole or (is_counted and bool(own))
 
 
 def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
@@ -361,12 +359,11 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
     title = form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
     if heading and titles[:1] == [headed]:  # it is not said twice
         text = text.replace(heading[0].rpartition("\n")[2], "", 1)
+    asked = [said for section in sections(text) for said in markdown.questions(section.heading)]
     kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
     return {
         **({"type": kind[1]} if kind else {}),
-        "asked_as": [
-            question for section in sections(text) for question in markdown.questions(section.heading)
-        ],
+        "asked_as": asked,
         **fields,
         "title": markdown.title_for(title),
         "body": "\n\n".join(filter(None, (described, text.strip()))),
