@@ -13,18 +13,9 @@ from contextlib import suppress
 from io import BytesIO
 from typing import NamedTuple
 
+from ..kernel import files
 from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import (
-    APPEND,
-    FileLock,
-    Unreadable,
-    append_lines,
-    make_folder,
-    read_regular,
-    replace_file,
-    stamp,
-)
 from ..kernel.paths import Paths
 
 NOTHING = (0, 0)
@@ -68,11 +59,11 @@ def decision_paths(paths: Paths) -> tuple[str, str]:
     return paths.state("trust", "trusted.jsonl"), paths.state("trust", "rejected.jsonl")
 
 
-def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> FileLock:
+def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> files.FileLock:
     """Return the one lock of all records of trust, waited for at most `wait` seconds."""
     folder = paths.state("locks")
-    make_folder(folder)
-    return FileLock(os.path.join(folder, "trust.lock"), wait)
+    files.make_folder(folder)
+    return files.FileLock(os.path.join(folder, "trust.lock"), wait)
 
 
 class DecisionFile:
@@ -99,7 +90,7 @@ class DecisionFile:
             self._data, self.end = _content(self.path)
         except FileNotFoundError:
             self._data, self.end = b"", NOTHING
-        except Unreadable as error:
+        except files.Unreadable as error:
             raise TrustUnreadable(self.path, str(error).removeprefix(self.path + ": ")) from None
         self._searches = 0
         self._tables.clear()
@@ -166,10 +157,10 @@ class DecisionFile:
         lines = b"".join(map(_line_of, decisions))
         if not lines:
             return
-        make_folder(os.path.dirname(self.path))
-        handle = os.open(self.path, APPEND, 0o600)
+        files.make_folder(os.path.dirname(self.path))
+        handle = os.open(self.path, files.APPEND, 0o600)
         try:
-            append_lines(handle, lines, durable=True)
+            files.append_lines(handle, lines, durable=True)
         finally:
             os.close(handle)
         self.load()
@@ -185,17 +176,17 @@ class DecisionFile:
             elif new is not None:
                 lines.append(line[: line.index(_NAME)] + new.name + b"\n")
         if (data := b"".join(lines)) != self._data:
-            replace_file(self.path, data)
+            files.replace_file(self.path, data)
             self.load()
 
 
 def _content(path: str) -> tuple[bytes, tuple[int, int]]:
     """Return the bytes of a file and its end, from the last read of this process if the file has not changed. Raises Unreadable."""
     with suppress(OSError):
-        if path in _contents and _contents[path][0] == stamp(os.lstat(path)):
+        if path in _contents and _contents[path][0] == files.stamp(os.lstat(path)):
             return _contents[path][1:]
-    data, status = read_regular(path, _MAX_BYTES)
-    _contents[path] = (stamp(status), data, (status.st_ino, len(data)))
+    data, status = files.read_regular(path, _MAX_BYTES)
+    _contents[path] = (files.stamp(status), data, (status.st_ino, len(data)))
     return _contents[path][1:]
 
 

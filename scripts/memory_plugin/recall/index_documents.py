@@ -11,19 +11,8 @@ from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
 from ..memories.relations import Link, plain_title
 from ..memories.trust import TRUSTED
+from . import index_file
 from .documents import Document, Terms, document_terms, named_rows, phrases_field
-from .index_file import (
-    POSTINGS,
-    PROJECT_ROOT,
-    STALE,
-    STRONG_MARK,
-    IndexUnavailable,
-    has_fts5,
-    joined,
-    meta_get,
-    meta_set,
-    value_of,
-)
 from .query import load_model
 
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
@@ -132,7 +121,7 @@ def _link(row: tuple[Any, ...]) -> Link:
 
 def texts(value: object) -> list[str]:
     """Return the texts of a JSON list of the index. Raises IndexUnavailable."""
-    items = value_of(lambda: loads(str(value)), "list")
+    items = index_file.value_of(lambda: loads(str(value)), "list")
     return [str(item) for item in items] if isinstance(items, list) else []
 
 
@@ -143,7 +132,7 @@ class _Changes:
         self.connection = connection
         self.terms: dict[str, list[int]] = {}
         self.totals: dict[bool, list[int]] = {True: [0] * 6, False: [0] * 6}
-        self._fts5 = has_fts5(connection)
+        self._fts5 = index_file.has_fts5(connection)
 
     def post(self, rowid: int, terms: Terms, injectable: bool, sign: int) -> None:
         """Add (`sign` 1) or subtract (-1) the terms of a document."""
@@ -157,10 +146,10 @@ class _Changes:
         for field, length in enumerate(terms.lengths()):
             totals[field + 1] += sign * length
         if self._fts5:  # a contentless FTS5 table deletes the terms that it is given
-            table = POSTINGS[injectable]
+            table = index_file.POSTINGS[injectable]
             columns, values = ("", "") if sign > 0 else (table + ", ", "'delete', ")
             insert = "INSERT INTO %s (%srowid, terms) VALUES (%s?, ?)" % (table, columns, values)
-            strong = [term + STRONG_MARK for term in sorted(terms.strong())]
+            strong = [term + index_file.STRONG_MARK for term in sorted(terms.strong())]
             self.connection.execute(insert, (rowid, " ".join(strong + sorted(terms.weak()))))
 
     def remove(self, key: str) -> None:
@@ -195,12 +184,15 @@ class _Changes:
                 + " WHERE injectable = ?",
                 (*changes, int(injectable)),
             )
-        meta_set(connection, STALE, "1")
+        index_file.meta_set(connection, index_file.STALE, "1")
 
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Add documents, replacing those with the same keys, inside the caller's transaction."""
-    stopwords, root = load_model(connection).stopwords, meta_get(connection, PROJECT_ROOT) or ""
+    stopwords, root = (
+        load_model(connection).stopwords,
+        index_file.meta_get(connection, index_file.PROJECT_ROOT) or "",
+    )
     changes = _Changes(connection)
     for document in documents:
         changes.remove(document.key)
@@ -235,7 +227,7 @@ def set_decision(
         "UPDATE documents SET stamp = ?, trust = ?, own = ?, new_phrases = ? WHERE key = ?",
         (stamp, trust, int(own), new_phrases, storable(key)),
     )
-    meta_set(connection, STALE, "1")
+    index_file.meta_set(connection, index_file.STALE, "1")
 
 
 def set_injectable(connection: Connection, key: str, *, injectable: bool) -> None:
@@ -294,6 +286,6 @@ def _terms(connection: Connection, rowid: int) -> Terms:
         "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
     ).fetchone()
     if row is None:
-        raise IndexUnavailable("the index lacks a vector")
-    joined(row)
+        raise index_file.IndexUnavailable("the index lacks a vector")
+    index_file.joined(row)
     return Terms(*row)

@@ -25,35 +25,9 @@ from ..memories.record import categories
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes
+from . import index_file
 from .in_force import apply_supersession, seed_guards, write_guards
 from .index_documents import files_by_trust, files_of_texts, total_documents
-from .index_file import (
-    DECIDED,
-    INDEX_ERRORS,
-    LOCKED,
-    OWN,
-    POSTINGS,
-    PROJECT_ROOT,
-    STALE,
-    UNSURE,
-    IndexUnavailable,
-    changed_paths,
-    connect_index,
-    failure_reason,
-    has_fts5,
-    index_path,
-    index_version,
-    meta_get,
-    meta_set,
-    new_decisions,
-    open_index,
-    refresh_lock,
-    save_snapshot,
-    saved_marks,
-    set_unread,
-    snapshot,
-    transaction,
-)
 from .project_files import named_files_path, write_named_files
 from .query import index_by_first_word
 from .store_refresh import ReadBudget, RefreshPass, RefreshReport, refresh_notes, refresh_stores
@@ -123,7 +97,7 @@ def refresh_index(
     needed, the report has the number of files left. Unless `full`, only folders that changed are checked. `budget` replaces that of the
     first round. Raises IndexUnavailable if the index cannot be created, Busy if another process keeps the lock, and OSError.
     """
-    path = index_path(paths)
+    path = index_file.index_path(paths)
     make_folder(os.path.dirname(path))
     total = RefreshReport(remaining=1)
 
@@ -139,11 +113,11 @@ def refresh_index(
             break
         if number:
             sleep(_PAUSE)
-        with refresh_lock(path, wait):
+        with index_file.refresh_lock(path, wait):
             try:
-                report = refresh_open(open_index(path, timeout=_WRITER_WAIT), full=full)
-            except INDEX_ERRORS as error:
-                if failure_reason(error) == LOCKED:
+                report = refresh_open(index_file.open_index(path, timeout=_WRITER_WAIT), full=full)
+            except index_file.INDEX_ERRORS as error:
+                if index_file.failure_reason(error) == index_file.LOCKED:
                     raise
                 report = refresh_open(create_index(path), full=True)
         total = total._replace(remaining=0).plus(report)
@@ -156,12 +130,15 @@ def scrub_index(paths: Paths) -> None:
 
     Raises IndexUnavailable, SqliteError, and Busy after 20 seconds.
     """
-    path = index_path(paths)
-    with refresh_lock(path, _LOCK_WAIT), closing(open_index(path, timeout=_WRITER_WAIT)) as connection:
+    path = index_file.index_path(paths)
+    with (
+        index_file.refresh_lock(path, _LOCK_WAIT),
+        closing(index_file.open_index(path, timeout=_WRITER_WAIT)) as connection,
+    ):
         connection.execute(
             "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
         )
-        for table in POSTINGS.values() if has_fts5(connection) else ():
+        for table in index_file.POSTINGS.values() if index_file.has_fts5(connection) else ():
             connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
         connection.execute("VACUUM")  # rewrites the file
 
@@ -182,17 +159,21 @@ def refresh(
     is_hook = budget.entries is not None
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
-    marks = snapshot(watched, wait=not is_hook)
+    marks = index_file.snapshot(watched, wait=not is_hook)
     settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
-    decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
-    with transaction(connection):
-        meta_set(connection, PROJECT_ROOT, paths.project_root)
-        if meta_get(connection, STALE) is None:
+    decided, trust_state = index_file.new_decisions(
+        connection, trust.trusted, trust.rejected, trust.accept_from
+    )
+    with index_file.transaction(connection):
+        index_file.meta_set(connection, index_file.PROJECT_ROOT, paths.project_root)
+        if index_file.meta_get(connection, index_file.STALE) is None:
             seed_guards(paths, connection)
-            meta_set(connection, STALE, "1")
+            index_file.meta_set(connection, index_file.STALE, "1")
         if decided is None and not total_documents(connection):
-            meta_set(connection, DECIDED, trust_state)  # prompts use the first memories before all are read
+            index_file.meta_set(
+                connection, index_file.DECIDED, trust_state
+            )  # prompts use the first memories before all are read
     run = RefreshPass(
         connection,
         trust,
@@ -205,14 +186,14 @@ def refresh(
     folders = native_folders(paths) if settings.flag("native.enabled") else []
     if run.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders))
-    marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
+    marks.update(index_file.snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     is_stale = _derive(paths, connection, full=full)
     # Last, so that a refresh that is interrupted before is repeated.
-    with transaction(connection):
-        meta_set(connection, STALE, str(int(is_stale)))
-        save_snapshot(connection, marks)
-        meta_set(connection, DECIDED, trust_state)
-        set_unread(connection, report.remaining)
+    with index_file.transaction(connection):
+        index_file.meta_set(connection, index_file.STALE, str(int(is_stale)))
+        index_file.save_snapshot(connection, marks)
+        index_file.meta_set(connection, index_file.DECIDED, trust_state)
+        index_file.set_unread(connection, report.remaining)
     return report
 
 
@@ -223,14 +204,14 @@ def _changed_by_others(
 
     Such a folder is marked OWN until a full refresh lists it, or the next session's start does (`is_hook`).
     """
-    changed, saved = changed_paths(connection), saved_marks(connection)
+    changed, saved = index_file.changed_paths(connection), index_file.saved_marks(connection)
     if changed is None or saved is None:
         return None
     for store in stores(paths):
         for category in categories().values():
             folder = os.path.join(store.root, category.folder)
-            before, after = saved.get(folder, UNSURE), marks[folder]
-            if before == after + OWN:
+            before, after = saved.get(folder, index_file.UNSURE), marks[folder]
+            if before == after + index_file.OWN:
                 changed.update([folder] if is_hook else [])
                 marks[folder] = after if is_hook else before
             elif folder in changed:
@@ -239,7 +220,7 @@ def _changed_by_others(
                 if files:
                     changed.remove(folder)
                     changed.update(files)
-                    marks[folder] += OWN
+                    marks[folder] += index_file.OWN
     return changed
 
 
@@ -248,9 +229,9 @@ def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
 
     If no document changed since, the files are written only if one is missing, or if `full`, as somebody may have changed them.
     """
-    is_stale = meta_get(connection, STALE) != "0"
+    is_stale = index_file.meta_get(connection, index_file.STALE) != "0"
     if is_stale:
-        with transaction(connection):
+        with index_file.transaction(connection):
             apply_supersession(connection)
     is_due = False
     for path, write in ((named_files_path(paths), write_named_files), (guard_file_path(paths), write_guards)):
@@ -281,13 +262,13 @@ def _native_paths(folders: list[str]) -> list[str]:
 
 def index_state(paths: Paths) -> tuple[str, str]:
     """Return whether the index is missing, unusable, behind or whole; and the reason, or how large it is."""
-    path = index_path(paths)
+    path = index_file.index_path(paths)
     try:
-        with closing(open_index(path)) as connection:
-            state = "whole" if changed_paths(connection) == set() else "behind"
+        with closing(index_file.open_index(path)) as connection:
+            state = "whole" if index_file.changed_paths(connection) == set() else "behind"
             size = counted(total_documents(connection), "entry"), os.path.getsize(path) // 1024
             return state, "%s, %d kB" % size
-    except (IndexUnavailable, SqliteError) as error:
+    except (index_file.IndexUnavailable, SqliteError) as error:
         return "unusable" if os.path.exists(path) else "missing", str(error)
 
 
@@ -299,7 +280,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
         remove_file(temporary)
-        connection = connect_index(temporary, 0.05)
+        connection = index_file.connect_index(temporary, 0.05)
         try:
             _create_tables(connection, fts5)
         finally:
@@ -308,14 +289,14 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         remove_file(temporary)
-        raise IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
+        raise index_file.IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
     remove_file(path + "-journal")
-    return connect_index(path, 0.05)
+    return index_file.connect_index(path, 0.05)
 
 
 def create_index_in_memory() -> Connection:
     """Return a connection to a new, empty index that is never saved. Raises IndexUnavailable if Python has no SQLite."""
-    connection = connect_index(":memory:", 0.0)
+    connection = index_file.connect_index(":memory:", 0.0)
     _create_tables(connection, fts5=True)
     return connection
 
@@ -323,8 +304,8 @@ def create_index_in_memory() -> Connection:
 def refresh_model(connection: Connection) -> None:
     """Copy the weights of this version of the plugin into an index that an older one created."""
     current = model()
-    if meta_get(connection, "model") != current:
-        meta_set(connection, "model", current)
+    if index_file.meta_get(connection, "model") != current:
+        index_file.meta_set(connection, "model", current)
 
 
 def _create_tables(connection: Connection, fts5: bool) -> None:
@@ -335,15 +316,15 @@ def _create_tables(connection: Connection, fts5: bool) -> None:
     connection.execute("BEGIN")
     for statement in filter(str.strip, _TABLES.split(";")):
         connection.execute(statement)
-    has_fts5 = "0"
+    fts5_made = "0"
     with suppress(SqliteError):  # SQLite was built without FTS5
-        for table in POSTINGS.values() if fts5 else ():
+        for table in index_file.POSTINGS.values() if fts5 else ():
             connection.execute(_FTS5 % table)
-            has_fts5 = "1"
-    meta_set(connection, "fts5", has_fts5)
-    meta_set(connection, "model", model())
+            fts5_made = "1"
+    index_file.meta_set(connection, "fts5", fts5_made)
+    index_file.meta_set(connection, "model", model())
     connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
-    connection.execute("PRAGMA user_version = %d" % index_version())
+    connection.execute("PRAGMA user_version = %d" % index_file.index_version())
     connection.execute("COMMIT")
 
 

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
+from ..kernel import records
 from ..kernel.fastjson import as_text
-from ..kernel.records import (
-    WRONG,
-    Form,
-    Records,
-    checked,
-    count,
-    mapping,
-    number_or_null,
-    signed,
-    text,
-    texts,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,24 +18,24 @@ _FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
 
 _VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
 _CANDIDATE = {
-    **dict.fromkeys(("key", "way", "withheld"), text),
-    **dict.fromkeys(("confidence", "pointer_confidence"), number_or_null),
-    **dict.fromkeys(("score", "shift"), signed),
-    "parts": mapping,
+    **dict.fromkeys(("key", "way", "withheld"), records.text),
+    **dict.fromkeys(("confidence", "pointer_confidence"), records.number_or_null),
+    **dict.fromkeys(("score", "shift"), records.signed),
+    "parts": records.mapping,
 }
 
 
 def _candidates(value: object) -> object:
     if not isinstance(value, list):
-        return WRONG
-    found = [checked(item, _CANDIDATE) for item in value if isinstance(item, dict)]
+        return records.WRONG
+    found = [records.checked(item, _CANDIDATE) for item in value if isinstance(item, dict)]
     return [item for item in found if "key" in item]
 
 
 def _verdicts(value: object) -> object:
     """Check the judges' votes on each candidate: relevant and useful, each true, false, or null if that judge gave none."""
     if not isinstance(value, dict):
-        return WRONG
+        return records.WRONG
     return {
         key: pair
         for key, pair in value.items()
@@ -55,28 +44,28 @@ def _verdicts(value: object) -> object:
 
 
 def _judge(value: object) -> object:
-    form = {"path": text, "reasons": texts, "verdicts": _verdicts}
-    return checked(value, form) if isinstance(value, dict) else WRONG
+    form = {"path": records.text, "reasons": records.texts, "verdicts": _verdicts}
+    return records.checked(value, form) if isinstance(value, dict) else records.WRONG
 
 
-RECALLS = Form(
+RECALLS = records.Form(
     "recalls",
     {
-        **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), text),
-        **dict.fromkeys(("prompt", "answered_by"), text),
-        **dict.fromkeys(("injected", "pointed", "guards", "sessions"), texts),
-        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), count),
-        **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), number_or_null),
+        **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), records.text),
+        **dict.fromkeys(("prompt", "answered_by"), records.text),
+        **dict.fromkeys(("injected", "pointed", "guards", "sessions"), records.texts),
+        **dict.fromkeys(("tokens", "rules", "listed", "unlisted", "unread"), records.count),
+        **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), records.number_or_null),
         "candidates": _candidates,
         "judge": _judge,
     },
 )
-FEEDBACK = Form("feedback", {"memories": texts})
+FEEDBACK = records.Form("feedback", {"memories": records.texts})
 
 
-def latest_rows(form: Form, context: Context) -> Records:
+def latest_rows(form: records.Form, context: Context) -> records.Records:
     """Return the rows of the project at the end of a ledger, the oldest first."""
-    return Records(context.paths.state(), form, project=context.paths.project_key, tail=_TAIL_BYTES)
+    return records.Records(context.paths.state(), form, project=context.paths.project_key, tail=_TAIL_BYTES)
 
 
 def injected_in_session(context: Context) -> dict[str, dict[str, str]]:

@@ -29,20 +29,9 @@ from ..memories.memory_files import (
 from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
+from . import index_documents
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
 from .in_force import superseded_documents, update_guards
-from .index_documents import (
-    IndexedFile,
-    drop,
-    files_at,
-    files_below,
-    files_outside,
-    find_link,
-    notes_by_file,
-    put,
-    set_decision,
-    set_injectable,
-)
 from .index_file import UNSURE, set_unread, transaction, unread_files
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
@@ -117,7 +106,7 @@ class DueFile(NamedTuple):
     category: Category
     path: str
     size: int
-    known: IndexedFile | None
+    known: index_documents.IndexedFile | None
 
 
 class RefreshPass(NamedTuple):
@@ -182,14 +171,14 @@ def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
     return report.plus(RefreshReport(remaining=len(later)))
 
 
-def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[IndexedFile], str]:
+def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index_documents.IndexedFile], str]:
     """Return the files to read in a store, the files of the index that are gone, and why a folder could not be listed (usually empty).
 
     Raises TooManyEntries.
     """
     connection, left = run.connection, run.budget.entries
     due: list[DueFile] = []
-    gone, problem = list(files_outside(connection, store.scope, store.root).values()), ""
+    gone, problem = list(index_documents.files_outside(connection, store.scope, store.root).values()), ""
     is_closed = bool(why_not_read(store))
     named: dict[str, list[str]] = {}
     for path in (run.edited or set()).union(run.changed or ()):
@@ -197,13 +186,13 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[Index
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not is_read(folder):
-            gone += files_below(connection, store.scope, folder).values()
+            gone += index_documents.files_below(connection, store.scope, folder).values()
             continue
         if run.edited is None or run.has_changed(folder):
-            files, known = listing(folder, left), files_below(connection, store.scope, folder)
+            files, known = listing(folder, left), index_documents.files_below(connection, store.scope, folder)
         else:
             paths = named.get(folder, [])
-            files, known = examined(paths), files_at(connection, store.scope, paths)
+            files, known = examined(paths), index_documents.files_at(connection, store.scope, paths)
         try:
             for path, status in files:
                 left = left and left - 1
@@ -223,11 +212,11 @@ def _unread_mark(status: os.stat_result) -> str:
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
-def _drop_gone(run: RefreshPass, gone: list[IndexedFile]) -> int:
+def _drop_gone(run: RefreshPass, gone: list[index_documents.IndexedFile]) -> int:
     """Remove the rows of deleted files; return how many memories were recalled or searched before."""
     if gone:
         with transaction(run.connection):
-            drop(run.connection, [file.key for file in gone])
+            index_documents.drop(run.connection, [file.key for file in gone])
     return sum(file.status == ACTIVE for file in gone)
 
 
@@ -272,14 +261,16 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
                 and row.digest == stored.digest
                 and _has_same_phrases(connection, whole, stored)
             ):
-                set_decision(connection, stored.key, stored.stamp, state, own=own, new_phrases=new_phrases)
-                set_injectable(connection, stored.key, injectable=injectable)
+                index_documents.set_decision(
+                    connection, stored.key, stored.stamp, state, own=own, new_phrases=new_phrases
+                )
+                index_documents.set_injectable(connection, stored.key, injectable=injectable)
                 continue
             document = memory_document(stored, state)
             documents.append(document._replace(injectable=injectable, own=own, new_phrases=new_phrases))
         before = [(known[one.path].key, one.key) for one in documents if one.path in known]
-        drop(connection, [old for old, new in before if old != new])
-        put(connection, documents)
+        index_documents.drop(connection, [old for old, new in before if old != new])
+        index_documents.put(connection, documents)
         update_guards(connection, memories, trust)
         set_unread(connection, unread_files(connection) - len(memories) - len(unreadable))
     read = len(documents) - len(unreadable)
@@ -317,18 +308,18 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
 
 def _has_same_phrases(connection: Connection, whole: StoredMemory, stored: StoredMemory) -> bool:
     """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
-    link = find_link(connection, stored.key) if whole.memory.asked_as else None
+    link = index_documents.find_link(connection, stored.key) if whole.memory.asked_as else None
     return link is None or list(link.asked_as) == shown_items(stored.memory.asked_as, MAX_PHRASE)
 
 
 def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
     """Index changed notes, small files first, until the budget is used up, and drop deleted ones."""
-    connection, known = run.connection, notes_by_file(run.connection)
+    connection, known = run.connection, index_documents.notes_by_file(run.connection)
     listed = {path: status for folder in folders for path, status in note_files(folder)}
     gone = [key for path, (_, keys) in known.items() if path not in listed for key in keys]
     if gone:
         with transaction(connection):
-            drop(connection, gone)
+            index_documents.drop(connection, gone)
     read = remaining = 0
     for path in sorted(listed, key=lambda path: (listed[path].st_size, path)):
         mark, before = known.get(path, ("", []))
@@ -340,7 +331,7 @@ def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
             continue
         documents = [note_document(note) for note in notes_in(path)]
         with transaction(connection):
-            drop(connection, before)
-            put(connection, documents)
+            index_documents.drop(connection, before)
+            index_documents.put(connection, documents)
         read += len(documents)
     return RefreshReport(read, len(gone), remaining=remaining)

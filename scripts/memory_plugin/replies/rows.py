@@ -10,20 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..kernel import records
 from ..kernel.fastjson import as_text, digest
 from ..kernel.paths import Paths
-from ..kernel.records import (
-    WRONG,
-    Form,
-    Records,
-    count,
-    counts,
-    lists_of,
-    number,
-    number_or_null,
-    text,
-    texts,
-)
 from ..kernel.stats import Proportion, share, share_difference
 from ..kernel.transcript import reply_text_of
 from ..kernel.transcript.reader import Lines
@@ -40,26 +29,28 @@ _ARMS = ("corrected", "control")
 
 
 def _flag(value: object) -> object:
-    return value if isinstance(value, bool) else WRONG
+    return value if isinstance(value, bool) else records.WRONG
 
 
-SCORES = Form(
+SCORES = records.Form(
     "scores",
     {
-        **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), text),
-        **dict.fromkeys(("text", "query_type", "severity", "mode", "why"), text),
-        **dict.fromkeys(("padding_count", "preamble_words", "words", "turn"), count),
+        **dict.fromkeys(
+            ("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), records.text
+        ),
+        **dict.fromkeys(("text", "query_type", "severity", "mode", "why"), records.text),
+        **dict.fromkeys(("padding_count", "preamble_words", "words", "turn"), records.count),
         **dict.fromkeys(("escalate", "audit", "agrees"), _flag),
-        "density": number_or_null,
-        "threshold": number,
-        "matches": lists_of(int, int, str),
-        "missed": lists_of(int, int),
-        "phrases": lists_of(str, bool),
-        "drift": texts,
-        "levels": counts,
+        "density": records.number_or_null,
+        "threshold": records.number,
+        "matches": records.lists_of(int, int, str),
+        "missed": records.lists_of(int, int),
+        "phrases": records.lists_of(str, bool),
+        "drift": records.texts,
+        "levels": records.counts,
     },
 )
-DRIFT = Form("drift", {"id": text, "arm": text, "categories": texts})
+DRIFT = records.Form("drift", {"id": records.text, "arm": records.text, "categories": records.texts})
 # The fields without which a score cannot be used.
 _NEEDED = {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"}
 _ADDED = ("time", "session", "project", "judged")  # by the ledger, and by the join
@@ -153,7 +144,7 @@ def _known(names: Iterable[str], row: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[Score], int]:
     """Return the scored replies since a time (as `kernel.context.iso` writes it), oldest first, and the number of unusable lines."""
-    join, rows = ScoreJoin(), Records(paths.state(), SCORES, since, project=project)
+    join, rows = ScoreJoin(), records.Records(paths.state(), SCORES, since, project=project)
     for row in rows:
         join.add(row)
     return join.scores(), join.unusable + rows.skipped
@@ -324,6 +315,6 @@ def _is_in_line(categories: Iterable[str], reply: Score) -> bool | None:
 def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     """Return the effect of the corrections since a time."""
     log = DriftLog()
-    for row in Records(paths.state(), DRIFT, since):
+    for row in records.Records(paths.state(), DRIFT, since):
         log.add(row)
     return log.effect(read_scores(paths)[0])

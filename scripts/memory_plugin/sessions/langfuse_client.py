@@ -17,15 +17,8 @@ from ..kernel.context import Deadline
 from ..kernel.fastjson import as_integer, digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact
+from ..kernel.judge import credentials
 from ..kernel.judge.calls import error_for, fetch
-from ..kernel.judge.credentials import (
-    AddressSource,
-    ServerAccess,
-    UserEnvironment,
-    address_source,
-    parse_address,
-    proxy_for,
-)
 from ..kernel.judge.question import JudgeError, Values, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
@@ -64,21 +57,21 @@ def is_configured(paths: Paths, settings: Settings) -> bool:
     """Return whether the user's settings or environment mention a server: a host, a key, or automatic sending."""
     if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
         return True
-    return bool(UserEnvironment(paths.config_dir).first((*HOSTS, *KEYS)))
+    return bool(credentials.UserEnvironment(paths.config_dir).first((*HOSTS, *KEYS)))
 
 
-def server_route(paths: Paths, settings: Settings) -> AddressSource:
+def server_route(paths: Paths, settings: Settings) -> credentials.AddressSource:
     """Return the server's address and the setting or variable that names it."""
-    variables = UserEnvironment(paths.config_dir)
-    return address_source("sessions.langfuse.host", HOSTS, _CLOUD, settings, variables)
+    variables = credentials.UserEnvironment(paths.config_dir)
+    return credentials.address_source("sessions.langfuse.host", HOSTS, _CLOUD, settings, variables)
 
 
-def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess:
+def find_access(paths: Paths, settings: Settings, off: str = "") -> credentials.ServerAccess:
     """Return the server's address and credentials. Raises JudgeError: disabled (`off` is the reason), bad_url or no_key."""
     if off:
         raise JudgeError("disabled", off)
-    variables = UserEnvironment(paths.config_dir)
-    address = parse_address(server_route(paths, settings).url)
+    variables = credentials.UserEnvironment(paths.config_dir)
+    address = credentials.parse_address(server_route(paths, settings).url)
     if address is None:
         raise JudgeError(
             "bad_url", "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
@@ -90,7 +83,9 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
             raise JudgeError("no_key", "%s %s" % (name, problem))
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
     headers = (("authorization", "Basic " + basic),)
-    return ServerAccess(address, headers, proxy_for(address, variables), variables.get("NODE_EXTRA_CA_CERTS"))
+    return credentials.ServerAccess(
+        address, headers, credentials.proxy_for(address, variables), variables.get("NODE_EXTRA_CA_CERTS")
+    )
 
 
 def connect(paths: Paths, settings: Settings, off: str = "", seconds: float = _SECONDS) -> LangfuseClient:
@@ -106,7 +101,7 @@ class LangfuseClient:
     the wait; wrong_type for an answer that is not a JSON object.
     """
 
-    def __init__(self, access: ServerAccess, deadline: Deadline) -> None:
+    def __init__(self, access: credentials.ServerAccess, deadline: Deadline) -> None:
         self.access = access
         self._deadline = deadline
         self._tls = tls_context(access)

@@ -11,19 +11,7 @@ from ..kernel.paths import load_data
 from ..kernel.text import cut_before
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
-from .detection import (
-    EDITORS,
-    SIGNAL_BY_CAUSE,
-    Detector,
-    Head,
-    Signal,
-    failure_cause,
-    main_argument,
-    pattern,
-    pipeline_heads,
-    runs_tests,
-    tool_for,
-)
+from . import detection
 
 _SIGNAL_BY_TOOL = {
     **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
@@ -38,10 +26,10 @@ _MAX_TEXT = 20_000  # characters of one text that are searched
 _MAX_CONTEXT = 40  # characters on each side of a claim
 
 
-class FailureDetector(Detector):
+class FailureDetector(detection.Detector):
     """Detects failures by cause, and repetitions of a failed command with no edit in between."""
 
-    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+    def __init__(self, signals: dict[str, detection.Signal], totals: Totals) -> None:
         super().__init__(signals, totals)
         self._failed_commands: set[str] = set()
 
@@ -53,15 +41,15 @@ class FailureDetector(Detector):
                 self.report("retries", turn.number, call.command)
         for call in (*turn.calls, *turn.late):
             if call.failed or self._failed_commands:
-                self._observe_result(call, failure_cause(call, turn.version))
+                self._observe_result(call, detection.failure_cause(call, turn.version))
         for entry in turn.user_texts:
             if entry.kind == "interrupt":
                 self.report("interrupts", turn.number)
 
     def _observe_result(self, call: Call, cause: str) -> None:
         if cause:
-            self.report(SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
-        if call.result is not None and call.name in EDITORS and not call.failed:
+            self.report(detection.SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
+        if call.result is not None and call.name in detection.EDITORS and not call.failed:
             self._failed_commands.clear()
         if call.command:
             if cause == "own":
@@ -72,23 +60,23 @@ class FailureDetector(Detector):
 
 def _reason(call: Call) -> str:
     """Return the call's main argument and the line of its result that explains the failure best."""
-    argument = " ".join(main_argument(call).split())
+    argument = " ".join(detection.main_argument(call).split())
     argument = argument[: cut_before(argument, 60)]
     text = call.result or ""
     text = text.partition(_USER_SAID)[2][:_MAX_RESULT] or text[:_MAX_RESULT]
     lines = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split("\n")
     lines = [line.strip() for line in lines]
-    lines = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
+    lines = [line for line in lines if line and not detection.pattern("exit_code").fullmatch(line)]
     first = lines[0] if lines else ""
-    explanation = next((line for line in lines if pattern("error_line").search(line)), first)
+    explanation = next((line for line in lines if detection.pattern("error_line").search(line)), first)
     explanation = explanation[: cut_before(explanation, 80 if argument else 120)]
     return "%s -> %s" % (argument, explanation) if argument else explanation
 
 
-class FileDetector(Detector):
+class FileDetector(detection.Detector):
     """Detects reads of a part of a file, repeated reads, edits of unread files, and files that were read but never used."""
 
-    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+    def __init__(self, signals: dict[str, detection.Signal], totals: Totals) -> None:
         super().__init__(signals, totals)
         self._ranges: dict[str, set[tuple[str, str]]] = {}  # by path, while they are in the context
         self._seen_files: set[str] = set()
@@ -115,7 +103,7 @@ class FileDetector(Detector):
                 self.report("reads_targeted", turn.number, path)
             if span in self._ranges.get(path, ()):
                 self.report("rereads", turn.number, path)
-        elif call.name in EDITORS and path:
+        elif call.name in detection.EDITORS and path:
             if call.name in ("Edit", "MultiEdit") and path not in self._seen_files and not call.failed:
                 self.report("edits_unread", turn.number, path)
             self._record_mentions(path, turn.number)
@@ -131,20 +119,22 @@ class FileDetector(Detector):
         if call.name == "Read":
             self._ranges.setdefault(path, set()).add(_span(call))
             self._last_read[path] = call.turn
-        elif call.name in EDITORS:
+        elif call.name in detection.EDITORS:
             self._ranges.pop(path, None)
         self._seen_files.add(path)
 
     def _record_mentions(self, text: str, turn: int) -> None:
         """Record the turn of each file name in a text."""
         if "." in text:
-            self._last_mention.update(dict.fromkeys(pattern("file_name").findall(text[:_MAX_TEXT]), turn))
+            self._last_mention.update(
+                dict.fromkeys(detection.pattern("file_name").findall(text[:_MAX_TEXT]), turn)
+            )
 
     def finish(self) -> None:
         """Report the files that were read and never mentioned again."""
         for path, turn in self._last_read.items():
             name = path.replace("\\", "/").rpartition("/")[2]
-            if self._last_mention.get(name, 0) <= turn and pattern("file_name").fullmatch(name):
+            if self._last_mention.get(name, 0) <= turn and detection.pattern("file_name").fullmatch(name):
                 self.report("reads_unused", turn, path)
 
 
@@ -157,7 +147,7 @@ def _span(call: Call) -> tuple[str, str]:
     return str(call.input.get("offset")), str(call.input.get("limit"))
 
 
-class CommandDetector(Detector):
+class CommandDetector(detection.Detector):
     """Detects test runs, commits, and shell commands that a tool could replace."""
 
     def observe(self, turn: Turn) -> None:
@@ -167,7 +157,7 @@ class CommandDetector(Detector):
                 self._observe_command(call.command, call, turn)
 
     def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
-        heads = pipeline_heads(command)
+        heads = detection.pipeline_heads(command)
         output = (call.result or "")[-_MAX_OUTPUT:]
         outcome = _tests_outcome(call, heads, output, turn.version)
         if outcome:  # a test runner reports its result in the last line
@@ -178,48 +168,48 @@ class CommandDetector(Detector):
                 "%s -> %s" % (command[: cut_before(command, 100)].rstrip(), last_line),
             )
         if any(_is_commit(head) for head in heads) and not call.failed:
-            if pattern("commit_made").search(output):
+            if detection.pattern("commit_made").search(output):
                 self.report("commits", turn.number, output.partition("\n")[0])
             else:
                 self.report("commits_unconfirmed", turn.number, command)
         for head in heads:
-            _, tool = tool_for(head)
+            _, tool = detection.tool_for(head)
             if tool:
                 self.report("shell_for_tools", turn.number, "%s: %s" % (tool, " ".join(head.words)))
 
 
-def _is_commit(head: Head) -> bool:
+def _is_commit(head: detection.Head) -> bool:
     if head.words[0] != "git" or "--dry-run" in head.words:
         return False
     return "commit" in [word for word in head.words[1:] if not word.startswith("-")][:2]
 
 
-def _tests_outcome(call: Call, heads: list[Head], output: str, version: str) -> str:
+def _tests_outcome(call: Call, heads: list[detection.Head], output: str, version: str) -> str:
     """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
 
     A summary of failures always means failed. A hidden exit code (by a pipe, `|| true`) means passed only with a summary of tests that
     passed. A run that skipped all tests is unknown, and so is one in the background.
     """
-    runs = [head for head in heads if runs_tests(head)]
-    if not runs or failure_cause(call, version) not in ("", "own"):
+    runs = [head for head in heads if detection.runs_tests(head)]
+    if not runs or detection.failure_cause(call, version) not in ("", "own"):
         return ""
-    if pattern("tests_failed").search(output):
+    if detection.pattern("tests_failed").search(output):
         return "failed"
     if call.failed:
-        return "unknown" if pattern("tests_not_started").search(output) else "failed"
+        return "unknown" if detection.pattern("tests_not_started").search(output) else "failed"
     in_background = call.input.get("run_in_background") is True or (
         isinstance(call.details, dict) and call.details.get("backgroundTaskId")
     )
     if call.result is None or in_background:
         return "unknown"
     is_hidden = any(head.hidden for head in runs)
-    if pattern("tests_passed").search(output):
-        is_filtered = is_hidden and pattern("tests_filtered").search(call.text("command"))
+    if detection.pattern("tests_passed").search(output):
+        is_filtered = is_hidden and detection.pattern("tests_filtered").search(call.text("command"))
         return "unknown" if is_filtered else "passed"
-    return "unknown" if is_hidden or pattern("tests_empty").search(output) else "passed"
+    return "unknown" if is_hidden or detection.pattern("tests_empty").search(output) else "passed"
 
 
-class PlanningDetector(Detector):
+class PlanningDetector(detection.Detector):
     """Detects plans, skills, sub-agents, parallel calls and compactions."""
 
     def observe(self, turn: Turn) -> None:
@@ -227,17 +217,17 @@ class PlanningDetector(Detector):
         for call in turn.calls:
             signal = _SIGNAL_BY_TOOL.get(call.name)
             if signal:
-                self.report(signal, turn.number, main_argument(call) or call.name)
+                self.report(signal, turn.number, detection.main_argument(call) or call.name)
         if len(turn.calls) > 1:
             self.report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
         if any(entry.kind == "summary" for entry in turn.user_texts):
             self.report("compactions", turn.number)
 
 
-class PeopleDetector(Detector):
+class PeopleDetector(detection.Detector):
     """Detects corrections and thanks by the user, and claims of completion, emoji and broken links in replies."""
 
-    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
+    def __init__(self, signals: dict[str, detection.Signal], totals: Totals) -> None:
         super().__init__(signals, totals)
         self._has_prompt = False
 
@@ -252,30 +242,32 @@ class PeopleDetector(Detector):
     def _observe_prompt(self, text: str, turn: int) -> None:
         if self._has_prompt and _is_correction(text):
             self.report("corrections", turn, text)
-        elif self._has_prompt and pattern("thanks").search(text):
+        elif self._has_prompt and detection.pattern("thanks").search(text):
             self.report("thanks", turn, text)
         self._has_prompt = True
 
     def _observe_reply(self, text: str, turn: int) -> None:
-        claim = pattern("completion").search(text)
+        claim = detection.pattern("completion").search(text)
         if claim:
             self.report(
                 "completions", turn, text[max(0, claim.start() - _MAX_CONTEXT) : claim.end() + _MAX_CONTEXT]
             )
-        if pattern("emoji").search(text):
+        if detection.pattern("emoji").search(text):
             self.report("emoji", turn)
         folder = self.totals.folder
-        for target in pattern("file_link").findall(text) if "](" in text and os.path.isdir(folder) else ():
+        for target in (
+            detection.pattern("file_link").findall(text) if "](" in text and os.path.isdir(folder) else ()
+        ):
             if not os.path.lexists(os.path.join(folder, target)):
                 self.report("broken_links", turn, target)
 
 
 def _is_correction(text: str) -> bool:
     """Return whether a prompt is a correction, perhaps after polite words ("thanks, but no, that's wrong")."""
-    if pattern("correction").match(text):
+    if detection.pattern("correction").match(text):
         return True
-    polite = pattern("turned").search(text)
-    return polite is not None and pattern("correction").match(text[polite.end() :]) is not None
+    polite = detection.pattern("turned").search(text)
+    return polite is not None and detection.pattern("correction").match(text[polite.end() :]) is not None
 
 
 DETECTORS = (FailureDetector, FileDetector, CommandDetector, PeopleDetector, PlanningDetector)
@@ -284,12 +276,12 @@ DETECTORS = (FailureDetector, FileDetector, CommandDetector, PeopleDetector, Pla
 class SessionSignals(NamedTuple):
     """The signals of one session by name, its totals, and its calls by tool."""
 
-    signals: dict[str, Signal]
+    signals: dict[str, detection.Signal]
     totals: Totals
     tools: Counter[str]
 
     @property
-    def found(self) -> list[Signal]:
+    def found(self) -> list[detection.Signal]:
         """Return the signals that were detected, in the order of the report."""
         return [signal for signal in self.signals.values() if signal.count]
 
@@ -299,7 +291,7 @@ def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) ->
 
     Raises FileNotFoundError and Unreadable, but nothing for the file's content.
     """
-    signals = {entry["id"]: Signal(entry) for entry in load_data("sessions", "signals")["signals"]}
+    signals = {entry["id"]: detection.Signal(entry) for entry in load_data("sessions", "signals")["signals"]}
     tools: Counter[str] = Counter()
     with open_transcript(path) as file:
         reader = Reader(file)

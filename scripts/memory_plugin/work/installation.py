@@ -33,18 +33,7 @@ from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
 from . import WorkContext
-from .judges import (
-    FEATURES,
-    KEPT_NOTHING,
-    address_sentences,
-    advice,
-    dollars,
-    host_sentence,
-    judges_of,
-    opinions,
-    session_scorer,
-    where,
-)
+from . import judges as facts
 from .past_sessions import is_on, known_sessions
 
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
@@ -104,8 +93,8 @@ def state_folder(context: WorkContext) -> Check:
     """Check that the folder for ledgers, trust and the index is writable and private."""
     paths = context.paths
     if paths.state_dir is None:
-        why, _, advice = paths.why_no_state.partition("; ")
-        fix = _fix_without_home(context) if paths.config_dir is None else advice
+        why, _, what_to_do = paths.why_no_state.partition("; ")
+        fix = _fix_without_home(context) if paths.config_dir is None else what_to_do
         return Check("state folder", FAIL, "%s; Claude is shown nothing, and nothing is saved" % why, fix)
     folder = _nearest(paths.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
@@ -200,9 +189,9 @@ _INDEX = {
 
 def index(context: WorkContext) -> Check:
     """Check that the index is intact and up to date."""
-    state, facts = index_state(context.paths)
+    state, about = index_state(context.paths)
     status, text, fix = _INDEX[state]
-    return Check("index", status, text.format(facts), fix)
+    return Check("index", status, text.format(about), fix)
 
 
 def events(context: WorkContext) -> Check:
@@ -224,7 +213,7 @@ def langfuse(context: WorkContext) -> Check:
     if not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
-        access = find_access(paths, settings, session_scorer(context).off)
+        access = find_access(paths, settings, facts.session_scorer(context).off)
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
@@ -236,7 +225,7 @@ def langfuse(context: WorkContext) -> Check:
         why = tuple(sorted(outcomes))[:_SHOWN]
         text += ", %d refused by the server" % sum(outcomes.values())
         return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
-    address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
+    address = tuple(facts.address_sentences(context, server_route(paths, settings), HOSTS))
     return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
 
 
@@ -248,23 +237,23 @@ _TRY = "memory judge check"
 
 def judge(context: WorkContext) -> Check:
     """Check that the enabled judges can be asked; without a key, say what works anyway."""
-    features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
+    features = [feature for feature in facts.FEATURES if context.settings.is_judge_enabled(feature)]
     if not features:
         return Check(_JUDGE, OK, "off (optional; to turn it on: memory judge on)")
     addresses: list[str] = []
     for feature in features:
         try:
-            judges = judges_of(context, feature)
+            judges = facts.judges_of(context, feature)
         except EvaluationError as error:
             text = "evaluation.judge.judges: %s" % error
             return Check(_JUDGE, WARN, text, "memory config show evaluation.judge")
         problems = [None if judge.backend == HOST else judge.unready() for judge in judges]
-        addresses += where(context, judges)
+        addresses += facts.where(context, judges)
         if any(judge.backend == HOST for judge in judges):
-            addresses.append(host_sentence(context.settings))
+            addresses.append(facts.host_sentence(context.settings))
         if problems and problems[0] and all(problems):
             failed = problems[0]
-            says, *more = advice(failed.failure, feature)
+            says, *more = facts.advice(failed.failure, feature)
             name = feature_name(feature)
             text = "on for %s, but not asked: %s (%s). %s" % (name, failed.detail, failed.failure, says)
             return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, name), (*more, *addresses))
@@ -279,21 +268,21 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         return Check(_JUDGE, WARN, *explain_failure(figures.off, features[0]))
-    none_kept = opinions(context.paths, _JUDGE_DAYS)["none_kept"]
-    if none_kept >= KEPT_NOTHING:
+    none_kept = facts.opinions(context.paths, _JUDGE_DAYS)["none_kept"]
+    if none_kept >= facts.KEPT_NOTHING:
         text = "on, but the judges kept no memory in the last %d decisions" % none_kept
         return Check(_JUDGE, WARN, text, _TRY)
     names = ", ".join(map(feature_name, features))
-    text = "on for %s; %s spent today" % (names, dollars(figures.day))
+    text = "on for %s; %s spent today" % (names, facts.dollars(figures.day))
     return Check(_JUDGE, OK, text, "", addresses)
 
 
 def models(context: WorkContext) -> Check:
     """Check for models that are retired or soon will be. A model of a judge that is off is worth a note."""
     days, status, ending = model_table()["warn_days"], NOTE, {}
-    for feature in FEATURES:
+    for feature in facts.FEATURES:
         try:
-            judges = judges_of(context, feature)
+            judges = facts.judges_of(context, feature)
         except EvaluationError:
             continue  # reported by `judge`
         key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
@@ -337,5 +326,5 @@ def past_sessions(context: WorkContext) -> Check:
         " (its setting cleanupPeriodDays)"
     )
     gone = sum(not os.path.lexists(path) for path in paths)
-    facts = counted(len(paths), "session"), gone, cleanup_days(context.paths)
-    return Check(name, OK, text % facts)
+    numbers = counted(len(paths), "session"), gone, cleanup_days(context.paths)
+    return Check(name, OK, text % numbers)

@@ -10,17 +10,9 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import as_object
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings import Settings, feature_name, judge_switches, merged
+from ..kernel.settings import Settings, feature_name, judge_switches, merged, user_file
 from ..kernel.settings.load import load
 from ..kernel.settings.schema import find_key, keys
-from ..kernel.settings.user_file import (
-    FileChange,
-    change_content,
-    change_values,
-    problem_sentence,
-    readable,
-    value_of,
-)
 from ..kernel.text.clean import plain, terminal_safe
 from . import WorkContext, WorkError
 from .status_line import BEFORE, FOLDER, script_path, script_text
@@ -35,7 +27,7 @@ _JUDGE_ON = "The judge for %s is on. It sends %s At most $%.2f a session and $%.
 class SettingsChange(NamedTuple):
     """A change of the user's file, the settings before and after it, and notes on it, a sentence each."""
 
-    file: FileChange
+    file: user_file.FileChange
     before: Settings
     now: Settings
     notes: list[str]
@@ -43,14 +35,14 @@ class SettingsChange(NamedTuple):
     def described(self, name: str) -> str:
         """Return a key with its new and old value, or the name of a block."""
         if find_key(name) is None:
-            return readable(name)
+            return user_file.readable(name)
         old, new = _in_effect(name, self.before), _in_effect(name, self.now)
         return "%s is %s" % (name, "still " + new if new == old else "now %s (was %s)" % (new, old))
 
 
 def change_setting(name: str, value: object, context: WorkContext) -> SettingsChange:
     """Set a key of the user's file, or a name below one; None removes a key or a block. Raises WrongValueError and EditError."""
-    change = change_values(context.paths.config_dir, {name: value})
+    change = user_file.change_values(context.paths.config_dir, {name: value})
     now = load(context.paths.config_dir, context.paths.project_root)
     notes = _judges_now_on(context.settings, now)
     notes += [] if value is None else _why_without_effect(name, value, now)
@@ -96,7 +88,7 @@ def values_at(name: str, settings: Settings) -> dict[str, object]:
     """
     key = find_key(name)
     if key is not None:
-        return {name: value_of(key, settings)}
+        return {name: user_file.value_of(key, settings)}
     names = settings.all_keys()
     return {one: settings.get(one) for one in names if not name or one.startswith(name + ".")}
 
@@ -122,7 +114,7 @@ def invalid_values(settings: Settings, *keys: str) -> list[str]:
     """Return why the user's values of some keys are not used, a sentence each."""
     prefixes = tuple(key + "." for key in keys)
     return [
-        problem_sentence(problem)
+        user_file.problem_sentence(problem)
         for problem in settings.problems
         if problem.kind == "value" and (problem.key + ".").startswith(prefixes)
     ]
@@ -158,7 +150,7 @@ def install_status_line(context: WorkContext) -> Installed:
     make_folder(paths.state(FOLDER))
     replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
-    change = change_content(paths.config_dir, edit)
+    change = user_file.change_content(paths.config_dir, edit)
     return Installed(change.changed, change.path, os.path.exists(paths.state(FOLDER, BEFORE)))
 
 
@@ -177,7 +169,7 @@ def remove_status_line(context: WorkContext) -> str:
             else:
                 del content[_STATUS_LINE]
 
-    change = change_content(paths.config_dir, edit)
+    change = user_file.change_content(paths.config_dir, edit)
     rmtree(paths.state(FOLDER), ignore_errors=True)
     return change.path if change.changed else ""
 

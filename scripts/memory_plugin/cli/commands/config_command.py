@@ -11,17 +11,8 @@ from collections.abc import Sequence
 
 from ...host.commands import TABLE, command_of, second_words
 from ...kernel.paths import data_path
-from ...kernel.settings import USER, Settings
+from ...kernel.settings import USER, Settings, user_file
 from ...kernel.settings.schema import expected, find_key, keys
-from ...kernel.settings.user_file import (
-    WrongValueError,
-    parsed,
-    problem_record,
-    problem_sentence,
-    readable,
-    unknown_key_hint,
-    value_of,
-)
 from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import MAX_VALUE, SettingsChange, change_setting, nested, values_at, written
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
@@ -95,7 +86,7 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     values = _known_values(name, settings)
     if arguments.json:
         origins = {key: settings.origin(key) for key in values}
-        problems = list(map(problem_record, settings.problems))
+        problems = list(map(user_file.problem_record, settings.problems))
         record = {"settings": nested(values), "origins": origins}
         console.json({**record, "files": settings.files, "problems": problems})
         return
@@ -110,7 +101,7 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])
     console.lines("", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()))
     for problem in settings.problems:
-        console.paragraph(problem_sentence(problem))
+        console.paragraph(user_file.problem_sentence(problem))
 
 
 def _decider(key: str, settings: Settings) -> str:
@@ -121,7 +112,7 @@ def _decider(key: str, settings: Settings) -> str:
 def _explain(name: str, context: CommandContext) -> None:
     key = find_key(name)
     if key is not None:
-        default = key.default if key.setting is key else value_of(key, None)
+        default = key.default if key.setting is key else user_file.value_of(key, None)
         access = "switch" if key.type == "boolean" and key.project == "lower" else key.project
         facts = (expected(key), json.dumps(default), _PROJECT[access])
         context.console.line()
@@ -146,8 +137,8 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> N
         _known_values(name, context.settings)
         raise UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     try:
-        change = change_setting(name, parsed(key, arguments.value), context)
-    except WrongValueError as error:
+        change = change_setting(name, user_file.parsed(key, arguments.value), context)
+    except user_file.WrongValueError as error:
         raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
     _report(name, change, arguments, context)
 
@@ -184,11 +175,11 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     changed = [name for name in tables if settings.origin(name) == USER]
     code = FAILED if settings.problems else DONE
     if arguments.json:
-        problems = list(map(problem_record, settings.problems))
+        problems = list(map(user_file.problem_record, settings.problems))
         console.json({"files": settings.files, "problems": problems, "changed": changed})
         return code
     for problem in settings.problems:
-        console.paragraph(problem_sentence(problem))
+        console.paragraph(user_file.problem_sentence(problem))
     if changed:
         console.paragraph("changed by you: " + ", ".join(changed))
     if not settings.problems:
@@ -207,7 +198,9 @@ def _known_values(name: str, settings: Settings) -> dict[str, object]:
 
 def _unknown_key(name: str) -> UsageError:
     """Return the error for an unknown key, with the closest known one."""
-    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
+    return UsageError(
+        "%s: no such key; %s" % (user_file.readable(name) or "(empty)", user_file.unknown_key_hint(name))
+    )
 
 
 _COMPLETIONS_TEXT = """\

@@ -8,16 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, Callable, NamedTuple
 
-from ...interview import Reminder, pipeline
+from ...interview import Reminder, interview_store, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer
-from ...interview.interview_store import (
-    FINISHED,
-    Decision,
-    Interview,
-    InterviewError,
-    InterviewStore,
-    record_decision,
-)
 from ...kernel.files import bug_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
@@ -81,9 +73,9 @@ class _Run(NamedTuple):
 
     arguments: argparse.Namespace
     context: CommandContext
-    store: InterviewStore
+    store: interview_store.InterviewStore
 
-    def current(self) -> Interview:
+    def current(self) -> interview_store.Interview:
         """Return the interview that is named, or the open one. Raises InterviewError."""
         return self.store.current(
             self.arguments.session, self.context.paths.project_key, self.context.session
@@ -96,7 +88,7 @@ class _Run(NamedTuple):
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int | None:
     """Run one action. Raises CommandError, which says what to do, if the stored interview is damaged."""
-    this = _Run(arguments, context, InterviewStore(context.paths.state()))
+    this = _Run(arguments, context, interview_store.InterviewStore(context.paths.state()))
     try:
         return _HANDLERS.get(arguments.action, _step)(this)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -132,7 +124,7 @@ def _step(this: _Run) -> None:
     _report(this, interview, _next_decision(this, interview))
 
 
-def _next_decision(this: _Run, interview: Interview) -> Decision:
+def _next_decision(this: _Run, interview: interview_store.Interview) -> interview_store.Decision:
     action, context, store = this.arguments.action, this.context, this.store
     if action == "answer":
         timed = context.within(_SECONDS)
@@ -158,10 +150,10 @@ def _check_question(this: _Run) -> int:
     return FAILED if repeats else DONE
 
 
-def _report(this: _Run, interview: Interview, decision: Decision) -> None:
+def _report(this: _Run, interview: interview_store.Interview, decision: interview_store.Decision) -> None:
     """Record the decision, and print it."""
     context, begins = this.context, this.arguments.action in ("start", "resume")
-    for problem in record_decision(interview, decision, context.paths, begins=begins):
+    for problem in interview_store.record_decision(interview, decision, context.paths, begins=begins):
         context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
     asks = brief.get("intent") if context.inside_client else decision.get("probe")
@@ -202,7 +194,7 @@ def _finish(this: _Run) -> None:
     this.show({"interview": interview.id, "memories": finished.memories}, *finished.lines)
 
 
-def _show_result(this: _Run, interview: Interview) -> None:
+def _show_result(this: _Run, interview: interview_store.Interview) -> None:
     """Show what was learned, what is open, and the memories that may be written."""
     from ...interview.results import propose_memories, summary
 
@@ -210,7 +202,7 @@ def _show_result(this: _Run, interview: Interview) -> None:
     lines = ["%s: %s" % (interview.topic, counted(found.asked, "question"))]
     lines += ["  %s: %s (turn %d)" % (memory.category, memory.title, memory.turn) for memory in memories]
     lines += ["still open: %s" % ", ".join(found.open)] if found.open else []
-    if interview.status == FINISHED:
+    if interview.status == interview_store.FINISHED:
         lines.append("The memories are written.")
     elif memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
@@ -250,14 +242,16 @@ def _explain(this: _Run) -> None:
     chosen = [one for one in decisions if not words or str(one["turn"]) == words[0]]
     if not chosen:
         last = decisions[-1]["turn"]
-        raise InterviewError("explain: expected a turn from 1 to %d, got %s" % (last, words[0]))
+        raise interview_store.InterviewError(
+            "explain: expected a turn from 1 to %d, got %s" % (last, words[0])
+        )
     if this.arguments.json:
         this.context.console.json({**chosen[-1], "interview": interview.id})
     else:
         _show_decision(this.context.console, chosen[-1])
 
 
-def _show_decision(console: Console, decision: Decision) -> None:
+def _show_decision(console: Console, decision: interview_store.Decision) -> None:
     console.line("turn %d, %s phase: %s" % (decision["turn"], decision["phase"], decision["why"]))
     if decision["stop"]:
         return

@@ -6,20 +6,10 @@ import argparse
 
 from ...kernel.context import days_ago
 from ...kernel.settings.user_file import change_values
-from ...replies import reset_tuning_reminder
+from ...replies import reset_tuning_reminder, tune
 from ...replies.gate import GateBounds
 from ...replies.rows import Score, read_scores
 from ...replies.signals import load_filler_rules
-from ...replies.tune import (
-    MIN_REPLIES,
-    MeasuredReply,
-    TuningStudy,
-    fit_thresholds,
-    gate_advice,
-    measured_replies,
-    propose_pack,
-    study_scores,
-)
 from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_days_option, add_flag
 
@@ -60,7 +50,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
-        _tune_thresholds(measured_replies(scores), arguments, context)
+        _tune_thresholds(tune.measured_replies(scores), arguments, context)
     else:
         _tune_rules(scores, arguments, context)
 
@@ -68,9 +58,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _tune_rules(scores: list[Score], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
     console, state = context.console, context.paths.state()
-    study = study_scores(scores, load_filler_rules(state))
-    advice = gate_advice(study, measured_replies(scores), GateBounds.of(context.settings))
-    change = propose_pack(study, state)
+    study = tune.study_scores(scores, load_filler_rules(state))
+    advice = tune.gate_advice(study, tune.measured_replies(scores), GateBounds.of(context.settings))
+    change = tune.propose_pack(study, state)
     diff = change.diff
     effect = change.rescored(scores) if diff else {}
     applies = arguments.apply and bool(diff)
@@ -88,7 +78,7 @@ def _tune_rules(scores: list[Score], arguments: argparse.Namespace, context: Com
             console.line("Written: %s.%s" % (path, kept))
 
 
-def _show_study(study: TuningStudy, advice: str, context: CommandContext) -> None:
+def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -> None:
     console = context.console
     console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
     console.line(advice)
@@ -115,16 +105,16 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
 
 
 def _tune_thresholds(
-    replies: list[MeasuredReply], arguments: argparse.Namespace, context: CommandContext
+    replies: list[tune.MeasuredReply], arguments: argparse.Namespace, context: CommandContext
 ) -> None:
     """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
-    if len(replies) < MIN_REPLIES:
+    if len(replies) < tune.MIN_REPLIES:
         raise CommandError(
             "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
-            % (MIN_REPLIES, len(replies), arguments.days)
+            % (tune.MIN_REPLIES, len(replies), arguments.days)
         )
     console, settings = context.console, context.settings
-    fit = fit_thresholds(replies, GateBounds.of(settings))
+    fit = tune.fit_thresholds(replies, GateBounds.of(settings))
     changes = fit.changes(settings)
     applies = arguments.apply and bool(changes)
     backup = change_values(context.paths.config_dir, changes).backup if applies else None
