@@ -14,7 +14,7 @@ from ..memories.guard import ACTIONS, guard_json, parse_guard
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
 from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
-from ..work.edit import NONE
+from ..work.save import NONE
 from .command_context import UsageError
 from .console import read_input
 

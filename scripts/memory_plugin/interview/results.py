@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..kernel.paths import Paths
 from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
+from . import Reminder
 from .answer_input import InvalidAnswer, decode_memories
 from .graph import LEADS_TO, Graph
-from .interview_store import Interview, Node
+from .interview_store import FINISHED, Interview, InterviewError, InterviewStore, Node
 
 MAX_MEMORIES = 20
 _MIN_CONFIDENCE = 0.5
@@ -154,6 +156,22 @@ def choose_memories(text: str, proposed: list[Proposal]) -> list[Proposal]:
 def _is_valid(name: str, value: object) -> bool:
     items = value if name in _LISTS and isinstance(value, list) else [value] if name in _TEXTS else [None]
     return all(isinstance(item, str) and item.strip() for item in items)
+
+
+def unfinished(interview: Interview) -> Interview:
+    """Return the interview. Raises InterviewError if its memories are written."""
+    if interview.status == FINISHED:
+        raise InterviewError("%s is already finished; its memories are written" % interview.id)
+    return interview
+
+
+def finish(interview: Interview, store: InterviewStore, paths: Paths) -> None:
+    """Close an interview whose memories are written."""
+    interview.status = FINISHED
+    interview.state["next"] = None
+    store.save(interview)
+    if interview.session:
+        Reminder(paths, interview.session).delete()
 
 
 def as_record(interview: Interview) -> dict[str, object]:

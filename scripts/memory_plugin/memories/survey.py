@@ -1,4 +1,4 @@
-"""Read all memories of the current stores, each with its trust, for the commands that list, check and count them."""
+"""Read all memories of the current stores, each with its trust: for the commands that list, name, check and count them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import NamedTuple, NoReturn
 from ..kernel.context import now_iso
 from ..kernel.paths import Paths
 from . import InvalidMemory
+from .hygiene import clean_data
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read
 from .record import ACTIVE, categories
-from .relations import Link, Resolution, meant_key, resolve
+from .relations import Link, Resolution, meant_key, plain_title, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "
@@ -21,6 +22,7 @@ _MAX_NEAREST = 3
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
 PHRASES = "its search phrases changed since you accepted them"
+TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
 
 
 class Item(NamedTuple):
@@ -230,3 +232,38 @@ def shortest_names(items: list[Item]) -> dict[str, str]:
 def _names(item: Item) -> tuple[str, str, str]:
     memory = item.stored.memory
     return memory.id, "%s/%s" % (memory.category, memory.id), item.stored.key
+
+
+class TakenTitles:
+    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
+
+    def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
+        """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
+        self._items = items
+        self._by_title: dict[str, list[Item]] = {}
+        self._new: dict[str, dict[str, object]] = {}
+        out = "" if excluded is None else excluded.stored.key
+        for item in (one for one in items if one.stored.key != out):
+            if item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+                self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
+
+    def owner(self, data: dict[str, object], or_same: bool = False) -> str:
+        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
+        cleaned = clean_data(data)[0] if self._by_title else data
+        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
+            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
+                return shortest_names(self._items)[item.stored.key]
+        return ""
+
+    def take(self, data: dict[str, object], source: str) -> str:
+        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
+        if owner := self.owner(data):
+            return TAKEN % (owner, owner)
+        first = self._new.setdefault(plain_title(str(data["title"])), {**data, "source": source})
+        if _is_same_memory(first, data):
+            return ""
+        return "%s has this title too; give one of them another title" % first["source"]
+
+
+def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:
+    return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))

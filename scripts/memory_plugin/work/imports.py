@@ -17,9 +17,10 @@ from ..memories.importing import STDIN, archive_replaced, distinguish_titles, re
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory
+from ..memories.survey import TakenTitles
 from . import WorkContext
+from .memory_facts import Similar, similar_to
 from .refresh import Refreshed, refresh
-from .save import Similar, TakenTitles, similar_to
 
 WOULD_STORE, CREATED, SAME_STORED = "would be stored", "created", "same"
 SKIPPED, LEFT_OUT = "skipped", "left out"

@@ -1,32 +1,38 @@
-"""A memory, its guard and Claude Code's own notes as data and as lines, and whether a save is trusted at once."""
+"""A memory, its guard and Claude Code's own notes as data and as lines, what is similar to it, and whether a save is trusted at once."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 from ..kernel.text.clean import counted
+from ..memories import InvalidMemory
 from ..memories.guard import guard_in_words, guard_json
 from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
-from ..memories.record import ACTIVE, RETIRED, Memory, guard_problem
-from ..memories.relations import name_for
+from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
+from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity, name_for
 from ..memories.survey import (
     PHRASES,
     SUPERSEDED,
     Item,
     choose,
     life_cycle_state,
+    read_item,
     shortest_names,
     without_phrases,
 )
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
+from ..recall.memory_search import neighbors
 from . import WorkContext, WorkError
 
 _MAX_ITEMS = 1000
@@ -248,3 +254,70 @@ def match_rows(command: str | None, file: str | None, context: WorkContext) -> l
         {"key": guard.key, "title": call.text(guard, "title"), "matched": pattern, "action": guard.action}
         for guard, pattern in call.matches
     ]
+
+
+_CANDIDATES = 20
+_COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
+_MAX_SIMILAR = 3
+_MAX_NEW = 200
+
+
+class Similar(NamedTuple):
+    """A stored memory that is similar to a new one: why, and the command that replaces it with the new one."""
+
+    id: str
+    title: str
+    why: str
+    command: str
+
+
+def similar_lines(similar_memories: Iterable[Similar]) -> list[str]:
+    """Return the lines that list similar memories, with the commands that resolve them."""
+    lines = []
+    for similar in similar_memories:
+        lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
+        if similar.command:
+            lines.append("    to replace it: " + similar.command)
+    return lines
+
+
+def similar_to(
+    context: WorkContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
+) -> list[list[Similar]]:
+    """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
+
+    Args:
+        context: gives access to the stores and to the index, which already contains the new memories.
+        new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
+            command.
+        repeated_only: report only near duplicates, not memories that answer the same question differently.
+    """
+    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
+    results: list[list[Similar]] = [[] for _ in new]
+    if near is None:
+        return results
+    positions = {key: at for at, (key, _) in enumerate(new)}
+    compared_with = {*chain.from_iterable(near.keys), *near.others}
+    items = context.overview(is_current=True, names=compared_with.union(positions)).items
+    names, active = shortest_names(items), dict(_active(items, compared_with))
+    similarity = Similarity(active.values(), near.stopwords)
+    for at, ((key, memory), near_keys) in enumerate(zip(new, near.keys)):
+        for near_key in near_keys:
+            other = active.get(near_key)
+            if other is None or positions.get(near_key, -1) >= at:
+                continue
+            why = similarity.why(memory, other)
+            if why in (SAME_TITLE, NEAR_DUPLICATE) or (why and not repeated_only):
+                old, name = names[near_key], names.get(key, "")
+                command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
+                results[at].append(Similar(old, shown_line(other.title), why, command))
+    return [similar[:_MAX_SIMILAR] for similar in results]
+
+
+def _active(items: list[Item], keys: set[str]) -> Iterator[tuple[str, Memory]]:
+    """Yield those active memories with one of these keys whose files can be read."""
+    for item in items:
+        if item.stored.key in keys and life_cycle_state(item) == ACTIVE:
+            with suppress(InvalidMemory, OSError):
+                yield item.stored.key, read_item(item).stored.memory

@@ -21,8 +21,8 @@ from ..memories.survey import CHANGED, NEW, PHRASES, Item, shortest_names
 from ..memories.trust import PENDING, Trust, load_trust
 from . import WorkContext, WorkError
 from .candidate_check import check_for
-from .edit import edit_draft
 from .memory_facts import as_json, holds_guard, is_personal, redaction_lines
+from .save import edit_draft
 
 MEMORY, CANDIDATE = "memory", "candidate"
 _STAYS_REPLACED = "{0}, which it replaces, is not shown either; to bring it back: memory restore {0}"

@@ -1,23 +1,48 @@
-"""Save a memory: read the stored ones, check the new one, write it, index it, compare it with the others."""
+"""Save memories and change them: read the stored ones, check the new text, write it, index it, compare it with the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from itertools import chain
-from typing import NamedTuple
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple, TypeVar
 
+from ..kernel.fastjson import loads
+from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories import InvalidMemory, lifecycle
-from ..memories.hygiene import clean_data, shown_line
-from ..memories.memory_files import PROJECT, named_store
-from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories, new_memory
-from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity, older_names, plain_title
-from ..memories.survey import Item, choose, life_cycle_state, read_item, shortest_names
+from ..memories.hygiene import shown_line
+from ..memories.markdown import title_for
+from ..memories.memory_files import MAX_BYTES, PROJECT, StoredMemory, named_store
+from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, main_text, new_memory, parse_memory
+from ..memories.relations import name_for, older_names, plain_title
+from ..memories.survey import (
+    TAKEN,
+    Item,
+    TakenTitles,
+    choose,
+    life_cycle_state,
+    shortest_names,
+    successors,
+    superseding,
+)
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
-from ..recall.memory_search import neighbors
 from . import WorkContext, WorkError, memory_facts
 from .refresh import refresh
+
+_LONG_TITLE = 80
+_PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
+_NOT_REPLACED = "%s is not replaced yet: the new memory is pending"
+_OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
+_CHOSEN_TAKEN = "%s, %s: %s. Nothing was written; send `memory: %s` with another `title:`, or leave it out"
+_CHOSEN_PENDING = "They are pending. To accept them (Claude Code asks the user): memory accept %s"
+NONE = "none"
+
+_SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
+_PENDING_SUCCESSOR = "--superseded-by: %s is pending and replaces nothing yet; first run: memory accept %s"
+_REPLACED = "--superseded-by: %s is itself replaced by %s; first run: memory edit %s --superseded-by none"
 
 
 class NewMemory(NamedTuple):
@@ -57,7 +82,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     old = choose(items, new.supersedes) if new.supersedes else None
     data = _data(new, old, context)
     if taken := TakenTitles(items, new.scope, old).owner(data):
-        raise WorkError((_TAKEN + _OR_REPLACE) % (taken, taken, taken))
+        raise WorkError((TAKEN + _OR_REPLACE) % (taken, taken, taken))
     guarded = "guard" in data or (old is not None and memory_facts.is_guarded(old.stored, context))
     approved = memory_facts.may_trust(context, guarded=guarded)
     store = named_store(context.paths, new.scope)
@@ -71,17 +96,17 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
         replaced = ""
     key, memory = written.stored.key, written.stored.memory
     item, name = memory_facts.current(context, key)
-    similar = similar_to(context, [(key, memory)])[0]
+    similar = memory_facts.similar_to(context, [(key, memory)])[0]
     record = {
         **memory_facts.as_json(item),
         "guard": memory_facts.guard_as_json(memory),
-        "redacted": [redaction._asdict() for redaction in written.redacted],
+        "redacted": written.redacted,
         "created": written.created,
         "superseded": replaced,
-        "similar": [row._asdict() for row in similar],
+        "similar": similar,
     }
     lines = _lines(new, written, name) + (["  %s is no longer shown" % replaced] if replaced else [])
-    lines += similar_lines(similar) if written.created else []
+    lines += memory_facts.similar_lines(similar) if written.created else []
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
     if new.scope == PROJECT and memory_facts.is_personal(memory.category, memory.title):
         lines += ["To keep it to yourself, out of the team's store:", "memory edit %s --scope user" % name]
@@ -128,112 +153,146 @@ def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkCon
     lifecycle.supersede(context.paths, old, Item(written.stored, trust, ""))
 
 
-_LONG_TITLE = 80
-_PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
-_NOT_REPLACED = "%s is not replaced yet: the new memory is pending"
-_TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
-_OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
+class SavedTogether(NamedTuple):
+    """Memories that were written, as data and as lines to print; `trusted` holds (name, title) of those that need no review."""
+
+    memories: list[dict[str, object]]
+    lines: list[str]
+    trusted: list[tuple[str, str]]
+    notice: str
 
 
-class TakenTitles:
-    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
+def save_chosen(
+    chosen: Sequence[tuple[str, dict[str, object]]], how: str, context: WorkContext
+) -> SavedTogether:
+    """Write memories to the project's store, each with the name under which it was chosen.
 
-    def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
-        """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
-        self._items = items
-        self._by_title: dict[str, list[Item]] = {}
-        self._new: dict[str, dict[str, object]] = {}
-        others = (
-            items if excluded is None else [one for one in items if one.stored.key != excluded.stored.key]
-        )
-        for item in others:
-            if item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
-                self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
-
-    def owner(self, data: dict[str, object], or_same: bool = False) -> str:
-        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
-        cleaned = clean_data(data)[0] if self._by_title else data
-        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
-            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
-                return shortest_names(self._items)[item.stored.key]
-        return ""
-
-    def take(self, data: dict[str, object], source: str) -> str:
-        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
-        if owner := self.owner(data):
-            return _TAKEN % (owner, owner)
-        first = self._new.setdefault(plain_title(str(data["title"])), {**data, "source": source})
-        if _is_same_memory(first, data):
-            return ""
-        return "%s has this title too; give one of them another title" % first["source"]
-
-
-def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:
-    return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))
-
-
-_CANDIDATES = 20
-_COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
-_MAX_SIMILAR = 3
-_MAX_NEW = 200
-
-
-class Similar(NamedTuple):
-    """A stored memory that is similar to a new one: why, and the command that replaces it with the new one."""
-
-    id: str
-    title: str
-    why: str
-    command: str
-
-
-def similar_lines(similar_memories: Iterable[Similar]) -> list[str]:
-    """Return the lines that list similar memories, with the commands that resolve them."""
-    lines = []
-    for similar in similar_memories:
-        lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
-        if similar.command:
-            lines.append("    to replace it: " + similar.command)
-    return lines
-
-
-def similar_to(
-    context: WorkContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
-) -> list[list[Similar]]:
-    """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
-
-    Args:
-        context: gives access to the stores and to the index, which already contains the new memories.
-        new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
-            command.
-        repeated_only: report only near duplicates, not memories that answer the same question differently.
+    Raises WorkError, before anything is written, if a memory has the title of a stored one or of an earlier one.
     """
-    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
-    near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
-    results: list[list[Similar]] = [[] for _ in new]
-    if near is None:
-        return results
-    positions = {key: at for at, (key, _) in enumerate(new)}
-    compared_with = {*chain.from_iterable(near.keys), *near.others}
-    items = context.overview(is_current=True, names=compared_with.union(positions)).items
-    names, active = shortest_names(items), dict(_active(items, compared_with))
-    similarity = Similarity(active.values(), near.stopwords)
-    for at, ((key, memory), near_keys) in enumerate(zip(new, near.keys)):
-        for near_key in near_keys:
-            other = active.get(near_key)
-            if other is None or positions.get(near_key, -1) >= at:
-                continue
-            why = similarity.why(memory, other)
-            if why in (SAME_TITLE, NEAR_DUPLICATE) or (why and not repeated_only):
-                old, name = names[near_key], names.get(key, "")
-                command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
-                results[at].append(Similar(old, shown_line(other.title), why, command))
-    return [similar[:_MAX_SIMILAR] for similar in results]
+    taken = TakenTitles(context.survey().items, PROJECT)
+    for name, data in chosen:
+        why = taken.take(data, name)
+        if why:
+            raise WorkError(_CHOSEN_TAKEN % (name, shown_line(str(data["title"])), why, name))
+    approved, only_new = context.approve_saves(len(chosen)), context.only_new
+    project = named_store(context.paths, PROJECT)
+    texts = [data for _, data in chosen]
+    written = [lifecycle.save(context.paths, project, one, approved, how, only_new=only_new) for one in texts]
+    notice = refresh(context).notice
+    found = memory_facts.similar_to(context, [(one.stored.key, one.stored.memory) for one in written])
+    names = [one.stored.memory.id for one in written]
+    records, lines = [], []
+    for one, name, near in zip(written, names, found):
+        similar = [memory for memory in near if memory.id not in names]  # those of one choice are alike
+        record = {"id": name, "category": one.stored.memory.category, "created": one.created}
+        records.append({**record, "trusted": approved, "redacted": one.redacted, "similar": similar})
+        lines.append("%s %s" % ("saved" if one.created else "already saved as", name))
+        lines += memory_facts.similar_lines(similar)
+    if written and not approved:
+        lines.append(_CHOSEN_PENDING % " ".join(names))
+    trusted = [(one.stored.memory.id, one.stored.memory.title) for one in written] if approved else []
+    return SavedTogether(records, lines, trusted, notice)
 
 
-def _active(items: list[Item], keys: set[str]) -> Iterator[tuple[str, Memory]]:
-    """Yield those active memories with one of these keys whose files can be read."""
-    for item in items:
-        if item.stored.key in keys and life_cycle_state(item) == ACTIVE:
-            with suppress(InvalidMemory, OSError):
-                yield item.stored.key, read_item(item).stored.memory
+def refuse_title(context: WorkContext, item: Item, title: str) -> None:
+    """Raise InvalidMemory if another active memory of the scope has the new title."""
+    if plain_title(title) == plain_title(item.stored.memory.title) or life_cycle_state(item) != ACTIVE:
+        return
+    data, shown = {**item.stored.memory.data, "title": title}, shown_line(title, MAX_TITLE)
+    items = context.overview(is_current=True, names=[item.stored.key], title=shown).items
+    name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
+    if name:
+        raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))
+
+
+def chosen_successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
+    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
+    if name in (None, NONE):
+        return None
+    chosen = choose(items, str(name))
+    identity = chosen.stored.memory.id
+    if chosen.stored.key == item.stored.key:
+        raise InvalidMemory("--superseded-by: a memory cannot replace itself")
+    if chosen.trust != TRUSTED:
+        raise InvalidMemory(_PENDING_SUCCESSOR % (identity, shortest_names(items)[chosen.stored.key]))
+    if item.stored.key in successors(items, chosen):
+        raise InvalidMemory(_REPLACED % (identity, item.stored.memory.id, identity))
+    return chosen
+
+
+def resupersede(
+    context: WorkContext, item: Item, successor: Item | None, items: list[Item], approved: bool
+) -> StoredMemory:
+    """Set or remove the memory that replaces this one; return the updated memory."""
+    if successor is None:
+        return lifecycle.unsupersede(context.paths, item.stored, superseding(items, item), approved)
+    if approved:
+        return lifecycle.supersede(context.paths, item, successor)
+    change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
+    return lifecycle.edit(
+        context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False
+    ).stored
+
+
+def renewed_title(memory: Memory, body: str) -> str | None:
+    """Return the title of a new body if the present title was made from the present body; None if someone chose it."""
+    present = title_for(main_text(memory.category, memory.data["content"]))
+    return title_for(body) if plain_title(present) == plain_title(memory.title) else None
+
+
+def moved(
+    context: WorkContext, written: Written, category: str | None, scope: str | None, approved: bool
+) -> Written:
+    """Move a memory to another category or scope; None for the present one."""
+    stored = written.stored
+    target = categories()[category or stored.memory.category]
+    store = named_store(context.paths, scope or stored.store.scope)
+    if target.name == stored.memory.category and store == stored.store:
+        return written
+    return lifecycle.move(context.paths, stored, target, store, approved)._replace(redacted=written.redacted)
+
+
+Stored = TypeVar("Stored")
+
+
+def edit_draft(
+    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, object]], Stored]
+) -> Stored | None:
+    """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
+
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
+    choose the editor, because its variables were dropped.
+    """
+    folder = context.paths.state("drafts")
+    make_folder(folder)
+    path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
+    text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    default = "notepad" if os.name == "nt" else "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
+    words = editor.replace("\\", "\\\\") if os.name == "nt" else editor  # there they separate folders
+    try:
+        code = subprocess.run([*shlex.split(words), path], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
+    try:
+        if code:
+            raise InvalidMemory("the editor ended with exit code %d" % code)
+        data = _parsed(path, stored)
+        result = None if data == stored.memory.data else store(data)
+    except (WorkError, OSError, ValueError) as error:
+        raise InvalidMemory("%s; your draft is %s" % (error_text(error), path)) from None
+    os.unlink(path)
+    return result
+
+
+def _parsed(path: str, stored: StoredMemory) -> dict[str, object]:
+    """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
+    memory = stored.memory
+    data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
+    parse_memory(data, memory.id, categories()[memory.category])
+    for name in ("id", "category"):
+        if data.get(name) != memory.data.get(name):
+            text = "%s: must stay %r; to move a memory, save a new one"
+            raise InvalidMemory(text % (name, memory.data.get(name)))
+    return dict(data)

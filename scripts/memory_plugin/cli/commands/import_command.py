@@ -22,8 +22,8 @@ from ...work.imports import (
     store_all,
     would_store,
 )
-from ...work.memory_facts import find_note, phrase_lines
-from ...work.save import save, similar_lines
+from ...work.memory_facts import find_note, phrase_lines, similar_lines
+from ...work.save import save
 from ..command_context import Approval, CommandContext, Handler, titled
 from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
 from ..options import add_flag, require_existing

@@ -179,19 +179,20 @@ def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
 
 
 def _finish(this: _Run) -> None:
-    from ...interview.results import choose_memories, propose_memories
-    from ...work.interviews import finish, unfinished
+    from ...interview import results
+    from ...work.save import save_chosen
 
-    interview, context = unfinished(this.current()), this.context
+    interview, context = results.unfinished(this.current()), this.context
     if not this.arguments.confirm:
         _show_result(this, interview)
         return
-    chosen = choose_memories(read_text(_MAX_INPUT), propose_memories(interview))
-    finished = finish(interview, chosen, this.store, context)
-    if finished.notice:
-        context.console.error(finished.notice)
-    context.report_saves(finished.trusted)
-    this.show({"interview": interview.id, "memories": finished.memories}, *finished.lines)
+    chosen = results.choose_memories(read_text(_MAX_INPUT), results.propose_memories(interview))
+    saved = save_chosen([(one.concept, one.memory(interview)) for one in chosen], "interview", context)
+    results.finish(interview, this.store, context.paths)
+    if saved.notice:
+        context.console.error(saved.notice)
+    context.report_saves(saved.trusted)
+    this.show({"interview": interview.id, "memories": saved.memories}, *saved.lines)
 
 
 def _show_result(this: _Run, interview: interview_store.Interview) -> None:

@@ -15,9 +15,19 @@ from ...memories.survey import Item, choose, item_of, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...work import memory_facts
-from ...work.edit import NONE, chosen_successor, edit_draft, moved, refuse_title, renewed_title, resupersede
 from ...work.review import lines_to_decide
-from ...work.save import NewMemory, Saved, save
+from ...work.save import (
+    NONE,
+    NewMemory,
+    Saved,
+    chosen_successor,
+    edit_draft,
+    moved,
+    refuse_title,
+    renewed_title,
+    resupersede,
+    save,
+)
 from .. import memory_input
 from ..command_context import Approval, CommandContext, Handler, UsageError, about
 
