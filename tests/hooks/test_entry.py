@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.hooks import entry, stop
+from memory_plugin.hooks import entry, session_events
 from memory_plugin.hooks.entry import HANDLERS, Event
 from memory_plugin.kernel.settings.schema import keys
 from tests.project import IS_WINDOWS, PLUGIN_ROOT, SESSION, Project
@@ -203,7 +203,7 @@ def test_settings_in_the_launch_folder_disable_judges_in_another_project(
         taints.append(event.taint.judges_off)
 
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
-    monkeypatch.setattr(stop, "handle", handle)
+    monkeypatch.setattr(session_events, "handle_stop", handle)
     monkeypatch.setattr(entry, "launch_folder", lambda: str(launch))
     monkeypatch.setattr(entry, "_read", lambda: json.dumps({"cwd": str(other)}).encode())
     assert entry.run("Stop") == 0

@@ -18,7 +18,7 @@ from ..kernel.paths import data_path, load_data
 from ..kernel.text.clean import escape, plain
 from ..recall.explain import reason_text
 from ..work.judges import dollars
-from ..work.report_sections import Report, Values
+from ..work.report import Report, Values
 from .console import Console
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

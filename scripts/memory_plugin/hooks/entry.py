@@ -210,7 +210,7 @@ HANDLERS: dict[str, tuple[str, str, float]] = {
     "SubagentStart": ("session_events", "handle_subagent", 3.0),
     "PreToolUse": ("tool_use", "handle", 2.0),
     "PostToolUseFailure": ("tool_use", "handle_failure", 4.0),
-    "Stop": ("stop", "handle", 5.0),
+    "Stop": ("session_events", "handle_stop", 5.0),
     "PreCompact": ("session_events", "handle_compaction", 2.0),
     "SessionEnd": ("session_events", "handle_end", 1.0),  # the host gives all its hooks together 1.5 s
 }

@@ -129,6 +129,12 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return ranks
 
 
+def quantile(values: Sequence[float], part: float) -> float | None:
+    """Return the value below which that part (0 to 1) of the values lies; None without values."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
+
+
 def bootstrap(figure: Callable[[Pairs], float | None], pairs: Pairs) -> Estimate:
     """Return a figure with its percentile bootstrap interval; no interval for fewer than five pairs.
 
@@ -141,8 +147,7 @@ def bootstrap(figure: Callable[[Pairs], float | None], pairs: Pairs) -> Estimate
         return Estimate(value, None, None)
     generator = random.Random(20260301)  # noqa: S311 (resampling, not a secret)
     resampled = (figure(generator.choices(pairs, k=len(pairs))) for _ in range(_RESAMPLES))
-    figures = sorted(again for again in resampled if again is not None)
+    figures = [again for again in resampled if again is not None]
     if len(figures) < _RESAMPLES / 2:
         return Estimate(value, None, None)
-    low, high = (figures[min(len(figures) - 1, int(quantile * len(figures)))] for quantile in (0.025, 0.975))
-    return Estimate(value, low, high)
+    return Estimate(value, quantile(figures, 0.025), quantile(figures, 0.975))

@@ -57,6 +57,22 @@ def append_row(paths: Paths, row: dict[str, Any]) -> None:
         raise LedgerError(problem)
 
 
+def grade_figures(grades: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how many sessions were graded, their mean quality, and the mean score of each dimension that was scored."""
+    from statistics import fmean  # only a report needs it
+
+    scores = [valid_scores(row["dimensions"]) for row in grades]
+    overall = [row[OVERALL] for row in grades if row.get(OVERALL) is not None]
+    dimension_rows = []
+    for name, one in dimensions().items():
+        given = [found[name] for found in scores if name in found]
+        if given:
+            row = {"dimension": name, "mean": fmean(given), "highest": one.highest, "sessions": len(given)}
+            dimension_rows.append(row)
+    quality = fmean(overall) if overall else None
+    return {"graded": len(grades), "quality": quality, "scores": dimension_rows}
+
+
 def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
     """Return each session's current row by session id, in the order in which they were written.
 

@@ -13,7 +13,8 @@ import pytest
 
 from memory_plugin.cli.report_forms import fill_buckets, safe
 from memory_plugin.kernel.fastjson import dumps
-from memory_plugin.work.report_figures import LedgerFigures, quantile
+from memory_plugin.kernel.stats import quantile
+from memory_plugin.work.report import LedgerFigures
 from tests.cli.report.month import HOSTILE, write_month
 from tests.cli.report.records import HEAD, RECALL, SCORE
 from tests.project import Project

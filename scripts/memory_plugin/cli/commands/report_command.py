@@ -17,8 +17,7 @@ from ...memories.survey import shortest_names
 from ...recall.explain import shown_prompt, told
 from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
-from ...work.report_figures import LedgerFigures
-from ...work.report_sections import Report, lead, section_figures
+from ...work.report import LedgerFigures, Report, lead, section_figures
 from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..options import add_days_option, add_flag, reports_folder, require_existing, write_output
