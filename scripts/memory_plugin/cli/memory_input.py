@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from ..kernel.context import now_iso
@@ -34,7 +34,7 @@ _CONTENT = "the category's fields as a JSON object, or - for standard input"
 _DATE_LENGTH = len("2031-12-31")
 
 
-def add_fields(parser: argparse.ArgumentParser) -> None:
+def add_fields(parser: ArgumentParser) -> None:
     """Declare the options that both commands share."""
     tags = "tags, separated by commas (at most %d)" % MAX_TAGS
     parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=tags)
@@ -47,13 +47,13 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--expires", type=_expiry, metavar="DATE", help=until)
 
 
-def add_category(parser: argparse.ArgumentParser, text: str) -> None:
+def add_category(parser: ArgumentParser, text: str) -> None:
     """Declare `--category`; `text` is its help, in which `%s` stands for the names of all categories."""
     names = text % ", ".join(categories())
     parser.add_argument("--category", type=_category_name, metavar="NAME", help=names)
 
 
-def add_scope(parser: argparse.ArgumentParser) -> None:
+def add_scope(parser: ArgumentParser) -> None:
     """Declare `--scope`: where a memory is stored."""
     text = "this project (default), or all your projects"
     parser.add_argument("--scope", choices=(PROJECT, USER), default=PROJECT, help=text)
@@ -64,7 +64,7 @@ def _category_name(name: str) -> str:
     try:
         return category_named(name).name
     except InvalidMemory as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _words(text: str) -> list[str]:
@@ -77,13 +77,13 @@ def _expiry(text: str) -> str:
         return ""
     moment = utc_time(text)
     if not moment:
-        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text)
+        raise ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text)
     if moment < now_iso():
-        raise argparse.ArgumentTypeError("%s is in the past" % text)
+        raise ArgumentTypeError("%s is in the past" % text)
     return moment if len(text) > _DATE_LENGTH else text
 
 
-def check_fields(arguments: argparse.Namespace) -> None:
+def check_fields(arguments: Namespace) -> None:
     """Raise UsageError for an option that is empty or was given too often."""
     for name in ("title", "body", "context"):
         text = getattr(arguments, name)
@@ -113,7 +113,7 @@ def text_of(value: str, option: str) -> str:
         raise InvalidMemory(text % (option, error.start)) from None
 
 
-def content_of(arguments: argparse.Namespace, category: Category) -> dict[str, Any]:
+def content_of(arguments: Namespace, category: Category) -> dict[str, Any]:
     """Return the fields that --content-json, --body and --context set. Raises InvalidMemory."""
     content: Any = {}
     if arguments.content_json is not None:
@@ -147,7 +147,7 @@ def _project_file(path: str, root: str) -> str:
     return path
 
 
-def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
+def guard_of(arguments: Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
     """Return the guard that the options describe, or None. What they omit is taken from the present guard.
 
     `none` empties a list, and a guard without files and commands is removed. An absolute path inside the worktree becomes a pattern

@@ -6,11 +6,11 @@ question; there it writes only below the project, outside of hidden files and fo
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import stat
 import sys
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -29,21 +29,19 @@ _OUTSIDE = (
 _NOT_OURS = "%s exists and is not an earlier output of this command; name another file, or delete it first"
 
 
-def add_common_options(parser: argparse.ArgumentParser) -> None:
+def add_common_options(parser: ArgumentParser) -> None:
     """Declare `--root` and `--json`, which every command and action accepts. A default would overwrite a value that was read before."""
     text = "the project folder, or its memory store (default: the current folder)"
-    parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help=text)
-    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    parser.add_argument("--root", metavar="DIR", default=SUPPRESS, help=text)
+    parser.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON")
 
 
-def add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:
+def add_flag(parser: ArgumentParser, name: str, text: str) -> None:
     """Declare an option without a value; `text` is its help."""
     parser.add_argument(name, action="store_true", help=text)
 
 
-def add_actions(
-    parser: argparse.ArgumentParser, purposes: Mapping[str, str]
-) -> dict[str, argparse.ArgumentParser]:
+def add_actions(parser: ArgumentParser, purposes: Mapping[str, str]) -> dict[str, ArgumentParser]:
     """Declare the actions of a command, given their help texts; return their parsers by name."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     parsers = {}
@@ -53,7 +51,7 @@ def add_actions(
     return parsers
 
 
-def add_days_option(parser: argparse.ArgumentParser, default: int | None) -> None:
+def add_days_option(parser: ArgumentParser, default: int | None) -> None:
     """Declare `--days N`."""
     text = "the last N days, 1 to %d (default: %s)" % (_MAX_DAYS, default or "all")
     parser.add_argument("--days", type=_days, default=default, metavar="N", help=text)
@@ -63,7 +61,7 @@ def _days(text: str) -> int:
     """Return a number of days. Raises ArgumentTypeError for another text."""
     if text.isdecimal() and 1 <= int(text) <= _MAX_DAYS:
         return int(text)
-    raise argparse.ArgumentTypeError("expected 1 to %d, got %s" % (_MAX_DAYS, text))
+    raise ArgumentTypeError("expected 1 to %d, got %s" % (_MAX_DAYS, text))
 
 
 def require_existing(*paths: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 
 from ...capture.candidate import is_candidate_id
@@ -33,21 +33,21 @@ _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude wi
 _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
 
-def _configure_ids(parser: argparse.ArgumentParser) -> None:
+def _configure_ids(parser: ArgumentParser) -> None:
     """Declare the ids and the group, which both commands take."""
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids of memories or suggestions")
     parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
     parser.set_defaults(all=False, guards=False)
 
 
-def _configure_accept(parser: argparse.ArgumentParser) -> None:
+def _configure_accept(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     _configure_ids(parser)
     add_flag(parser, "--all", "accept all pending memories, except those with a guard")
     add_flag(parser, "--guards", "with --all: include memories with a guard")
 
 
-def _require_one_way(arguments: argparse.Namespace) -> None:
+def _require_one_way(arguments: Namespace) -> None:
     """Raise UsageError unless the arguments select memories in one way."""
     if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
         text = "name the memories to %s, or use %s--group with a group listed by memory review"
@@ -56,7 +56,7 @@ def _require_one_way(arguments: argparse.Namespace) -> None:
         raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
 
 
-def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+def _approval(arguments: Namespace, context: CommandContext) -> Approval:
     """Return the texts to decide about. Raises CommandError for all guards at once."""
     _require_one_way(arguments)
     if arguments.guards:
@@ -74,13 +74,13 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
     return about(arguments.command, list(chosen), _EFFECTS[arguments.command])
 
 
-def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
+def _named(arguments: Namespace, context: CommandContext) -> list[StoredMemory]:
     """Return the memories with the given ids."""
     items = context.survey().items if arguments.ids else []
     return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
 
 
-def _chosen_entries(arguments: argparse.Namespace, context: CommandContext) -> list[review.ReviewEntry]:
+def _chosen_entries(arguments: Namespace, context: CommandContext) -> list[review.ReviewEntry]:
     """Return the entries of the given group, or the candidates with the given ids; none if the ids name memories.
 
     Raises UsageError for ids of both and for a group whose entries are decided one by one, CommandError for an unknown group, and
@@ -113,7 +113,7 @@ def _decide(entries: list[review.ReviewEntry], action: review.Action, context: C
     return review.apply(action, entries, context) or []
 
 
-def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _accept(arguments: Namespace, context: CommandContext) -> None:
     """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
     _require_one_way(arguments)
     if arguments.all:
@@ -133,7 +133,7 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.console.result(arguments.json, {"accepted": accepted, "left_out": []}, *lines)
 
 
-def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _accept_all(arguments: Namespace, context: CommandContext) -> None:
     """Accept in batches, each of which is recorded before the next: a store may be large, and the command may be killed."""
     trust = load_trust(context.paths, context.accept_from)
     with context.console.working("accept"):
@@ -189,7 +189,7 @@ reject pending memories or suggestions: Claude never sees these texts
 _STAYS = "  Rejected texts stay in the repository."
 
 
-def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _reject(arguments: Namespace, context: CommandContext) -> None:
     """Reject the named memories, candidates or a group, and print them."""
     _require_one_way(arguments)
     entries = _chosen_entries(arguments, context)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -27,12 +27,12 @@ validate a repository's memories (commit hooks, CI)
 _MAX_PATH = 500
 
 
-def _configure_check(parser: argparse.ArgumentParser) -> None:
+def _configure_check(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="projects, stores, or files in a store")
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _check(arguments: Namespace, context: CommandContext) -> int:
     """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any except `gone`, 2 for a path without a store."""
     require_existing(*arguments.paths)
     paths_by_store: dict[Store, list[str]] = {}
@@ -73,7 +73,7 @@ find secrets and personal data in lines of text
 """
 
 
-def _configure_text(parser: argparse.ArgumentParser) -> None:
+def _configure_text(parser: ArgumentParser) -> None:
     """Declare the arguments of `check text`."""
     add_flag(parser, "--jsonl", "read lines {id, text} from standard input")
     parser.add_argument(
@@ -84,7 +84,7 @@ def _configure_text(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _check_text(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _check_text(arguments: Namespace, context: CommandContext) -> int:
     """Print `{id, findings}` for each line `{id, text}`, never the matched values. The exit code is 1 if a line has no text."""
     if not arguments.jsonl:
         raise UsageError("expected --jsonl; see `memory check text --help`")
@@ -106,7 +106,7 @@ find secrets and personal data in the stores, or in any folder
 """
 
 
-def _configure_secrets(parser: argparse.ArgumentParser) -> None:
+def _configure_secrets(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
     add_flag(parser, "--fix", "redact the findings in the memories of the stores")
@@ -114,7 +114,7 @@ def _configure_secrets(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--personal", personal)
 
 
-def _check_secrets(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _check_secrets(arguments: Namespace, context: CommandContext) -> int:
     """Print path, line, kind and rule of each finding, never its value. The exit code is 1 if anything is found."""
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
@@ -170,14 +170,14 @@ _LEFT = "%s without search phrases"
 _ADVICE = "  To add some: /memory:phrases in Claude Code; in a terminal: memory edit ID --asked-as 'a phrase'"
 
 
-def _configure_phrases(parser: argparse.ArgumentParser) -> None:
+def _configure_phrases(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("input", nargs="?", choices=["-"], metavar="-", help="phrases on standard input")
     add_flag(parser, "--judge", "ask the recall judge for phrases (to turn it on: memory judge on)")
     add_flag(parser, "--yes", "with --judge: accept the price")
 
 
-def _approve_phrases(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def _approve_phrases(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return what asking a judge costs; None for phrases that Claude writes."""
     if not arguments.judge:
         return None
@@ -186,7 +186,7 @@ def _approve_phrases(arguments: argparse.Namespace, context: CommandContext) -> 
     return Approval(phrases_request(without_own_phrases(context), context).price + "?")
 
 
-def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _check_phrases(arguments: Namespace, context: CommandContext) -> None:
     """List the memories without phrases, or store phrases for them."""
     from ...work import search_phrases as phrases
     from ..memory_input import text_of
@@ -220,7 +220,7 @@ def _check_phrases(arguments: argparse.Namespace, context: CommandContext) -> No
     context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
 
 
-def _require_price(price: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _require_price(price: str, arguments: Namespace, context: CommandContext) -> None:
     """Raise CommandError unless the user accepted the price."""
     if not (arguments.yes or context.has_ticket or context.console.confirm("%s. Continue?" % price)):
         raise CommandError("no judge was asked, to %s; to accept the price: --yes" % price)

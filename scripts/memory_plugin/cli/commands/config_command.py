@@ -5,8 +5,8 @@ Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 
 from __future__ import annotations
 
-import argparse
 import json
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from ...host.commands import TABLE, command_of, second_words
@@ -50,7 +50,7 @@ _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.hos
 _ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outside Claude Code"
 
 
-def _configure_config(parser: argparse.ArgumentParser) -> None:
+def _configure_config(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
     actions["show"].add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="a block or key")
@@ -60,7 +60,7 @@ def _configure_config(parser: argparse.ArgumentParser) -> None:
     actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
 
 
-def _approve_config(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approve_config(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
@@ -72,7 +72,7 @@ def _approve_config(arguments: argparse.Namespace, context: CommandContext) -> A
     return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
-def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _config(arguments: Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action == "check":
         return _check(arguments, context)
@@ -81,7 +81,7 @@ def _config(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE
 
 
-def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _show(name: str, arguments: Namespace, context: CommandContext) -> None:
     console, settings = context.console, context.settings
     values = _known_values(name, settings)
     if arguments.json:
@@ -122,7 +122,7 @@ def _explain(name: str, context: CommandContext) -> None:
             context.console.paragraph("known values: " + ", ".join(key.items.choices))
 
 
-def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _get(name: str, arguments: Namespace, context: CommandContext) -> None:
     values = _known_values(name, context.settings)
     layers = {key: context.settings.origin(key) for key in values}
     below = {key.removeprefix(name + "."): value for key, value in values.items()}
@@ -131,7 +131,7 @@ def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> N
     context.console.result(arguments.json, record, value if isinstance(value, str) else json.dumps(value))
 
 
-def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _set(name: str, arguments: Namespace, context: CommandContext) -> None:
     key = find_key(name)
     if key is None:
         _known_values(name, context.settings)
@@ -143,16 +143,14 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> N
     _report(name, change, arguments, context)
 
 
-def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _unset(name: str, arguments: Namespace, context: CommandContext) -> None:
     change = change_setting(name, None, context)
     if not change.file.changed and not (name and values_at(name, context.settings)):
         raise _unknown_key(name)
     _report(name, change, arguments, context)
 
 
-def _report(
-    name: str, change: SettingsChange, arguments: argparse.Namespace, context: CommandContext
-) -> None:
+def _report(name: str, change: SettingsChange, arguments: Namespace, context: CommandContext) -> None:
     path, backup, changed = change.file
     if arguments.json:
         record = {
@@ -169,7 +167,7 @@ def _report(
         context.console.paragraph(text)
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _check(arguments: Namespace, context: CommandContext) -> int:
     console, settings = context.console, context.settings
     tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
@@ -214,13 +212,13 @@ _WORDS = "words"
 SHELLS = ("bash", "zsh", "fish")
 
 
-def _configure_completions(parser: argparse.ArgumentParser) -> None:
+def _configure_completions(parser: ArgumentParser) -> None:
     """Declare the shell, and the words before the cursor, with which the script calls the command again."""
     parser.add_argument("shell", choices=(*SHELLS, _WORDS), metavar="SHELL", help=", ".join(SHELLS))
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("words", nargs="*", help=SUPPRESS)
 
 
-def _completions(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _completions(arguments: Namespace, context: CommandContext) -> None:
     """Print the script, or the words that may come next."""
     if arguments.shell == _WORDS:
         context.console.verbatim("\n".join(_next_words(arguments.words)))
@@ -235,7 +233,7 @@ def _next_words(words: Sequence[str]) -> list[str]:
         return [command.name for command in TABLE if command.group]
     command = command_of(words)
     found = ["--help", *second_words(words[0])]
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = ArgumentParser(add_help=False)
     add_common_options(parser)
     configure = command and handler_of(command.name).configure
     if configure:
@@ -254,19 +252,19 @@ print a line for Claude Code's status line: memories, shown in this session, pen
 """
 
 
-def _configure_statusline(parser: argparse.ArgumentParser) -> None:
+def _configure_statusline(parser: ArgumentParser) -> None:
     """Declare the action."""
     parser.add_argument(
         "action", nargs="?", choices=("show", "install", "remove"), default="show", help="default: show"
     )
 
 
-def _approve_statusline(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approve_statusline(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return the change of the status line; None for printing it."""
     return None if arguments.action == "show" else Approval("%s the status line?" % arguments.action)
 
 
-def _statusline(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _statusline(arguments: Namespace, context: CommandContext) -> None:
     """Print the line, or change the user's settings."""
     from ...work.refresh import current_counts
     from ...work.settings_change import install_status_line, remove_status_line

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import tempfile
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ _SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context|-titles)?(?: [^>]*)?>")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def run(arguments: Namespace, context: CommandContext) -> None:
     """Send five prompts through the real hook, in a temporary folder."""
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as file:
         story: Any = loads(file.read())

@@ -5,9 +5,9 @@ Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not b
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+from argparse import ArgumentParser, Namespace
 
 from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
@@ -51,7 +51,7 @@ _ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
+def _configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "inputs",
@@ -68,7 +68,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agreement", metavar="FILE", help="compare the gates with people's labels (JSONL)")
 
 
-def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _evaluate(arguments: Namespace, context: CommandContext) -> int:
     """Evaluate the inputs. The exit code tells pass, fail, or could not be judged."""
     for name in arguments.pack or ():
         require_known(name, pack_names())
@@ -99,7 +99,7 @@ def _evaluate(arguments: argparse.Namespace, context: CommandContext) -> int:
     return _report(arguments, context, summarize(results))
 
 
-def _plan(arguments: argparse.Namespace, packs: list[RulePack], context: CommandContext) -> EvaluationPlan:
+def _plan(arguments: Namespace, packs: list[RulePack], context: CommandContext) -> EvaluationPlan:
     settings = context.settings
     rubric = load_rubric(arguments.rubric or settings.text("evaluation.rubric"))
     off = terminal_safe(context.taint.why_off)
@@ -111,7 +111,7 @@ def _plan(arguments: argparse.Namespace, packs: list[RulePack], context: Command
     return EvaluationPlan(packs, rubric, jurors, quorum, arguments.judges_after_fail, why_off)
 
 
-def _report(arguments: argparse.Namespace, context: CommandContext, summary: Summary) -> int:
+def _report(arguments: Namespace, context: CommandContext, summary: Summary) -> int:
     """Write results to ledger, files and console; return the exit code of the verdict."""
     for result in summary.results if context.paths.state_dir is not None else ():
         try:
@@ -130,9 +130,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, summary: Sum
     return _EXIT[summary.verdict]
 
 
-def _compare_with_labels(
-    arguments: argparse.Namespace, packs: list[RulePack], context: CommandContext
-) -> int:
+def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: CommandContext) -> int:
     """Compare the gates with human labels: lines {"turns": [...], "labels": {"compliance": "fail"}}."""
     require_existing(arguments.agreement)
     pairs: dict[str, list[tuple[str, str]]] = {}
@@ -162,13 +160,13 @@ def _compare_with_labels(
     return 0
 
 
-def _configure_rules(parser: argparse.ArgumentParser) -> None:
+def _configure_rules(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
     actions["check"].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
 
 
-def _rules(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _rules(arguments: Namespace, context: CommandContext) -> int:
     """List the packs, or check one. The exit code is 1 for a pack with errors."""
     if arguments.action == "list":
         packs = [load_pack(name) for name in pack_names()]

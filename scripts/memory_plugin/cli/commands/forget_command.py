@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 
 from ...memories import InvalidMemory, survey
 from ...memories.lifecycle import archive, before_write, forget, restore, unsupersede
@@ -27,7 +27,7 @@ _UNDO = "undo: memory restore "
 _GRACE = "  After %s, its file will be deleted: %s"
 
 
-def _configure_forget(parser: argparse.ArgumentParser) -> None:
+def _configure_forget(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     what = parser.add_mutually_exclusive_group()
@@ -36,7 +36,7 @@ def _configure_forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
-def _chosen(arguments: argparse.Namespace, items: list[survey.Item]) -> survey.Item:
+def _chosen(arguments: Namespace, items: list[survey.Item]) -> survey.Item:
     """Return the named memory. Raises UsageError for the start of a name if the memory would be deleted permanently."""
     item = survey.choose(items, arguments.id)
     key, memory = item.stored.key, item.stored.memory
@@ -45,7 +45,7 @@ def _chosen(arguments: argparse.Namespace, items: list[survey.Item]) -> survey.I
     return item
 
 
-def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def _forget_approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
     stored = _chosen(arguments, context.overview().items).stored
     if arguments.now:
@@ -56,7 +56,7 @@ def _forget_approval(arguments: argparse.Namespace, context: CommandContext) -> 
     return about(action, [stored], "Its guard ends.")
 
 
-def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _forget(arguments: Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     items = context.overview().items
     item = _chosen(arguments, items)
@@ -103,12 +103,12 @@ bring back a forgotten, archived or replaced memory
 """
 
 
-def _configure_restore(parser: argparse.ArgumentParser) -> None:
+def _configure_restore(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
 
 
-def _restore_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def _restore_approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the memory that is recalled again; None for one that stays pending or cannot be restored."""
     stored = survey.read_item(survey.choose(context.overview().items, arguments.id)).stored
     if before_write(context.paths, stored).state != TRUSTED:
@@ -116,7 +116,7 @@ def _restore_approval(arguments: argparse.Namespace, context: CommandContext) ->
     return about("restore", [stored], "Claude will see it from then on.")
 
 
-def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _restore(arguments: Namespace, context: CommandContext) -> None:
     """Make the memory active again; a text that the user never accepted stays pending."""
     before = context.overview().items
     item = survey.choose(before, arguments.id)

@@ -5,7 +5,7 @@ What only the actions that start, read or finish an interview need is imported i
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any, Callable, NamedTuple
 
 from ...interview import Reminder, interview_store, pipeline
@@ -52,7 +52,7 @@ _SECONDS = 10.0
 _DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 class _Run(NamedTuple):
     """One run of the command, with the stored interviews."""
 
-    arguments: argparse.Namespace
+    arguments: Namespace
     context: CommandContext
     store: interview_store.InterviewStore
 
@@ -86,7 +86,7 @@ class _Run(NamedTuple):
         self.context.console.result(self.arguments.json, record, *lines)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int | None:
+def run(arguments: Namespace, context: CommandContext) -> int | None:
     """Run one action. Raises CommandError, which says what to do, if the stored interview is damaged."""
     this = _Run(arguments, context, interview_store.InterviewStore(context.paths.state()))
     try:

@@ -5,7 +5,7 @@ Exit codes: 0 done, 1 failed or not working, 2 usage.
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from ...evaluation import EvaluationError
@@ -52,7 +52,7 @@ _OFF = "The judge is off. To turn it on: memory judge on"
 _REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
@@ -71,12 +71,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_days_option(actions["stats"], 30)
 
 
-def _feature(arguments: argparse.Namespace) -> str:
+def _feature(arguments: Namespace) -> str:
     """Return the name of the feature in the settings."""
     return {feature_name(feature): feature for feature in facts.FEATURES}[arguments.feature]
 
 
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the judge to switch on, with its price; None for other actions."""
     if arguments.action != "on":
         return None
@@ -84,7 +84,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     return Approval("turn on the judge for %s? %s" % (arguments.feature, offer.brief))
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: Namespace, context: CommandContext) -> int:
     """Run one action."""
     try:
         if arguments.action == "check":
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE
 
 
-def _on(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _on(arguments: Namespace, context: CommandContext) -> None:
     """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
     feature, console = _feature(arguments), context.console
     asks = console.can_prompt() and not arguments.json
@@ -143,7 +143,7 @@ def _print(texts: list[str], context: CommandContext) -> None:
         context.console.paragraph(text.removeprefix(lead), lead, len(lead))
 
 
-def _off(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _off(arguments: Namespace, context: CommandContext) -> None:
     is_all = arguments.feature == _ALL
     features = list(facts.FEATURES) if is_all else [_feature(arguments)]
     change = facts.turn_off(features, context)
@@ -154,7 +154,7 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.console.result(arguments.json, record, text)
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _check(arguments: Namespace, context: CommandContext) -> int:
     feature = _feature(arguments)
     judges = facts.judges_of(context, feature)
     question = facts.check_question()
@@ -192,7 +192,7 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     return [text % (judge.model, judge.backend, verdict.ms, cost)]
 
 
-def _stats(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _stats(arguments: Namespace, context: CommandContext) -> None:
     paths, console = context.paths, context.console
     totals, votes = facts.calls(paths, arguments.days), facts.opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
@@ -235,7 +235,7 @@ def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> 
     )
 
 
-def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _reset(arguments: Namespace, context: CommandContext) -> None:
     accounts = SpendingBudget(context.paths.state(FOLDER))
     accounts.reset()
     forgotten = VerdictCache(context.paths.state(FOLDER)).clear()

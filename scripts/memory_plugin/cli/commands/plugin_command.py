@@ -5,8 +5,8 @@ Each imports what it needs when it runs: hooks start them, and the user waits fo
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import REMAINDER, ArgumentParser, Namespace
 from io import StringIO
 from typing import Any
 
@@ -25,7 +25,7 @@ run what follows a reply or a session (used by the plugin itself)
 """
 
 
-def _background(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _background(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Run the steps; what fails is in the events ledger."""
     from ...work.afterward import Ended, run_steps
 
@@ -43,7 +43,7 @@ carry out what the user allowed in Claude Code's dialog
 """
 
 
-def _settle(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _settle(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Carry out the commands that a hook passes, and leave what they print for the user.
 
     Where Claude runs this, as before each of its commands, all is done already.
@@ -71,7 +71,7 @@ refresh the index, and delete memories that were forgotten long ago
 """
 
 
-def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _refresh(arguments: Namespace, context: CommandContext) -> int:
     """Refresh the index, delete memories that were retired long ago, and prune old session state."""
     from ...recall.index_file import INDEX_ERRORS
     from ...recall.index_refresh import refresh_index
@@ -107,12 +107,12 @@ print what a command needs the user's approval for
 """
 
 
-def _configure_describe(parser: argparse.ArgumentParser) -> None:
+def _configure_describe(parser: ArgumentParser) -> None:
     """Declare the arguments of `describe`."""
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="the command")
+    parser.add_argument("words", nargs=REMAINDER, metavar="WORD", help="the command")
 
 
-def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _describe(arguments: Namespace, context: CommandContext) -> None:
     """Print the question, the digests of its texts, and the project; an empty object if no approval is needed."""
     described = parse_arguments(arguments.words)
     handler = handler_of(described.command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from functools import partial
 
@@ -62,7 +62,7 @@ _LEGEND = (
 _OUTSIDE = "The share for a judge is not 20 to 30%; to adjust thresholds: memory replies tune --thresholds"
 
 
-def _configure_score(parser: argparse.ArgumentParser) -> None:
+def _configure_score(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="a file with a reply; - reads standard input")
     add_flag(parser, "--last", "the last reply of this project, read from the transcript")
@@ -71,7 +71,7 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--deep", "ask the judge to grade all eight dimensions")
 
 
-def _score(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _score(arguments: Namespace, context: CommandContext) -> int:
     """Score and print. The exit code is 1 if the reply cannot be read, or if a requested judge did not answer."""
     if not arguments.jsonl and (arguments.file is None) != arguments.last:
         raise UsageError("expected one of FILE, - and --last; see `memory replies score --help`")
@@ -146,9 +146,7 @@ def _show_score(text: str, score: Score, context: CommandContext) -> None:
     context.console.table(["measure", "value"], rows)
 
 
-def _grade(
-    score: Score, material: GradeMaterial, arguments: argparse.Namespace, context: CommandContext
-) -> int:
+def _grade(score: Score, material: GradeMaterial, arguments: Namespace, context: CommandContext) -> int:
     """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     judge = Judge("scoring", timed, off=context.taint.why_off)
@@ -170,14 +168,14 @@ def _grade(
     return DONE
 
 
-def _configure_history(parser: argparse.ArgumentParser) -> None:
+def _configure_history(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--here", "this project only")
     add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
 
 
-def _history(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _history(arguments: Namespace, context: CommandContext) -> None:
     """Print the scores, or the effect of corrections."""
     since = days_ago(arguments.days)
     if arguments.effect:
@@ -246,7 +244,7 @@ def _row(group: ScoreGroup) -> list[str]:
     return [group.name, str(group.replies), *shares, density]
 
 
-def _show_effect(since: str, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _show_effect(since: str, arguments: Namespace, context: CommandContext) -> None:
     effect = measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     record = {"corrected": effect.corrected, "control": effect.control, "effect": gap}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 
 from ...kernel.context import days_ago
 from ...kernel.settings.user_file import change_values
@@ -29,7 +29,7 @@ _RESCORED = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--apply", "write the proposals: rules into your pack, thresholds into your settings")
@@ -40,13 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what to change; None for an analysis."""
     what = "change the thresholds?" if arguments.thresholds else "change the filler rules?"
     return Approval(what) if arguments.apply else None
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def run(arguments: Namespace, context: CommandContext) -> None:
     """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _tune_rules(scores, arguments, context)
 
 
-def _tune_rules(scores: list[Score], arguments: argparse.Namespace, context: CommandContext) -> None:
+def _tune_rules(scores: list[Score], arguments: Namespace, context: CommandContext) -> None:
     """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
     console, state = context.console, context.paths.state()
     study = tune.study_scores(scores, load_filler_rules(state))
@@ -105,7 +105,7 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
 
 
 def _tune_thresholds(
-    replies: list[tune.MeasuredReply], arguments: argparse.Namespace, context: CommandContext
+    replies: list[tune.MeasuredReply], arguments: Namespace, context: CommandContext
 ) -> None:
     """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
     if len(replies) < tune.MIN_REPLIES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from argparse import ArgumentParser, Namespace
 from subprocess import DEVNULL, Popen
 
 from ...kernel.context import Context, days_ago, iso, now
@@ -36,7 +36,7 @@ _FILE = "report.html"
 _NOTHING = "Nothing is recorded yet. Recording starts with your first prompt in Claude Code."
 
 
-def _configure_report(parser: argparse.ArgumentParser) -> None:
+def _configure_report(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--project", "this project only (default: all projects)")
@@ -48,7 +48,7 @@ def _configure_report(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--text", "print the report instead of writing a file")
 
 
-def _report(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _report(arguments: Namespace, context: CommandContext) -> None:
     """Read the ledgers and show the report in one of its three forms."""
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
@@ -63,7 +63,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> None:
         _write(report, arguments, context)
 
 
-def _read(arguments: argparse.Namespace, context: CommandContext) -> Report:
+def _read(arguments: Namespace, context: CommandContext) -> Report:
     since, until = days_ago(arguments.days), now()
     project = context.paths.project_key if arguments.project else ""
     ledgers = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
@@ -72,7 +72,7 @@ def _read(arguments: argparse.Namespace, context: CommandContext) -> Report:
     return Report(scope, since, iso(until), lead(sections), sections)
 
 
-def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
+def _folder(arguments: Namespace, context: CommandContext) -> str:
     """Return the folder of the ledgers. Raises UsageError and CommandError if it holds none."""
     path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.paths.state()
     if os.path.isdir(path) and ledger_names(path):
@@ -82,7 +82,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
     raise CommandError(_NOTHING)
 
 
-def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _write(report: Report, arguments: Namespace, context: CommandContext) -> None:
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
@@ -111,13 +111,13 @@ _SHOWN = 10
 _MAX_PROMPT = 70
 
 
-def _configure_replay(parser: argparse.ArgumentParser) -> None:
+def _configure_replay(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", metavar="FILE", help="a settings file to try on top of your own")
     add_days_option(parser, _DAYS)
 
 
-def _show_replay(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _show_replay(arguments: Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
     contexts: dict[str, Context] = {"now": context}
     if arguments.config is not None:

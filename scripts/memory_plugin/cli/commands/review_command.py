@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -47,12 +47,12 @@ _GROUP = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] 
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
-def _configure_review(parser: argparse.ArgumentParser) -> None:
+def _configure_review(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
 
 
-def _review(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _review(arguments: Namespace, context: CommandContext) -> None:
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
         groups = grouped(review_entries(context))
@@ -248,19 +248,19 @@ _OFF = "capture.mode is off; to turn it on: memory config set capture.mode revie
 _CLEAR = "clear"
 
 
-def _configure_capture(parser: argparse.ArgumentParser) -> None:
+def _configure_capture(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="transcripts; clear deletes all suggestions")
     add_flag(parser, "--project", "the transcripts of this project's sessions")
     parser.add_argument("--days", type=float, metavar="N", help="only sessions of the last N days")
 
 
-def _capture_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _capture_approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return that all candidates are deleted; None for reading sessions."""
     return Approval("delete all suggestions?") if arguments.files[:1] == [_CLEAR] else None
 
 
-def _capture(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _capture(arguments: Namespace, context: CommandContext) -> int:
     """Look through past sessions, or delete all suggestions."""
     reads_project = arguments.project or arguments.days is not None
     if arguments.files[:1] == [_CLEAR]:
@@ -285,7 +285,7 @@ def _transcripts(days: float | None, context: CommandContext) -> list[str]:
     return [path for path in reversed(project_transcripts(context.paths)) if os.path.getmtime(path) >= oldest]
 
 
-def _read_sessions(paths: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
+def _read_sessions(paths: list[str], arguments: Namespace, context: CommandContext) -> int:
     """Save the candidates of transcripts, and print what was read and found."""
     file = CandidateFile(context.paths)
     before = {candidate.id for candidate in file.load().open}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
@@ -47,7 +47,7 @@ _SUPERSEDES = "the memory that this one replaces; search still finds it, but Cla
 _CANDIDATE = "the suggestion from `memory capture` that becomes this memory"
 
 
-def _configure_save(parser: argparse.ArgumentParser) -> None:
+def _configure_save(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
     memory_input.add_category(parser, "one of %s (default: guessed from the text)")
@@ -59,7 +59,7 @@ def _configure_save(parser: argparse.ArgumentParser) -> None:
     memory_input.add_fields(parser)
 
 
-def _save(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _save(arguments: Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
     memory_input.check_fields(arguments)
@@ -69,7 +69,7 @@ def _save(arguments: argparse.Namespace, context: CommandContext) -> None:
     print_saved(save(new, context), arguments, context)
 
 
-def new_memory(arguments: argparse.Namespace, context: CommandContext) -> NewMemory:
+def new_memory(arguments: Namespace, context: CommandContext) -> NewMemory:
     """Return what to save, as the common options set it. Raises InvalidMemory."""
     content = memory_input.content_of(arguments, categories()[arguments.category])
     guard = memory_input.guard_of(arguments, context.paths)
@@ -80,7 +80,7 @@ def new_memory(arguments: argparse.Namespace, context: CommandContext) -> NewMem
     return NewMemory(arguments.category, arguments.title, content, arguments.scope, extra)
 
 
-def _derive_options(arguments: argparse.Namespace) -> None:
+def _derive_options(arguments: Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     given = arguments.body is not None or arguments.content_json is not None
     if not given and not (arguments.text or "").strip():
@@ -98,7 +98,7 @@ def _derive_options(arguments: argparse.Namespace) -> None:
         raise UsageError("expected --%s with --content-json" % missing)
 
 
-def print_saved(saved: Saved, arguments: argparse.Namespace, context: CommandContext) -> None:
+def print_saved(saved: Saved, arguments: Namespace, context: CommandContext) -> None:
     """Print what was stored, and tell the user what Claude saved."""
     for notice in saved.notices:
         context.console.error(notice)
@@ -125,7 +125,7 @@ _NOTHING = "name what to change, such as --title or --body; in a terminal, `memo
 _NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
 
 
-def _configure_edit(parser: argparse.ArgumentParser) -> None:
+def _configure_edit(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
@@ -138,7 +138,7 @@ def _configure_edit(parser: argparse.ArgumentParser) -> None:
     memory_input.add_fields(parser)
 
 
-def _edit_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def _edit_approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the trusted memory that would change; None for one with a guard, which is pending after the change."""
     if not _changed_fields(arguments) and arguments.superseded_by is None:
         return None
@@ -153,7 +153,7 @@ def _edit_approval(arguments: argparse.Namespace, context: CommandContext) -> Ap
     return about("change", [stored], "Claude will see the changed text.")
 
 
-def _edit(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _edit(arguments: Namespace, context: CommandContext) -> None:
     """Change the memory, which stays trusted, pending or rejected."""
     memory_input.check_fields(arguments)
     # Only a chain of successors leads to other memories.
@@ -167,18 +167,16 @@ def _edit(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError(_NOTHING)
 
 
-def _changed_fields(arguments: argparse.Namespace) -> list[str]:
+def _changed_fields(arguments: Namespace) -> list[str]:
     names = (*_TEXTS, *_GUARD, *_PLACE)
     return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
 
 
-def _has_guard_option(arguments: argparse.Namespace) -> bool:
+def _has_guard_option(arguments: Namespace) -> bool:
     return any(getattr(arguments, name) is not None for name in _GUARD)
 
 
-def _edit_by_options(
-    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item]
-) -> None:
+def _edit_by_options(arguments: Namespace, context: CommandContext, item: Item, items: list[Item]) -> None:
     successor = chosen_successor(arguments.superseded_by, item, items)
     approved, stored = not context.only_new, item.stored
     written, fields = Written(stored, [], False), _changed_fields(arguments)
@@ -202,7 +200,7 @@ def _edit_by_options(
         context.report_saves([(shortest_names(items)[stored.key], written.stored.memory.title)])
 
 
-def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
+def _edit_by_hand(arguments: Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
         refuse_title(context, item, str(data["title"]))
         return rewrite(context.paths, item.stored, data, "edited by hand")
@@ -215,7 +213,7 @@ def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: 
 
 
 def _change(
-    arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
+    arguments: Namespace, context: CommandContext, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, object]]:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
     content: dict[str, object] = memory_input.content_of(arguments, categories()[stored.memory.category])
@@ -249,7 +247,7 @@ def _change(
     return changed
 
 
-def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
+def _report(arguments: Namespace, context: CommandContext, written: Written) -> None:
     context.refresh_index()
     item, name = memory_facts.current(context, written.stored.key)
     if item.trust != TRUSTED and not arguments.json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
@@ -32,14 +32,14 @@ _ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 _JUDGE_OFF = "The recall judge is off. To turn it on: memory judge on"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads standard input")
     parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judge considers relevant, if it is on")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def run(arguments: Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
     if not arguments.query:
         raise UsageError('what should I look for? Example: memory search "login sessions"')

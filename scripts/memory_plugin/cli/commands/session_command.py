@@ -5,8 +5,8 @@ Exit codes: 0 done, 1 not graded or not found, 2 usage.
 
 from __future__ import annotations
 
-import argparse
 import os
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from ...kernel.context import LedgerError
@@ -60,7 +60,7 @@ _ID = "a session id or its first six characters"
 _OFF = "past sessions are not indexed; to change that: memory config set sessions.history.enabled true"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     actions["find"].add_argument("words", nargs="+", metavar="WORD", help="words, or a question")
@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions["prepare"].add_argument("--page", type=int, default=1, metavar="N", help=text)
 
 
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the highest price of grading with `--yes`, or what is forgotten; None for other actions."""
     if arguments.action == "forget":
         what = "the session " + plain(arguments.session, 40) if arguments.session else "all past sessions"
@@ -90,7 +90,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     return Approval("grade sessions with a judge, for at most $%.2f each?" % cap)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action in _PAST:
         return _run_past(arguments, context)
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return actions[arguments.action](named_transcript(arguments, context), arguments, context)
 
 
-def _run_past(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _run_past(arguments: Namespace, context: CommandContext) -> int:
     """Run an action on the index of past sessions."""
     if not past_sessions.is_on(context) and arguments.action != "list":
         raise CommandError(_OFF)
@@ -113,7 +113,7 @@ def _run_past(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise CommandError("the index of past sessions cannot be read: %s" % error) from None
 
 
-def _find(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _find(arguments: Namespace, context: CommandContext) -> int:
     console, words = context.console, " ".join(arguments.words)
     found = past_sessions.find_exchanges(words, arguments.days, context, console.error)
     if arguments.json:
@@ -143,7 +143,7 @@ def _print(each: Exchange, console: Console) -> None:
             console.paragraph(plain(text, _MAX_REPLY), "    ", 4)
 
 
-def _show_session(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _show_session(arguments: Namespace, context: CommandContext) -> int:
     found = past_sessions.session_exchanges(_require_id(arguments.session), context, context.console.error)
     names = {each.session for each in found}
     if len(names) != 1:
@@ -164,7 +164,7 @@ def _require_id(name: str) -> str:
     return name
 
 
-def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _list(arguments: Namespace, context: CommandContext) -> int:
     sessions: dict[str, list[Exchange]] = {}
     for each in past_sessions.session_exchanges("", context, context.console.error):
         sessions.setdefault(each.session, []).append(each)
@@ -202,7 +202,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [row["session"], str(row["time"])[:16], str(row.get("prompts") or ""), files, grade, about]
 
 
-def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _forget(arguments: Namespace, context: CommandContext) -> int:
     if bool(arguments.session) == arguments.all:
         raise UsageError("name a session, or use --all; see: memory session list")
     name = "" if arguments.all else _require_id(arguments.session)
@@ -212,7 +212,7 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE if number or arguments.all else FAILED
 
 
-def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _signals(path: str, arguments: Namespace, context: CommandContext) -> int:
     signals = collect_signals(path)
     if arguments.json:
         context.console.json({"file": path, **signals_record(signals), "scores": None})
@@ -223,7 +223,7 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
     return DONE
 
 
-def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _score(path: str, arguments: Namespace, context: CommandContext) -> int:
     scorer, prepared = session_scorer(context), prepare(path)
     judge = scorer.judge(session_id(prepared))
     if judge.unready() is None:
@@ -235,7 +235,7 @@ def _score(path: str, arguments: argparse.Namespace, context: CommandContext) ->
 
 
 def _accept_price(
-    price: float, prepared: PreparedSession, arguments: argparse.Namespace, context: CommandContext
+    price: float, prepared: PreparedSession, arguments: Namespace, context: CommandContext
 ) -> None:
     """Ask once about a price above the session cap. Raises CommandError if it exceeds the request cap too, or is not accepted."""
     settings = context.settings
@@ -253,7 +253,7 @@ def _size(prepared: PreparedSession) -> str:
     return "this session of about %d tokens in %s" % (prepared.tokens, parts)
 
 
-def _show(graded: grade.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _show(graded: grade.GradeResult, arguments: Namespace, context: CommandContext) -> int:
     """Store and print a grade. One that cannot be stored is printed too, because the user paid for it."""
     console, row = context.console, graded.row
     try:
@@ -289,7 +289,7 @@ def _why(failure: str, graded: grade.GradeResult) -> str:
     return "%s (%s): %s%s %s" % (what, failure, words.says, about, words.do)
 
 
-def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _score_many(arguments: Namespace, context: CommandContext) -> int:
     transcripts, console = session_files.project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
@@ -302,7 +302,7 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
     return FAILED if run.failed else DONE
 
 
-def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _prepare(path: str, arguments: Namespace, context: CommandContext) -> int:
     texts = pages(prepare(path, AGENT_TOKENS))
     page = arguments.page
     if not 1 <= page <= len(texts):
@@ -313,7 +313,7 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
     return DONE
 
 
-def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _store(path: str, arguments: Namespace, context: CommandContext) -> int:
     prepared = prepare(path, AGENT_TOKENS)
     if arguments.agent:
         target = "--current" if arguments.current else arguments.target

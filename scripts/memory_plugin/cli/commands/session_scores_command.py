@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,7 +59,7 @@ _LANGFUSE_ACTIONS = {
 _SET = "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
 
 
-def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
+def named_transcript(arguments: Namespace, context: CommandContext) -> str:
     """Return the transcript named by `target` or `--current`.
 
     Raises UsageError for a missing file or anything but one of them, and TranscriptNotFound.
@@ -116,7 +116,7 @@ def turns_text(turns: Sequence[int]) -> str:
     return "%s +%d" % (shown, more) if more > 0 else shown
 
 
-def _configure_calibrate(parser: argparse.ArgumentParser) -> None:
+def _configure_calibrate(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     help_text = "a session to score, or a person's scores as JSON or CSV (default: your labels)"
     parser.add_argument("target", nargs="?", metavar="ID|FILE", help=help_text)
@@ -127,18 +127,18 @@ def _configure_calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="DIMENSION=SCORE", help=help_text)
 
 
-def _names_session(arguments: argparse.Namespace) -> bool:
+def _names_session(arguments: Namespace) -> bool:
     name = arguments.target or ""
     return arguments.current or bool(arguments.set) or name.endswith(".jsonl") or is_session_id(name)
 
 
-def _calibrate_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _calibrate_approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return that scores are stored as the user's own; None for comparing them."""
     stores = arguments.ask or _names_session(arguments)
     return Approval("store scores of sessions as your own?") if stores else None
 
 
-def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _calibrate(arguments: Namespace, context: CommandContext) -> None:
     """Label one session or what is missing, or compare the scores and print the figures. Raises UnreadableLabels."""
     if _names_session(arguments):
         _label(arguments, context)
@@ -158,7 +158,7 @@ def _calibrate(arguments: argparse.Namespace, context: CommandContext) -> None:
     _show_agreement(rows.latest_scores(context.paths, rows.SCORE), labels, arguments, context)
 
 
-def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _label(arguments: Namespace, context: CommandContext) -> None:
     """Store the scores that a person gives one session, by --set or when asked."""
     scores: dict[str, float] = {}
     for word in arguments.set:
@@ -246,7 +246,7 @@ def _show_turns(console: Console, session: PreparedSession) -> None:
 
 
 def _show_agreement(
-    ours: rows.Scores, labels: rows.Scores, arguments: argparse.Namespace, context: CommandContext
+    ours: rows.Scores, labels: rows.Scores, arguments: Namespace, context: CommandContext
 ) -> None:
     shared = len(ours.keys() & labels.keys())
     if not shared:
@@ -279,19 +279,19 @@ def _figure(figure: Estimate) -> str:
     return "%.2f  [%.2f, %.2f]" % (figure.value, figure.low, figure.high)
 
 
-def _configure_langfuse(parser: argparse.ArgumentParser) -> None:
+def _configure_langfuse(parser: ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _LANGFUSE_ACTIONS)
     actions["pull"].add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
-def _langfuse_approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _langfuse_approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what would be sent or read; None for a check."""
     action = arguments.action
     return None if action == "check" else Approval("Langfuse: %s?" % _LANGFUSE_ACTIONS[action])
 
 
-def _langfuse(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _langfuse(arguments: Namespace, context: CommandContext) -> int:
     """Run one action."""
     actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull}
     try:
@@ -318,7 +318,7 @@ def _hint(failure: str) -> str:
     return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+def _check(arguments: Namespace, context: CommandContext, client: LangfuseClient) -> int:
     server, host = probe(client), client.access.address.authority
     missing = sorted(langfuse.score_configs().keys() - langfuse.existing_configs(client))
     address = address_sentences(context, server_route(context.paths, context.settings), HOSTS)
@@ -334,14 +334,14 @@ def _check(arguments: argparse.Namespace, context: CommandContext, client: Langf
     return DONE
 
 
-def _setup(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+def _setup(arguments: Namespace, context: CommandContext, client: LangfuseClient) -> int:
     configs, created = langfuse.set_up(context.paths, client)
     text = "%s, %d of them new" % (counted(len(configs), "score config"), len(created))
     context.console.result(arguments.json, {"configs": configs, "created": created}, text)
     return DONE
 
 
-def _push(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+def _push(arguments: Namespace, context: CommandContext, client: LangfuseClient) -> int:
     pushed = langfuse.send_scores(context.paths, client, context.console.progress)
     context.console.progress("")
     counts = (pushed.confirmed, pushed.pending, len(pushed.refused))
@@ -354,7 +354,7 @@ def _push(arguments: argparse.Namespace, context: CommandContext, client: Langfu
     return FAILED if pushed.pending or pushed.refused else DONE
 
 
-def _pull(arguments: argparse.Namespace, context: CommandContext, client: LangfuseClient) -> int:
+def _pull(arguments: Namespace, context: CommandContext, client: LangfuseClient) -> int:
     server = langfuse.Outbox(context.paths, client.access).server or probe(client)
     traces = read_session(client, server, arguments.session)
     if not traces:

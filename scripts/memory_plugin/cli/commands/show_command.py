@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 
 from ...kernel.fastjson import as_objects
@@ -42,7 +42,7 @@ _NEW_PHRASES = "pending search phrases (to accept them: memory review):"
 _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
-def _configure_show(parser: argparse.ArgumentParser) -> None:
+def _configure_show(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     text = "a memory's id or title, or the start of one"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
@@ -50,7 +50,7 @@ def _configure_show(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--history", text)
 
 
-def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _show(arguments: Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     name = " ".join(arguments.id)
     item = choose(context.overview(names=[name]).items, name)
@@ -138,7 +138,7 @@ Claude Code has notes in %s, but no session in that folder names this project, a
 after the next session here."""
 
 
-def _configure_list(parser: argparse.ArgumentParser) -> None:
+def _configure_list(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     from ..memory_input import add_category  # showing one memory needs none of it
 
@@ -154,7 +154,7 @@ def _configure_list(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--notes", "only Claude Code's own notes")
 
 
-def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _list(arguments: Namespace, context: CommandContext) -> None:
     """Print the memories, newest first, and the number of unreadable files on standard error."""
     if arguments.notes:
         _list_notes(arguments, context)
@@ -183,7 +183,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.line(text % counted(len(notes), "note"))
 
 
-def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _list_notes(arguments: Namespace, context: CommandContext) -> None:
     """Print the notes of Claude Code's own memory, which are recalled unchanged."""
     notes = named_notes(context)
     if arguments.json:
@@ -200,7 +200,7 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.paragraph(_UNCONFIRMED.replace("\n", " ") % unread[0] if unread else _NO_NOTES)
 
 
-def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
+def _is_wanted(item: Item, arguments: Namespace) -> bool:
     if arguments.category and item.stored.memory.category != arguments.category:
         return False
     if arguments.tag and arguments.tag.casefold() not in map(str.casefold, item.stored.memory.tags):
@@ -220,7 +220,7 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     return status in (ALL, item.stored.memory.status) and not is_refused
 
 
-def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
+def _nothing(result: Survey, arguments: Namespace) -> str:
     """Return the message for an empty list."""
     if not result.items and not arguments.scope:
         return 'No memories in this project yet.\nSave one: memory save "..."\nImport notes: memory import FILE --dry-run'
@@ -271,14 +271,14 @@ _MAX_GUARD = 2000
 _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
-def _configure_guards(parser: argparse.ArgumentParser) -> None:
+def _configure_guards(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", nargs="?", choices=("list", "test"), default="list", help="default: list")
     parser.add_argument("tested", nargs="?", metavar="COMMAND", help="the command line to test; not run")
     parser.add_argument("--file", metavar="PATH", help="test a change to this file")
 
 
-def _guards(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _guards(arguments: Namespace, context: CommandContext) -> None:
     """List the guards with their state, or print which of them cover a command or a file."""
     if arguments.action == "list":
         if arguments.tested is not None or arguments.file is not None:
@@ -290,7 +290,7 @@ def _guards(arguments: argparse.Namespace, context: CommandContext) -> None:
         _test_guards(arguments, context)
 
 
-def _list_guards(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _list_guards(arguments: Namespace, context: CommandContext) -> None:
     items = context.survey().items
     found = guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
@@ -309,7 +309,7 @@ def _list_guards(arguments: argparse.Namespace, context: CommandContext) -> None
     context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)
 
 
-def _test_guards(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _test_guards(arguments: Namespace, context: CommandContext) -> None:
     """Print what the guards in force would do, using the same file that the hook reads."""
     context.refresh_index()
     rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)

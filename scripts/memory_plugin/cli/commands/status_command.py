@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from datetime import datetime
 
@@ -38,14 +38,14 @@ To import notes that you already have: memory import FILE --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
-def _configure_status(parser: argparse.ArgumentParser) -> None:
+def _configure_status(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "--last", type=int, default=_LAST, metavar="N", help="show the last N decisions (default: %d)" % _LAST
     )
 
 
-def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _status(arguments: Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     console, survey = context.console, context.overview()
     has_state, last = context.paths.state_dir is not None, max(0, arguments.last)
@@ -190,7 +190,7 @@ _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
 _MAX_DETAILS = 20
 
 
-def _doctor(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _doctor(arguments: Namespace, context: CommandContext) -> int:
     """Print every check. The exit code is 1 if any check warns or fails."""
     console, checks = context.console, examine(context)
     is_healthy = all(check.status in (OK, NOTE) for check in checks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
 
-def _configure_why(parser: argparse.ArgumentParser) -> None:
+def _configure_why(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     text = "a text to try, or the id of a past prompt or its first characters (default: the last prompt)"
     parser.add_argument("prompt", nargs="?", default=explain.LAST, metavar="PROMPT", help=text)
@@ -41,7 +41,7 @@ def _configure_why(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--verbose", "also print the scores and their parts")
 
 
-def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _why(arguments: Namespace, context: CommandContext) -> None:
     """Explain one decision, or try a prompt."""
     from ...work import trial  # the ratings need no recall
 
@@ -141,7 +141,7 @@ _SHOW, _RESET = "show", "reset"
 _SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
 
 
-def _configure_feedback(parser: argparse.ArgumentParser) -> None:
+def _configure_feedback(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     kinds, text = [_SHOW, USEFUL, WRONG, _RESET], "show (default), useful, wrong or reset"
     parser.add_argument("action", nargs="?", choices=kinds, default=_SHOW, metavar="ACTION", help=text)
@@ -150,7 +150,7 @@ def _configure_feedback(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--all", "with reset: all memories in all projects")
 
 
-def _approve_feedback(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+def _approve_feedback(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return which memories to rate or to reset; None for showing the feedback."""
     if arguments.action == _SHOW:
         return None
@@ -160,7 +160,7 @@ def _approve_feedback(arguments: argparse.Namespace, context: CommandContext) ->
     return Approval(titled("rate as %s" % arguments.action, titles))
 
 
-def _feedback(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _feedback(arguments: Namespace, context: CommandContext) -> None:
     """Rate the named memories, or show or reset the feedback."""
     kind = arguments.action
     if kind == _RESET:
@@ -190,7 +190,7 @@ def _feedback(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.line("No memory has been rated, and no reply has used one yet.")
 
 
-def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
+def _chosen(arguments: Namespace, items: list[Item]) -> list[Item]:
     """Return the named memories. Raises UsageError if none is named."""
     if not arguments.ids:
         raise UsageError("name the memories: memory feedback %s ID" % arguments.action)
@@ -235,7 +235,7 @@ def _print_ratings(ratings: dict[str, Rating], usual: Sequence[float], context: 
             context.console.paragraph("%s: %s" % (name, _SHIFTED % shares), "", 2)
 
 
-def _reset_ratings(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
     if bool(arguments.ids) == arguments.all:
         raise UsageError("name the memories, or use --all")
     keys = None
