@@ -41,6 +41,7 @@ _NOTED = (
 )
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
+_DAMAGED = "Python's bytecode cache was damaged and has been deleted. Run the command again."
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)' \(choose from (.*)\)")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -85,10 +86,8 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
         console.error("stopped")
         return _INTERRUPTED
     except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
-        text = "a bug in memory: %s: %s" % (bug_text(error), error)
-        if discard_damaged():
-            text = "Python's bytecode cache was damaged and has been deleted. Run the command again."
-        console.error(text)
+        bug = "a bug in memory: %s: %s" % (bug_text(error), error)
+        console.error(_DAMAGED if discard_damaged() else bug)
         return FAILED
 
 

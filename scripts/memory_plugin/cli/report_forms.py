@@ -67,10 +67,8 @@ def shown_parts(section: Values, figures: Values) -> Iterator[tuple[Part, Any]]:
         yield Part("note", about=section["empty"], command=section.get("command", ""), style="empty"), figures
         return
     for described in section["parts"]:
-        part = Part(**described)
-        part = part._replace(
-            about=part.about.format_map(figures), columns=[Column(*one) for one in part.columns]
-        )
+        part, columns = Part(**described), [Column(*one) for one in described.get("columns", ())]
+        part = part._replace(about=part.about.format_map(figures), columns=columns)
         value = figures.get(part.name, figures)
         if value or part.empty:
             yield part, value
@@ -309,9 +307,8 @@ def _chart(part: Part, days: Values, report: Report) -> str:
     """Return stacked columns with their legend, and their numbers as a collapsed table."""
     buckets = fill_buckets(days, report.since, report.until, _MAX_COLUMNS)
     sums = [(one, total, share) for one, total, share in totals(part, days) if total != "0"]
-    legend = "".join(
-        '<li class="%s">%s: %s %s</li>' % (one.kind, one.label, total, share) for one, total, share in sums
-    )
+    facts = ((one.kind, one.label, total, share) for one, total, share in sums)
+    legend = "".join('<li class="%s">%s: %s %s</li>' % each for each in facts)
     columns = [Column("date", "Date"), *(one._replace(kind="count") for one in part.columns)]
     rows = [{**bucket.values, "date": bucket.label} for bucket in buckets if any(bucket.values.values())]
     numbers = _table(part._replace(columns=columns), rows, _MAX_COLUMNS)

@@ -151,9 +151,8 @@ def _record_client(paths: Paths, session: str, starter: Ancestor) -> None:
     try:
         record_client(paths, session, starter)
     except OSError as error:
-        log_event(
-            paths, session, "client", PROBLEM, "the client could not be recorded: %s" % os_error_text(error)
-        )
+        text = "the client could not be recorded: %s" % os_error_text(error)
+        log_event(paths, session, "client", PROBLEM, text)
 
 
 def _handle(event: Event) -> dict[str, object] | None:

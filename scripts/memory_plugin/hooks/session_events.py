@@ -40,9 +40,8 @@ def handle_start(event: Event) -> dict[str, object] | None:
     source = event.field("source")
     why = _why_unusable(event.paths)
     if why:
-        return (
-            event.output("", "memory: Claude is shown nothing: " + why) if source in _STARTS_SESSION else None
-        )
+        notice = "memory: Claude is shown nothing: " + why
+        return event.output("", notice) if source in _STARTS_SESSION else None
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)

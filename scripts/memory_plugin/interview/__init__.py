@@ -28,9 +28,8 @@ class Reminder:
         """Write the marker, so that the next prompt reminds Claude of the interview."""
         from ..kernel.text.clean import escape, plain  # kept off the prompt path
 
-        write_state(
-            self._path, {"interview": identity, "topic": escape(plain(topic, _MAX_TOPIC)), "say": True}
-        )
+        shown = escape(plain(topic, _MAX_TOPIC))
+        write_state(self._path, {"interview": identity, "topic": shown, "say": True})
 
     def set_active(self, *, active: bool) -> None:
         """Remind Claude on the next prompt, or not, if there is a marker."""

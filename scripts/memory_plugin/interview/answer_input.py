@@ -28,9 +28,8 @@ from .interview_store import Given, Interview, InterviewError, Setup, Signals
 
 Part = TypeVar("Part")
 
-_MAX_PARTS = (
-    100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
-)
+# Concepts, relations or covered elements of one answer: each is compared with all earlier ones.
+_MAX_PARTS = 100
 _MAX_ANSWER, _MAX_TEXT, _MAX_LABEL = 20_000, 500, 120
 _JUDGE_SECONDS = 3.0
 _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge

@@ -120,9 +120,8 @@ class Graph:
 
     def recent(self, count: int) -> list[int]:
         """Return the last mentioned nodes, the latest first, without superseded ones."""
-        current = [
-            index for index, node in enumerate(self.nodes) if node["turns"] and not node["superseded_by"]
-        ]
+        numbered = enumerate(self.nodes)
+        current = [index for index, node in numbered if node["turns"] and not node["superseded_by"]]
         return sorted(current, key=lambda index: (-self.nodes[index]["turns"][-1], -index))[:count]
 
     def opposites(self, count: int) -> list[tuple[int, int]]:

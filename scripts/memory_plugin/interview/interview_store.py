@@ -285,9 +285,8 @@ class InterviewStore:
             connection = self._open()
             with connection:  # commits, or rolls back after an error
                 connection.execute("BEGIN IMMEDIATE")
-                found = connection.execute(
-                    "SELECT events FROM interviews WHERE id = ?", (identity,)
-                ).fetchone()
+                select = "SELECT events FROM interviews WHERE id = ?"
+                found = connection.execute(select, (identity,)).fetchone()
                 is_current = expected_events is None or (found or (NEW,)) == (expected_events,)
                 for sql, values in statements if is_current else ():
                     connection.execute(sql, values)

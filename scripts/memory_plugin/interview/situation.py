@@ -249,9 +249,8 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield the last focus again, for a simpler question, if answers are short or the user does not know."""
     rules = now.scoring["focus"]
     recent = now.turns[-rules["ease_gap"] :]
-    is_struggling = any(
-        turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in recent
-    )
+    least = rules["ease_words"]
+    is_struggling = any(turn["terminal"] or turn["low"] or turn["words"] < least for turn in recent)
     if is_struggling and all(turn["strategy"] != strategy for turn in recent):
         focus = now.turns[-1]["focus"]
         if focus["kind"] != "closing" and not now.uses(strategy, focus["key"]):

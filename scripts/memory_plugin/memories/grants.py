@@ -48,9 +48,8 @@ def asks_to_save(prompt: str) -> bool:
     if text.lstrip().split(None, 1)[:1] == [COMMAND]:
         return True
     line = text.partition("\n")[0][:_MAX_LINE].lower().replace("\u2019", "'").rstrip()
-    hints = load_data("memories", "save_hints")[
-        "hints"
-    ]  # every prompt reads them, so they are a file of their own
+    # Every prompt reads them, so they are a file of their own.
+    hints = load_data("memories", "save_hints")["hints"]
     if not any(hint in line for hint in hints) or line.startswith(_NOT_OWN):
         return False
     first, *later = _sentences(line)

@@ -165,9 +165,8 @@ def scan_together(texts: Iterable[str]) -> None:
 def _redact_visible(text: str, place: str) -> Redaction:
     """Redact a text, and once more without its hidden characters: one may split a secret, or separate it from the word before."""
     first = redact(text, place)
-    visible = block(
-        first.text, _MAX_GROWTH * len(first.text) + 1
-    )  # writing refuses a memory that is too large
+    # Writing refuses a memory that is too large.
+    visible = block(first.text, _MAX_GROWTH * len(first.text) + 1)
     if visible == first.text or (first.text.isascii() and visible.split() == first.text.split()):
         return Redaction(visible, first.findings)  # only white space went: redacting it again changes nothing
     second = redact(visible, place)

@@ -117,9 +117,8 @@ def why_not_read(store: Store) -> str:
     A project's store must be inside the project itself. It may belong to another user, as in a container, because only the text of a
     memory is trusted; the user's own store may not.
     """
-    inside = store.worktree is None or _inside(os.path.realpath(store.worktree)) == os.path.realpath(
-        store.root
-    )
+    root = os.path.realpath(store.root)
+    inside = store.worktree is None or _inside(os.path.realpath(store.worktree)) == root
     if not inside:
         return "%s is a symbolic link that leads elsewhere" % store.root
     try:

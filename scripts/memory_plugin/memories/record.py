@@ -33,9 +33,8 @@ MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _GOES_ON = re.compile(r"[^\W\d_]|[\[(`\"]")
-_PROSE = re.compile(
-    r"[^\Wa-z_]\S*(?: [^\s$|<>]+)+(?<![.:;!?])\Z"
-)  # the beginning of a sentence that has not ended
+# The beginning of a sentence that has not ended.
+_PROSE = re.compile(r"[^\Wa-z_]\S*(?: [^\s$|<>]+)+(?<![.:;!?])\Z")
 _LONG_LINE = 40  # characters; shorter lines are seldom wrapped
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])

@@ -197,13 +197,9 @@ def nearest(name: str, memories: Collection[tuple[str, str]]) -> list[str]:
     """Return the ids, at most three, of the memories whose id and title have all words of a name, else those with a similar id."""
     from difflib import get_close_matches  # only for a mistake
 
-    words = set(_words(name))
-    near = [
-        identity for identity, title in memories if words and words <= {*_words(identity), *_words(title)}
-    ]
-    return near[:_MAX_NEAREST] or get_close_matches(
-        name, [identity for identity, _ in memories], _MAX_NEAREST
-    )
+    words, ids = set(_words(name)), [identity for identity, _ in memories]
+    near = [one for one, title in memories if words and words <= {*_words(one), *_words(title)}]
+    return near[:_MAX_NEAREST] or get_close_matches(name, ids, _MAX_NEAREST)
 
 
 def _words(name: str) -> list[str]:

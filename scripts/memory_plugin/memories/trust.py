@@ -105,9 +105,8 @@ class Trust:
     def is_accepted_by_setting(self, stored: StoredMemory) -> bool:
         """Return whether the setting `trust.accept_from` accepts this memory; never one with a guard."""
         folder = stored.store.worktree
-        is_named = (
-            folder is not None and bool(self.accept_from) and os.path.realpath(folder) in self.accept_from
-        )
+        has_folder = folder is not None and bool(self.accept_from)
+        is_named = has_folder and os.path.realpath(str(folder)) in self.accept_from
         return is_named and stored.memory.data.get("guard") is None
 
     def is_own(self, stored: StoredMemory) -> bool:

@@ -266,9 +266,8 @@ def _statement(hit: Hit) -> tuple[str, str, bool]:
     head = text.pop(0) if text and title.startswith(text[0]) else "" if text else title
     if not text:
         return head, "", len(lines) <= 1
-    sentence = first_sentence(
-        text[0], 0 if head else max(0, len(title) - 1)
-    )  # after a title that the text repeats
+    # After a title that the text repeats.
+    sentence = first_sentence(text[0], 0 if head else max(0, len(title) - 1))
     return head, sentence, sentence == text[0] and len(lines) == len(text) + bool(head) == 1 + bool(head)
 
 

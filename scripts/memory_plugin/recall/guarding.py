@@ -179,9 +179,8 @@ def _written_calls(transcript: str, call: str) -> set[str]:
 
 def _reminder(due: list[tuple[GuardInForce, str]], call: GuardedCall) -> str:
     """Return the reason shown to Claude: the patterns, the memories, and the hint that a repeated call goes through."""
-    covered = "; ".join(
-        '"%s", which guards `%s`' % (call.text(guard, "title"), pattern) for guard, pattern in due
-    )
+    named = ((call.text(guard, "title"), pattern) for guard, pattern in due)
+    covered = "; ".join('"%s", which guards `%s`' % one for one in named)
     lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
     room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)
     for guard, _ in due:

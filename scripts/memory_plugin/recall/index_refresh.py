@@ -28,6 +28,7 @@ from ..memories.writing import own_writes
 from . import index_file
 from .in_force import apply_supersession, seed_guards, write_guards
 from .index_documents import files_by_trust, files_of_texts, total_documents
+from .index_file import transaction
 from .project_files import named_files_path, write_named_files
 from .query import index_by_first_word
 from .store_refresh import ReadBudget, RefreshPass, RefreshReport, refresh_notes, refresh_stores
@@ -165,15 +166,14 @@ def refresh(
     decided, trust_state = index_file.new_decisions(
         connection, trust.trusted, trust.rejected, trust.accept_from
     )
-    with index_file.transaction(connection):
+    with transaction(connection):
         index_file.meta_set(connection, index_file.PROJECT_ROOT, paths.project_root)
         if index_file.meta_get(connection, index_file.STALE) is None:
             seed_guards(paths, connection)
             index_file.meta_set(connection, index_file.STALE, "1")
         if decided is None and not total_documents(connection):
-            index_file.meta_set(
-                connection, index_file.DECIDED, trust_state
-            )  # prompts use the first memories before all are read
+            # Prompts use the first memories before all are read.
+            index_file.meta_set(connection, index_file.DECIDED, trust_state)
     run = RefreshPass(
         connection,
         trust,
@@ -189,7 +189,7 @@ def refresh(
     marks.update(index_file.snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     is_stale = _derive(paths, connection, full=full)
     # Last, so that a refresh that is interrupted before is repeated.
-    with index_file.transaction(connection):
+    with transaction(connection):
         index_file.meta_set(connection, index_file.STALE, str(int(is_stale)))
         index_file.save_snapshot(connection, marks)
         index_file.meta_set(connection, index_file.DECIDED, trust_state)
@@ -231,7 +231,7 @@ def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
     """
     is_stale = index_file.meta_get(connection, index_file.STALE) != "0"
     if is_stale:
-        with index_file.transaction(connection):
+        with transaction(connection):
             apply_supersession(connection)
     is_due = False
     for path, write in ((named_files_path(paths), write_named_files), (guard_file_path(paths), write_guards)):

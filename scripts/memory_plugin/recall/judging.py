@@ -133,9 +133,8 @@ def _judged(
     path = "single" if len(verdicts) == 1 else "judged" if len(answered) == len(verdicts) else "partial"
     judged = Judged(path, _max_output(mode, settings), failures)
     pair = answers if len(answers) > 1 else answers * 2  # one combined answer counts for both
-    judged.verdicts = {
-        hit.key: [None if answer is None else hit.key in answer for answer in pair] for hit in shown
-    }
+    keys = [hit.key for hit in shown]
+    judged.verdicts = {key: [None if one is None else key in one for one in pair] for key in keys}
     judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
     judged.search_hits = [hit for hit in hits if judged.approvals.get(hit.key) == "both"]
     return judged
@@ -171,9 +170,8 @@ def _candidates(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     """
     if mode == SEARCH:
         return hits
-    pool = hits[
-        : max(settings.integer(_BLOCK + "candidate_pool_size"), settings.integer(_BLOCK + "whole_store"))
-    ]
+    most = max(settings.integer(_BLOCK + name) for name in ("candidate_pool_size", "whole_store"))
+    pool = hits[:most]
     if settings.text(_BLOCK + "when") == "always":
         return pool
     sure = [hit for hit in hits if hit.confidence >= settings.number("retrieval.inject_threshold")]

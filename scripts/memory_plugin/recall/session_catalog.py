@@ -50,9 +50,8 @@ _ORDER = dict(zip(_CATEGORIES, range(len(_CATEGORIES))))  # any other comes last
 
 def is_catalog_on(context: Context) -> bool:
     """Return whether the settings switch the catalog on."""
-    return context.settings.flag("retrieval.enabled") and bool(
-        context.settings.integer("retrieval.catalog.max_tokens")
-    )
+    settings = context.settings
+    return settings.flag("retrieval.enabled") and settings.integer("retrieval.catalog.max_tokens") > 0
 
 
 def current_index(context: Context) -> Connection | None:
@@ -95,14 +94,12 @@ def session_catalog(
         if history.was_pointed(_WHOLE, content):
             return answer
         known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, FOREVER)}
-        known |= {
-            entry.key for entry in rules + titles if history.was_pointed(LISTED + entry.key, entry.title)
-        }
+        entries = rules + titles
+        known |= {one.key for one in entries if history.was_pointed(LISTED + one.key, one.title)}
     history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
-    ordered = _ordered(
-        connection, [entry for entry in titles if entry.key not in known], known, total, context
-    )
+    unknown = [entry for entry in titles if entry.key not in known]
+    ordered = _ordered(connection, unknown, known, total, context)
     new_rules = [entry for entry in rules if entry.key not in known]
     number -= len(rules) - len(new_rules)
     _fill_in(answer, new_rules, number, ordered, total, history, context)
@@ -201,9 +198,8 @@ def _receipt(told: int, rules: int, titles: int) -> str:
         all_rules = " (all rules: memory list --rules)" if of else ""
         parts.append("%d%s standing rule%s%s" % (told, of, "" if rules == 1 else "s", all_rules))
     if titles:
-        parts.append(
-            "the title%s of %d %s" % (("", 1, "memory") if titles == 1 else ("s", titles, "memories"))
-        )
+        numbers = ("", 1, "memory") if titles == 1 else ("s", titles, "memories")
+        parts.append("the title%s of %d %s" % numbers)
     return "memory: Claude has " + " and ".join(parts)
 
 

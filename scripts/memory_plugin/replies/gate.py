@@ -151,10 +151,9 @@ def choose_correction(drift: Drift, score: Score) -> tuple[str, str]:
     table = load_data("replies", "drift")
     kind = "compound" if {"padding", "density"} <= set(drift.categories) else drift.categories[0]
     case = {"drift": kind, "query_type": score.query_type, "severity": drift.severity}
-    rows = [
-        row for row in table["corrections"] if all(row.get(name, case[name]) == case[name] for name in case)
-    ]
-    best = max(reversed(rows), key=len)
+    rows = reversed(table["corrections"])
+    fitting = (row for row in rows if all(row.get(name, case[name]) == case[name] for name in case))
+    best = max(fitting, key=len)
     numbers = {
         "padding": score.padding_count,
         "density": round(100 * (score.density or 0.0)),

@@ -104,9 +104,8 @@ class ReplyScorer:
         if signals.density is None:
             return score
         density = thousandths(signals.density_with_masked)
-        gate, escalates = find_row(
-            padding, signals.preamble, thousandths(signals.density), query_type, bounds
-        )
+        own_density = thousandths(signals.density)
+        gate, escalates = find_row(padding, signals.preamble, own_density, query_type, bounds)
         drift = find_drift(padding, density, signals.words, threshold, bounds.margin)
         return score._replace(gate=gate, escalate=escalates, drift=drift.categories, severity=drift.severity)
 

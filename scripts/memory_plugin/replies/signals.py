@@ -83,9 +83,8 @@ class FillerRules:
             level, signs = POSITIONS[entry["position"]], entry.get("behind", "")
             is_offer = entry.get("unless_concrete") is True
             patterns += entry["patterns"]
-            self.rule_of += [
-                FillerRule(entry["id"], entry["category"], level, signs, is_exempt, is_offer)
-            ] * len(entry["patterns"])
+            rule = FillerRule(entry["id"], entry["category"], level, signs, is_exempt, is_offer)
+            self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = PhraseIndex(patterns, classes)
         names = ("interjections", "chain", "mention_cues", "alternative", "vague")
         self.interjections, chain, self.cues, self.alternative, self.vague = (

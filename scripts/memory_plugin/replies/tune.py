@@ -268,9 +268,8 @@ class ThresholdFit(NamedTuple):
 
     def settings(self) -> dict[str, float]:
         """Return the proposed thresholds by the names of their settings."""
-        values: dict[str, float] = {
-            THRESHOLD % kind: value / 1000 for kind, value in self.bounds.thresholds.items()
-        }
+        densities = self.bounds.thresholds.items()
+        values = {THRESHOLD % kind: thousandths / 1000 for kind, thousandths in densities}
         return {**values, PREAMBLE: self.bounds.preamble_min}
 
     def changes(self, settings: Settings) -> dict[str, float]:

@@ -40,9 +40,8 @@ _PIPES = ("|", "|&")
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return a compiled pattern of `config/sessions/patterns.json`."""
-    (text,) = (
-        entry["pattern"] for entry in load_data("sessions", "patterns")["patterns"] if entry["id"] == name
-    )
+    entries = load_data("sessions", "patterns")["patterns"]
+    (text,) = (entry["pattern"] for entry in entries if entry["id"] == name)
     return re.compile(text, re.IGNORECASE | re.MULTILINE)
 
 

@@ -73,9 +73,8 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> credentials.
     variables = credentials.UserEnvironment(paths.config_dir)
     address = credentials.parse_address(server_route(paths, settings).url)
     if address is None:
-        raise JudgeError(
-            "bad_url", "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
-        )
+        why = "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
+        raise JudgeError("bad_url", why)
     keys = [variables.get(name) for name in KEYS]
     for name, key in zip(KEYS, keys):
         if not _KEY.fullmatch(key):
@@ -83,9 +82,8 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> credentials.
             raise JudgeError("no_key", "%s %s" % (name, problem))
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
     headers = (("authorization", "Basic " + basic),)
-    return credentials.ServerAccess(
-        address, headers, credentials.proxy_for(address, variables), variables.get("NODE_EXTRA_CA_CERTS")
-    )
+    proxy, authorities = credentials.proxy_for(address, variables), variables.get("NODE_EXTRA_CA_CERTS")
+    return credentials.ServerAccess(address, headers, proxy, authorities)
 
 
 def connect(paths: Paths, settings: Settings, off: str = "", seconds: float = _SECONDS) -> LangfuseClient:

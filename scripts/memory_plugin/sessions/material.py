@@ -202,9 +202,8 @@ def questions(prepared: PreparedSession) -> list[Question]:
         data = {**_facts(prepared), "turns": part.turns}
         if len(prepared.parts) > 1:
             data["part"] = {"number": at + 1, "of": len(prepared.parts)}
-        per_part.append(
-            Question(rubric, data, prepared.read_grade, int((part.tokens + 2000) * _TOKEN_MARGIN))
-        )
+        tokens = int((part.tokens + 2000) * _TOKEN_MARGIN)
+        per_part.append(Question(rubric, data, prepared.read_grade, tokens))
     return per_part
 
 

@@ -207,9 +207,8 @@ def _save_session(connection: Connection, session: Session) -> None:
 
 def _store(connection: Connection, facts: tuple[Any, ...], texts: list[str]) -> None:
     """Store an exchange and its words; `facts` are id (or None), mark, session, number, time and whether it is trivial."""
-    row = connection.execute(
-        "INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*facts, *texts)
-    ).lastrowid
+    insert = "INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    row = connection.execute(insert, (*facts, *texts)).lastrowid
     select = "SELECT first || '\n' || branch || '\n' || title FROM sessions WHERE session = ?"
     (context,) = connection.execute(select, facts[2:3]).fetchone()
     prompt, reply, files, passed, failed = texts
@@ -334,7 +333,6 @@ def forget(paths: Paths, name: str, rules: int, wait: float) -> int:
         for each in chosen:
             _delete(connection, each.session)
             _save_session(connection, Session(each.session, each.path, FORGOTTEN))
-        connection.execute(
-            "INSERT INTO words (words) VALUES ('optimize')"
-        )  # its old segments would keep the words
+        # Its old segments would keep the words.
+        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     return len(chosen)

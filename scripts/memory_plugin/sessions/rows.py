@@ -221,9 +221,8 @@ def compare(
             for session in sorted(ours.keys() & theirs.keys())
             if name in ours[session] and name in theirs[session]
         ]
-        agreements.append(
-            Agreement(name, len(pairs), _of_levels(pairs) if scale.labels else _of_numbers(pairs))
-        )
+        figures = _of_levels(pairs) if scale.labels else _of_numbers(pairs)
+        agreements.append(Agreement(name, len(pairs), figures))
     return agreements
 
 

@@ -219,9 +219,8 @@ def _merged(entries: list[Values], scale: Scale, score: float, scores: list[floa
     """Return a merged entry, with the parts' first pieces of evidence, then their second ones, and so on."""
     if scale.merge != "tokens":
         entries.reverse()  # the last part, which decided, comes first
-    evidence = [
-        item for row in zip_longest(*(entry["evidence"] for entry in entries)) for item in row if item
-    ]
+    ranks = zip_longest(*(entry["evidence"] for entry in entries))
+    evidence = [item for rank in ranks for item in rank if item]
     return {
         "score": score,
         "label": scale.label(score),

@@ -126,9 +126,8 @@ class FileDetector(detection.Detector):
     def _record_mentions(self, text: str, turn: int) -> None:
         """Record the turn of each file name in a text."""
         if "." in text:
-            self._last_mention.update(
-                dict.fromkeys(detection.pattern("file_name").findall(text[:_MAX_TEXT]), turn)
-            )
+            names = detection.pattern("file_name").findall(text[:_MAX_TEXT])
+            self._last_mention.update(dict.fromkeys(names, turn))
 
     def finish(self) -> None:
         """Report the files that were read and never mentioned again."""
@@ -249,9 +248,8 @@ class PeopleDetector(detection.Detector):
     def _observe_reply(self, text: str, turn: int) -> None:
         claim = detection.pattern("completion").search(text)
         if claim:
-            self.report(
-                "completions", turn, text[max(0, claim.start() - _MAX_CONTEXT) : claim.end() + _MAX_CONTEXT]
-            )
+            start = max(0, claim.start() - _MAX_CONTEXT)
+            self.report("completions", turn, text[start : claim.end() + _MAX_CONTEXT])
         if detection.pattern("emoji").search(text):
             self.report("emoji", turn)
         folder = self.totals.folder

@@ -120,9 +120,8 @@ def start(arguments: list[str], data: bytes = b"", variables: tuple[str, ...] = 
     """
     if len(data) > MAX_INPUT:
         raise ValueError("at most %d bytes can be passed, got %d" % (MAX_INPUT, len(data)))
-    script = os.path.join(
-        os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "memory.py"
-    )
+    scripts = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    script = os.path.join(scripts, "memory.py")
     command = [sys.executable, "-I", "-S", script, *arguments]
     environment = {name: os.environ[name] for name in (*_INHERITED, *variables) if name in os.environ}
     environment[OFF] = "1"

@@ -79,13 +79,9 @@ def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
 
 def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[StoreFinding]:
     """Return the problems of memories, and the secrets in the folders of their stores."""
-    found = [
-        StoreFinding(stored.path, 0, rule, text) for stored in memories for rule, text in _problems(stored)
-    ]
-    found += [
-        StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON))
-        for one in gone_files(memories)
-    ]
+    found = [StoreFinding(one.path, 0, *problem) for one in memories for problem in _problems(one)]
+    gone = gone_files(memories)
+    found += [StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON)) for one in gone]
     return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 
 

@@ -69,10 +69,8 @@ def _stores(survey: Survey) -> Check:
     if survey.left_alone:
         fix = "make it a regular folder that you own"
         return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
-    scopes = Counter(item.stored.store.scope for item in survey.items)
-    parts = [
-        "%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in sorted(scopes.items())
-    ]
+    scopes = sorted(Counter(item.stored.store.scope for item in survey.items).items())
+    parts = ["%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in scopes]
     return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
 
 

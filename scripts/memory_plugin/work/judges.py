@@ -191,9 +191,8 @@ _BACKEND, _JURORS = "judge.backend", "evaluation.judge.judges"
 
 def check_question() -> Question:
     """Return the small test question of `memory judge check`."""
-    return Question(
-        load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: chosen_indices(value, "even", 5)
-    )
+    numbers = {"numbers": [1, 2, 3, 4]}
+    return Question(load_rubric("check"), numbers, lambda value: chosen_indices(value, "even", 5))
 
 
 class Offer(NamedTuple):

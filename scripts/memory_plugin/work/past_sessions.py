@@ -45,9 +45,8 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
     from ..sessions.past_index import refresh
 
     try:
-        return refresh(
-            context.paths, context.settings.integer("sessions.history.days"), index_version(), wait
-        )
+        days = context.settings.integer("sessions.history.days")
+        return refresh(context.paths, days, index_version(), wait)
     except Busy:
         return ["sessions are being indexed by another process, so some may be missing"] if wait else []
     except (OSError, SqliteError) as error:

@@ -220,10 +220,8 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) 
 def stays_replaced(rejected: Collection[str], context: WorkContext) -> list[str]:
     """Return a line for each memory whose own file says that a rejected one replaces it, because rejecting does not bring it back."""
     items = context.survey().items
-    names = shortest_names(items)
-    return [
-        _STAYS_REPLACED.format(names[item.stored.key]) for item in items if item.superseded_by in rejected
-    ]
+    names, replaced = shortest_names(items), (one for one in items if one.superseded_by in rejected)
+    return [_STAYS_REPLACED.format(names[item.stored.key]) for item in replaced]
 
 
 def _edit(subject: StoredMemory | Candidate, context: WorkContext) -> list[str] | None:
@@ -273,9 +271,8 @@ def grouped(entries: Iterable[ReviewEntry]) -> list[Group]:
         Group(_group_id(entries), kind, title, sorted(entries, key=lambda entry: entry.id))
         for (_, kind, title), entries in members.items()
     ]
-    return sorted(
-        groups, key=lambda group: (not group.together, group.kind, -len(group.entries), group.title)
-    )
+    groups.sort(key=lambda group: (not group.together, group.kind, -len(group.entries), group.title))
+    return groups
 
 
 def _group_id(entries: list[ReviewEntry]) -> str:

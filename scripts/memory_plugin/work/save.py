@@ -121,9 +121,8 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     lines = line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name).split("\n")
     if len(new.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
-    return lines + [
-        "  " + line for line in memory_facts.redaction_lines(written) + memory_facts.guard_lines(memory)
-    ]
+    notes = memory_facts.redaction_lines(written) + memory_facts.guard_lines(memory)
+    return lines + ["  " + note for note in notes]
 
 
 def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, object]:
@@ -229,9 +228,8 @@ def resupersede(
     if approved:
         return lifecycle.supersede(context.paths, item, successor)
     change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return lifecycle.edit(
-        context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False
-    ).stored
+    summary = "edited: superseded by"
+    return lifecycle.edit(context.paths, item.stored, lambda _: change, summary, approved=False).stored
 
 
 def renewed_title(memory: Memory, body: str) -> str | None:

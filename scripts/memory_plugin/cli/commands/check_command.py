@@ -213,10 +213,8 @@ def _check_phrases(arguments: Namespace, context: CommandContext) -> None:
         context.notify([phrases.NOTICE % counted(len(stored), "memory")])
     lines = ["%s: %s" % (name, "; ".join(texts)) for name, texts in stored.items()]
     lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
-    record: dict[str, object] = {
-        "stored": [{"id": name, "asked_as": texts} for name, texts in stored.items()]
-    }
-    record.update(refused=refused, left=len(due))
+    rows = [{"id": name, "asked_as": texts} for name, texts in stored.items()]
+    record = {"stored": rows, "refused": refused, "left": len(due)}
     context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
 
 

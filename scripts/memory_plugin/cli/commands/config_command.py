@@ -196,9 +196,8 @@ def _known_values(name: str, settings: Settings) -> dict[str, object]:
 
 def _unknown_key(name: str) -> UsageError:
     """Return the error for an unknown key, with the closest known one."""
-    return UsageError(
-        "%s: no such key; %s" % (user_file.readable(name) or "(empty)", user_file.unknown_key_hint(name))
-    )
+    shown = user_file.readable(name) or "(empty)"
+    return UsageError("%s: no such key; %s" % (shown, user_file.unknown_key_hint(name)))
 
 
 _COMPLETIONS_TEXT = """\
@@ -254,9 +253,8 @@ print a line for Claude Code's status line: memories, shown in this session, pen
 
 def _configure_statusline(parser: ArgumentParser) -> None:
     """Declare the action."""
-    parser.add_argument(
-        "action", nargs="?", choices=("show", "install", "remove"), default="show", help="default: show"
-    )
+    actions = ("show", "install", "remove")
+    parser.add_argument("action", nargs="?", choices=actions, default="show", help="default: show")
 
 
 def _approve_statusline(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)

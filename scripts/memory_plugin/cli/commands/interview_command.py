@@ -77,9 +77,8 @@ class _Run(NamedTuple):
 
     def current(self) -> interview_store.Interview:
         """Return the interview that is named, or the open one. Raises InterviewError."""
-        return self.store.current(
-            self.arguments.session, self.context.paths.project_key, self.context.session
-        )
+        context = self.context
+        return self.store.current(self.arguments.session, context.paths.project_key, context.session)
 
     def show(self, record: object, *lines: str) -> None:
         """Print a result as JSON or as lines."""
@@ -242,10 +241,8 @@ def _explain(this: _Run) -> None:
         decisions = [decision for _, decision in this.store.events(interview.id)]
     chosen = [one for one in decisions if not words or str(one["turn"]) == words[0]]
     if not chosen:
-        last = decisions[-1]["turn"]
-        raise interview_store.InterviewError(
-            "explain: expected a turn from 1 to %d, got %s" % (last, words[0])
-        )
+        text = "explain: expected a turn from 1 to %d, got %s"
+        raise interview_store.InterviewError(text % (decisions[-1]["turn"], words[0]))
     if this.arguments.json:
         this.context.console.json({**chosen[-1], "interview": interview.id})
     else:

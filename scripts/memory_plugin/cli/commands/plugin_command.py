@@ -86,10 +86,9 @@ def _refresh(arguments: Namespace, context: CommandContext) -> int:
     problems += update_index(context)
     pruned = prune_state(context.paths)
     prepare_counts(context)
-    numbers = counted(report.read, "memory"), report.dropped, report.reflagged
-    lines = [
-        "%s read, %d removed, %d with new trust, " % numbers + counted(report.unreadable, "unreadable file")
-    ]
+    read, unreadable = counted(report.read, "memory"), counted(report.unreadable, "unreadable file")
+    numbers = read, report.dropped, report.reflagged, unreadable
+    lines = ["%s read, %d removed, %d with new trust, %s" % numbers]
     if report.remaining:
         lines.append("%s left; run it again to continue" % counted(report.remaining, "file"))
     if deleted:

@@ -291,10 +291,8 @@ def _read_sessions(paths: list[str], arguments: Namespace, context: CommandConte
     before = {candidate.id for candidate in file.load().open}
     progress, watch = Progress(0, 0, 0, 0), section_watch(context)
     for progress in capture_files(paths, may_use, context, watch):
-        done = progress.read + progress.unreadable
-        context.console.progress(
-            "%d of %d files, %d MB, %d found" % (done, len(paths), progress.size >> 20, progress.found)
-        )
+        numbers = (progress.read + progress.unreadable, len(paths), progress.size >> 20, progress.found)
+        context.console.progress("%d of %d files, %d MB, %d found" % numbers)
     context.console.progress("")
     keep_other_candidates(context, _NOTE_DAYS, watch)
     candidates = file.load().open

@@ -63,9 +63,8 @@ def _save(arguments: Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
     memory_input.check_fields(arguments)
-    new = new_memory(arguments, context)._replace(
-        supersedes=arguments.supersedes or "", candidate=arguments.candidate or ""
-    )
+    supersedes, candidate = arguments.supersedes or "", arguments.candidate or ""
+    new = new_memory(arguments, context)._replace(supersedes=supersedes, candidate=candidate)
     print_saved(save(new, context), arguments, context)
 
 
@@ -221,9 +220,8 @@ def _change(
         content["context"] = None
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
-    files = memory_input.project_files(
-        [name for name in arguments.files or () if name != NONE], context.paths
-    )
+    named = [name for name in arguments.files or () if name != NONE]
+    files = memory_input.project_files(named, context.paths)
 
     def changed(data: dict[str, Any]) -> dict[str, object]:
         change: dict[str, object] = {"title": arguments.title} if arguments.title is not None else {}

@@ -112,10 +112,8 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
             console.paragraph(title)
             console.line("    " + console.style(marks, "dim"))
         # The first line below the title.
-        texts = [
-            line.replace("&lt;", "<") for line in row["text"].split("\n") if line and not line.startswith("<")
-        ]
-        snippet = next((text for text in texts if text != title), "")
+        lines = (line for line in row["text"].split("\n") if line and not line.startswith("<"))
+        snippet = next((text for line in lines if (text := line.replace("&lt;", "<")) != title), "")
         if snippet:
             console.line("    " + plain(snippet, max(20, min(console.width, _SNIPPET) - 4)))
         console.line("    %s  %s" % (console.style(row["id"], "cyan"), console.style(row["path"], "dim")))

@@ -256,18 +256,14 @@ def _show_agreement(
         )
     agreements = rows.compare(ours, labels)
     if arguments.json:
-        records = [
-            {"dimension": name, "n": n, **{key: figure._asdict() for key, figure in figures.items()}}
-            for name, n, figures in agreements
-        ]
+        records = [{"dimension": name, "n": n, **figures} for name, n, figures in agreements]
         context.console.json({"sessions": shared, "dimensions": records})
         return
     context.console.line("%s scored by both" % counted(shared, "session"))
     if shared < _SERIES:
         context.console.line("Fewer than %d sessions are too few to draw conclusions." % _SERIES)
-    lines = [
-        [name, str(n), key, _figure(each)] for name, n, figures in agreements for key, each in figures.items()
-    ]
+    each = ((name, n, *pair) for name, n, figures in agreements for pair in figures.items())
+    lines = [[name, str(n), key, _figure(figure)] for name, n, key, figure in each]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], lines)
 
 

@@ -40,9 +40,8 @@ _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To tur
 
 def _configure_status(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--last", type=int, default=_LAST, metavar="N", help="show the last N decisions (default: %d)" % _LAST
-    )
+    text = "show the last N decisions (default: %d)" % _LAST
+    parser.add_argument("--last", type=int, default=_LAST, metavar="N", help=text)
 
 
 def _status(arguments: Namespace, context: CommandContext) -> None:

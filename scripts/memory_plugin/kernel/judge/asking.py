@@ -91,9 +91,8 @@ class Judge:
         if endpoint is None:
             return None
         variables = UserEnvironment(self._paths.config_dir)
-        return address_source(
-            "judge.base_url", [endpoint.base_variable], endpoint.base, self._settings, variables
-        )
+        names = [endpoint.base_variable]
+        return address_source("judge.base_url", names, endpoint.base, self._settings, variables)
 
     def ask(
         self, question: Question, deadline: Deadline, *, retry: bool = False, fresh: bool = False

@@ -174,9 +174,8 @@ class SpendingBudget:
                 _prune(book)
                 replace_file(self._path(), dumps(book).encode("ascii"), durable=False)
         except OSError as error:
-            raise JudgeError(
-                "no_state", "spending cannot be recorded: %s" % (error.strerror or error)
-            ) from None
+            why = "spending cannot be recorded: %s" % (error.strerror or error)
+            raise JudgeError("no_state", why) from None
 
     def _read(self) -> Book:
         today = iso(now())[:10]
@@ -250,9 +249,8 @@ def _prune(book: Book) -> None:
     for kind in ("sessions", "refused"):
         newest = sorted(book[kind].items(), key=lambda item: -item[1]["at"])
         book[kind] = dict(newest[: _limit(kind, "entries")])
-    book["servers"] = {
-        name: row for name, row in book["servers"].items() if row["until"] > now() or row["silent"]
-    }
+    servers = book["servers"].items()
+    book["servers"] = {name: row for name, row in servers if row["until"] > now() or row["silent"]}
 
 
 class VerdictCache:

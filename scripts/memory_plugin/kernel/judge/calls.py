@@ -78,9 +78,8 @@ def make_calls(questions: Sequence[Question], target: Target, deadline: Deadline
         target = target._replace(tls=tls_context(target.access))
     verdicts: list[Verdict | None] = [None] * len(questions)
     started = deadline.elapsed_ms()
-    tasks = [
-        partial(_make, question, target, deadline, verdicts, at) for at, question in enumerate(questions)
-    ]
+    numbered = enumerate(questions)
+    tasks = [partial(_make, one, target, deadline, verdicts, at) for at, one in numbered]
     run_until(deadline, tasks)
     waited = round(deadline.elapsed_ms() - started, 1)
     return [verdict or Verdict(None, "timeout", ms=waited) for verdict in verdicts]
@@ -172,9 +171,8 @@ def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
     path = os.path.join(folder, "%s.%s" % (_name(target.session), os.urandom(8).hex()))
     limit = max(1, round(1000 * (deadline.remaining() - _MARGIN)))
     try:
-        key = read_regular(os.path.join(folder, _name(target.session) + ".open"), _MAX_BYTES)[0].decode(
-            "ascii"
-        )
+        opened = os.path.join(folder, _name(target.session) + ".open")
+        key = read_regular(opened, _MAX_BYTES)[0].decode("ascii")
         sent = dumps({**request, "timeoutMs": limit, "key": key}).encode("ascii")
         replace_file(path + ".ask", sent, durable=False)
         while deadline.remaining() > _LAST:

@@ -241,9 +241,8 @@ class Billing:
 
         A question's data counts as one token per byte, the safe bound for any text, unless the question states a lower `max_in`.
         """
-        rubric, data = (
-            len(text.encode("utf-8", "replace")) for text in (question.rubric.system, question.message)
-        )
+        texts = (question.rubric.system, question.message)
+        rubric, data = (len(text.encode("utf-8", "replace")) for text in texts)
         data = data if question.max_in is None else min(data, question.max_in)
         tokens_in = rubric // _BYTES_PER_TOKEN + data + _OVERHEAD
         return max(self._least, self._price.dollars(tokens_in, max_out + self._room))

@@ -163,9 +163,8 @@ def explain_failure(failure: str, feature: str) -> FailureText:
 
 def setup_options(feature: str) -> list[str]:
     """Return the ways to get a judge for a feature, for a user without a key."""
-    model = load_data("judges", "features")["features"][feature].get(
-        "model", _MODEL.replace(_FEATURE, feature)
-    )
+    entry = load_data("judges", "features")["features"][feature]
+    model = entry.get("model", _MODEL.replace(_FEATURE, feature))
     ways = load_data("judges", "failures")["ways"]
     return [way.replace(_MODEL, model).replace(_FEATURE, feature) for way in ways]
 

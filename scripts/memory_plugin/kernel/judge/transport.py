@@ -65,9 +65,8 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
         with opener.open(_url_request(access, request), timeout=max(deadline.remaining(), 0.001)) as response:
             return _read(response, request.max_body)
     except URLError as error:  # before the whole request was sent
-        raise _error_for(
-            error.reason if isinstance(error.reason, Exception) else error, unsent=True
-        ) from None
+        cause = error.reason if isinstance(error.reason, Exception) else error
+        raise _error_for(cause, unsent=True) from None
     except (OSError, HTTPException, ValueError) as error:
         raise _error_for(error) from None
 

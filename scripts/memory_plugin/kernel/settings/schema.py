@@ -44,9 +44,8 @@ class Rule:
         self.setting = setting or self
         self.type: str = entry["type"]
         self.choices: list[Any] = get("enum", [])
-        self.bounds: tuple[float, float] | None = (
-            (entry["minimum"], entry["maximum"]) if "minimum" in entry else None
-        )
+        bounds = (entry["minimum"], entry["maximum"]) if "minimum" in entry else None
+        self.bounds: tuple[float, float] | None = bounds
         most = get("maxLength", get("maxItems", sys.maxsize - 1))
         self.sizes = range(get("minLength", get("minItems", 0)), most + 1)
         self.format: str = get("format", "")
