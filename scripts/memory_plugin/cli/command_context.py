@@ -139,10 +139,9 @@ def about(action: str, memories: Sequence[StoredMemory], effect: str = "") -> Ap
 
     if len(memories) > MAX_NAMED:
         raise CommandError(_TOO_MANY % (action, MAX_NAMED))
-    guards = [(one.memory.title, one.memory.guard) for one in memories if one.memory.guard is not None]
     sentences = [titled(action, [one.memory.title for one in memories]), *([effect] if effect else [])]
-    sentences += [
-        titled("Guard of", [title])[:-1] + ": %s." % shown_line(guard_in_words(guard), 300)
-        for title, guard in guards
-    ]
+    for memory in (one.memory for one in memories):
+        if memory.guard is not None:
+            effects = shown_line(guard_in_words(memory.guard), 300)
+            sentences.append(titled("Guard of", [memory.title])[:-1] + ": %s." % effects)
     return Approval(" ".join(sentences), {text_digests(one.memory).full for one in memories})

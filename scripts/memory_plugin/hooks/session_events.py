@@ -163,10 +163,8 @@ def _settings_notice(settings: Settings, source: str) -> str:
     if unread:
         from ..kernel.text.clean import terminal_safe
 
-        return (
-            "memory: %s cannot be read, so its settings are ignored; see: memory config check"
-            % terminal_safe(unread[0])
-        )
+        text = "memory: %s cannot be read, so its settings are ignored; see: memory config check"
+        return text % terminal_safe(unread[0])
     own = [problem for problem in settings.problems if problem.kind != "refused"]
     if not own:
         return ""

@@ -55,10 +55,9 @@ def print_error(text: str) -> None:
     ):  # standard error was closed at the start, so descriptor 2 may be one of our files by now
         return
     _written.add(text)
+    line = "memory: %s\n" % text.replace("\n", " ")[:_MAX_LINE]
     try:
-        os.write(
-            2, ("memory: %s\n" % text.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace")
-        )
+        os.write(2, line.encode("ascii", "backslashreplace"))
     except OSError:
         return
 

@@ -47,9 +47,8 @@ class Caller:
         self.ignored: set[str] = set()
         self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed_session = os.environ.get(_SESSION, "")
-        was_started_by_client = bool(
-            claimed_session or any(map(os.environ.get, ancestry.CLIENT_VARIABLES))
-        ) or any(ancestor.was_started_by_client for ancestor in chain)
+        names_client = bool(claimed_session) or any(map(os.environ.get, ancestry.CLIENT_VARIABLES))
+        was_started_by_client = names_client or any(one.was_started_by_client for one in chain)
         self._client = ancestry.outer_client(chain) or _client_of_orphan(chain)
         self._record = _find_record(chain, self._client)
         self.inside = was_started_by_client or self._client is not None
@@ -93,10 +92,8 @@ class Caller:
 
     def _other_roots(self) -> list[str]:
         """Return the other folders whose settings the client may have applied to this command."""
-        folders = [
-            self._record.project if self._record else "",
-            self._client.folder() if self._client else "",
-        ]
+        folders = [self._record.project] if self._record else []
+        folders += [self._client.folder()] if self._client else []
         with suppress(OSError):  # the current folder was deleted
             folders.append(os.getcwd())
         return [folder for folder in dict.fromkeys(folders) if folder and os.path.isdir(folder)]
@@ -175,11 +172,8 @@ def _oldest(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | None:
 def _may_have_started(client: ancestry.Ancestor, root: ancestry.Ancestor, own: ancestry.Ancestor) -> bool:
     if not own.terminal:
         return True
-    return (
-        root.is_younger_than(client)
-        and root.control_group() == client.control_group()
-        and not root.is_another_users()
-    )
+    is_in_its_group = root.is_younger_than(client) and root.control_group() == client.control_group()
+    return is_in_its_group and not root.is_another_users()
 
 
 def _use_account_home() -> None:

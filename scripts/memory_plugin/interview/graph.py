@@ -112,11 +112,8 @@ class Graph:
         """Return the nodes that have edges, but fewer than the average node."""
         degrees = [len(neighbors) for neighbors in self.neighbors]
         mean = sum(degrees) / len(degrees) if degrees else 0.0
-        return [
-            index
-            for index, degree in enumerate(degrees)
-            if 0 < degree < mean and not self.nodes[index]["superseded_by"]
-        ]
+        few = (index for index, degree in enumerate(degrees) if 0 < degree < mean)
+        return [index for index in few if not self.nodes[index]["superseded_by"]]
 
     def recent(self, count: int) -> list[int]:
         """Return the last mentioned nodes, the latest first, without superseded ones."""

@@ -41,10 +41,8 @@ class Proposal(NamedTuple):
         content = body_content(category, self.body)
         if self.context:
             content[CONTEXT] = self.context
-        extra: dict[str, object] = {
-            "tags": self.tags[:_MAX_TAGS],
-            "source": {"interview": interview.id, "turn": self.turn, "quote": self.quote},
-        }
+        source = {"interview": interview.id, "turn": self.turn, "quote": self.quote}
+        extra: dict[str, object] = {"tags": self.tags[:_MAX_TAGS], "source": source}
         if self.asked_as:
             extra["asked_as"] = self.asked_as[:_MAX_TAGS]
         return new_memory(category, "", self.title, content, extra)

@@ -112,15 +112,8 @@ class Ledger:
 
     def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
         """Append one record; return None, or which error of the disk kept it from being written."""
-        record: dict[str, object] = {
-            "schema": SCHEMA,
-            "time": now_iso(),
-            "session": session,
-            "project": project,
-            "version": VERSION,
-        }
-        record.update(fields)
-        line = dumps(record).encode("ascii") + b"\n"
+        head = {"schema": SCHEMA, "time": now_iso(), "session": session, "project": project}
+        line = dumps({**head, "version": VERSION, **fields}).encode("ascii") + b"\n"
         try:
             make_folder(self.folder)
             self._append_line(line)

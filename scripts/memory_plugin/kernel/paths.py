@@ -82,10 +82,8 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
         return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
     owner = None if project is None or _is_home(project) else project
     if owner is not None and _inside(os.path.realpath(config), owner):
-        return None, (
-            "the config folder %s lies inside the project %s; go into a project's own folder, or name one with --root"
-            % (config, owner)
-        )
+        why = "the config folder %s lies inside the project %s; go into a project's own folder, or name one with --root"
+        return None, why % (config, owner)
     folder = os.path.join(config, "lcars", "memory")
     for path in (config, folder):
         try:
@@ -181,10 +179,8 @@ class Paths:
     def __init__(self, launch: str) -> None:
         self.launch_dir = os.path.realpath(launch)
         self.project_root = project_root(launch)
-        self.project_key = "%s-%s" % (
-            _slug(os.path.basename(self.project_root)),
-            digest(os.fsencode(self.project_root), 6),
-        )
+        name = _slug(os.path.basename(self.project_root))
+        self.project_key = "%s-%s" % (name, digest(os.fsencode(self.project_root), 6))
         self.config_dir = config_folder()
         self.state_dir, self.why_no_state = state_folder(self.config_dir, self.project_root)
 

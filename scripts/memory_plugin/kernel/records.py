@@ -194,7 +194,5 @@ def _parts(folder: str, name: str) -> list[str]:
         return []
     parts = [int(word[1]) for word in words if len(word) == 3 and word[2] == "jsonl" and word[1].isdecimal()]
     current = [0] if [name, "jsonl"] in words else []
-    return [
-        os.path.join(folder, name + (".%d" % part if part else "") + ".jsonl")
-        for part in [*sorted(parts, reverse=True), *current]
-    ]
+    endings = [".%d.jsonl" % part if part else ".jsonl" for part in [*sorted(parts, reverse=True), *current]]
+    return [os.path.join(folder, name + ending) for ending in endings]

@@ -45,13 +45,8 @@ class Proportion(NamedTuple):
         """Return text such as `12 of 40, 30% (18-45)`."""
         if self.value is None or self.low is None or self.high is None:
             return "none of 0"
-        return "%d of %d, %.0f%% (%.0f-%.0f)" % (
-            self.k,
-            self.n,
-            100 * self.value,
-            100 * self.low,
-            100 * self.high,
-        )
+        percents = (100 * self.value, 100 * self.low, 100 * self.high)
+        return "%d of %d, %.0f%% (%.0f-%.0f)" % (self.k, self.n, *percents)
 
 
 def share(k: int, n: int) -> Proportion:

@@ -83,13 +83,11 @@ def _patterns() -> list[Pattern[str]]:
     import re
 
     table = load_data("memories", "save_requests")
-    return [
-        re.compile(
-            "((?:(?:%s)%s){0,4})(?:%s)" % (table["leads"][language], _GAPS[language in _UNSPACED], form)
-        )
-        for language, forms in table["sentences"].items()
-        for form in forms
-    ]
+    patterns = []
+    for language, forms in table["sentences"].items():
+        leads = "((?:(?:%s)%s){0,4})" % (table["leads"][language], _GAPS[language in _UNSPACED])
+        patterns += [re.compile(leads + "(?:%s)" % form) for form in forms]
+    return patterns
 
 
 def _speaks_of_text(sentence: str) -> bool:

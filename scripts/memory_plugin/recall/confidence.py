@@ -86,10 +86,8 @@ def combine(signals: dict[str, float], model: Model) -> tuple[float, float]:
     eased = answers + settings["phrases_ease"] * (1 - signals["unasked"])
     margin = settings["wants_margin"] - settings["plain_margin_ease"] * signals["unasked"]
     by_relevance = -inf if _is_half_a_title(signals, model) else min(eased, wants - margin)
-    by_lead = min(
-        lead_log_odds,
-        answers + settings["ahead_ease"] + settings["named_ease"] * signals["named"] * signals["in_files"],
-    )
+    named_ease = settings["named_ease"] * signals["named"] * signals["in_files"]
+    by_lead = min(lead_log_odds, answers + settings["ahead_ease"] + named_ease)
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
     ease = settings["pointer_ease"] + settings["plain_ease"] * signals["unasked"]
@@ -157,10 +155,8 @@ def _scaled(chance: float, concerns: float, base: float) -> float:
 
 def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:
     """Return the probability in (0, 1) from a logistic model; `weights` has the weight of each signal it takes, and "intercept"."""
-    return sigmoid(
-        weights["intercept"]
-        + sum(weight * signals[name] for name, weight in weights.items() if name != "intercept")
-    )
+    weighed = sum(weight * signals[name] for name, weight in weights.items() if name != "intercept")
+    return sigmoid(weights["intercept"] + weighed)
 
 
 def sigmoid(log_odds: float) -> float:

@@ -167,11 +167,8 @@ def _far_behind(hits: list[Hit]) -> set[str]:
     if best is None:
         return set()
     rarest = best.signals.get("best", 0.0)
-    return {
-        hit.key
-        for hit in hits
-        if hit.score < _MIN_SHARE * best.score and hit.signals.get("best", 0.0) <= rarest
-    }
+    behind = (hit for hit in hits if hit.score < _MIN_SHARE * best.score)
+    return {hit.key for hit in behind if hit.signals.get("best", 0.0) <= rarest}
 
 
 def _qualifies(hit: Hit, approval: str, limits: Limits, is_far: bool) -> tuple[bool, bool]:

@@ -179,11 +179,8 @@ def _repeated_in_reply(
     read = {key: "" if injected[key]["place"] == _TOOL else texts[call] for key, call in calls.items()}
     try:
         with closing(open_index(index_path(context.paths))) as connection:
-            return [
-                key
-                for key, call in calls.items()
-                if _is_used(connection, key, stems_by_call[call], read[key])
-            ]
+            held = {key: stems_by_call[call] for key, call in calls.items()}
+            return [key for key in calls if _is_used(connection, key, held[key], read[key])]
     except INDEX_ERRORS:
         return []
 
@@ -205,11 +202,11 @@ def _call_arguments(turns: list[Turn], injecting: str) -> str:
 
 def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
     """Return whether `reply` contains a path of a memory, or `stems` its rare words; `reply` is empty if it was injected at its file."""
-    row = connection.execute(
+    select = (
         "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
-        "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?",
-        (key,),
-    ).fetchone()
+        "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?"
+    )
+    row = connection.execute(select, (key,)).fetchone()
     if row is None:
         return False
     from .index_file import value_of

@@ -101,10 +101,8 @@ def decide(answer: Answer, call: GuardedCall, context: Context) -> str:
     asking = [match for match in call.matches if match[0].action == ASK and call.can_ask]
     if asking:
         # The client shows this to the user.
-        lines = [
-            'memory: "%s" guards `%s`: %s' % (call.text(guard, "title"), pattern, call.text(guard, "body"))
-            for guard, pattern in asking
-        ]
+        text = 'memory: "%s" guards `%s`: %s'
+        lines = [text % (call.text(one, "title"), what, call.text(one, "body")) for one, what in asking]
         answer.block = "\n".join(lines)[:_MAX_REASON]
         answer.record.update(outcome="asked", reason="")
         return ASK

@@ -77,11 +77,9 @@ def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
     """Return the source files of the documents whose `full_digest`, `text_digest` or `new_phrases` is one of these."""
     files: set[str] = set()
     for digest in digests:
-        rows = connection.execute(
-            # The last condition lets SQLite use the partial index; without it, each digest reads the whole table.
-            "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR (new_phrases = ? AND new_phrases != '')",
-            (digest, digest, digest),
-        )
+        # The last condition lets SQLite use the partial index; without it, each digest reads the whole table.
+        select = "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR (new_phrases = ? AND new_phrases != '')"
+        rows = connection.execute(select, (digest, digest, digest))
         files.update(path for (path,) in rows)
     return files
 
@@ -155,9 +153,8 @@ class _Changes:
     def remove(self, key: str) -> None:
         """Remove the document with a key, if there is one."""
         key, connection = storable(key), self.connection
-        row = connection.execute(
-            "SELECT rowid, injectable, status FROM documents WHERE key = ?", (key,)
-        ).fetchone()
+        select = "SELECT rowid, injectable, status FROM documents WHERE key = ?"
+        row = connection.execute(select, (key,)).fetchone()
         if row is None:
             return
         connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
@@ -189,10 +186,8 @@ class _Changes:
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Add documents, replacing those with the same keys, inside the caller's transaction."""
-    stopwords, root = (
-        load_model(connection).stopwords,
-        index_file.meta_get(connection, index_file.PROJECT_ROOT) or "",
-    )
+    stopwords = load_model(connection).stopwords
+    root = index_file.meta_get(connection, index_file.PROJECT_ROOT) or ""
     changes = _Changes(connection)
     for document in documents:
         changes.remove(document.key)
@@ -200,14 +195,11 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
         if document.status != ACTIVE:
             continue
         terms = document_terms(document, stopwords)
-        connection.execute(
-            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms)
-        )
+        insert = "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)"
+        connection.execute(insert, (rowid, document.expires_at, *terms))
         changes.post(rowid, terms, document.injectable, 1)
-        connection.executemany(
-            "INSERT OR IGNORE INTO paths VALUES (?, ?, ?, ?)",
-            ((*map(storable, row), int(document.injectable)) for row in named_rows(document, root)),
-        )
+        rows = ((*map(storable, row), int(document.injectable)) for row in named_rows(document, root))
+        connection.executemany("INSERT OR IGNORE INTO paths VALUES (?, ?, ?, ?)", rows)
     changes.write()
 
 
@@ -223,18 +215,15 @@ def set_decision(
     connection: Connection, key: str, stamp: str, trust: str, *, own: bool, new_phrases: str
 ) -> None:
     """Record what the user decided about a document whose text is indexed (the fields of `Document`), and the stamp of its file."""
-    connection.execute(
-        "UPDATE documents SET stamp = ?, trust = ?, own = ?, new_phrases = ? WHERE key = ?",
-        (stamp, trust, int(own), new_phrases, storable(key)),
-    )
+    update = "UPDATE documents SET stamp = ?, trust = ?, own = ?, new_phrases = ? WHERE key = ?"
+    connection.execute(update, (stamp, trust, int(own), new_phrases, storable(key)))
     index_file.meta_set(connection, index_file.STALE, "1")
 
 
 def set_injectable(connection: Connection, key: str, *, injectable: bool) -> None:
     """Include a document in recall or exclude it, without analyzing its text again; an unknown key is ignored."""
-    row = connection.execute(
-        "SELECT rowid FROM documents WHERE key = ? AND injectable != ?", (storable(key), int(injectable))
-    ).fetchone()
+    select = "SELECT rowid FROM documents WHERE key = ? AND injectable != ?"
+    row = connection.execute(select, (storable(key), int(injectable))).fetchone()
     if row is None:
         return
     terms, changes = _terms(connection, row[0]), _Changes(connection)
@@ -282,9 +271,8 @@ def storable(text: str) -> str:
 
 
 def _terms(connection: Connection, rowid: int) -> Terms:
-    row = connection.execute(
-        "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
-    ).fetchone()
+    select = "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?"
+    row = connection.execute(select, (rowid,)).fetchone()
     if row is None:
         raise index_file.IndexUnavailable("the index lacks a vector")
     index_file.joined(row)

@@ -136,9 +136,8 @@ def scrub_index(paths: Paths) -> None:
         index_file.refresh_lock(path, _LOCK_WAIT),
         closing(index_file.open_index(path, timeout=_WRITER_WAIT)) as connection,
     ):
-        connection.execute(
-            "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
-        )
+        unused = "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
+        connection.execute(unused)
         for table in index_file.POSTINGS.values() if index_file.has_fts5(connection) else ():
             connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
         connection.execute("VACUUM")  # rewrites the file

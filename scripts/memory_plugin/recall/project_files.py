@@ -111,11 +111,8 @@ def _ways(connection: Connection, path: str) -> list[tuple[str, str]]:
     """Return the key and the way of each mention of a file."""
     found: list[tuple[str, str]] = []
     asked = [path, *_folders_above(path)]
-    query = (
-        "SELECT path, key, way FROM paths WHERE injectable = 1 AND path IN (%s) "
-        "UNION ALL SELECT path, key, way FROM paths WHERE injectable = 1 AND way = 'pattern'"
-        % ",".join("?" * len(asked))
-    )
+    select = "SELECT path, key, way FROM paths WHERE injectable = 1 AND "
+    query = select + "path IN (%s) UNION ALL " % ",".join("?" * len(asked)) + select + "way = 'pattern'"
     for named, key, way in connection.execute(query, asked):
         if way == PATTERN:
             found += [(key, PATTERN)] if _matches(named, path) else []
@@ -143,10 +140,8 @@ def _kin(connection: Connection, path: str) -> set[str]:
 def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
     """Return the rest of each named path below a folder, with the memory's key, up to a limit."""
     start = "/".join(folders) + "/"
-    rows = connection.execute(
-        "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?",
-        (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES),
-    )
+    select = "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?"
+    rows = connection.execute(select, (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES))
     return [(path[len(start) :], key) for path, key in rows]
 
 

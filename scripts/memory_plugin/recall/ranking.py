@@ -109,10 +109,8 @@ def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_
     if _totals(connection, True)[0] > whole_store:
         return []
     keys = {hit.key for hit in hits}
-    rows = connection.execute(
-        "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?)" % HIT_COLUMNS,
-        (expires_after,),
-    ).fetchall()
+    select = "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?)"
+    rows = connection.execute(select % HIT_COLUMNS, (expires_after,)).fetchall()
     others = [Hit(row) for row in rows if row[0] not in keys]
     return sorted(others, key=lambda hit: digest(hit.key.encode("utf-8", "replace")))
 
@@ -165,10 +163,8 @@ def _hit(columns: tuple[str, ...], match: Match) -> Hit:
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
     """Return the number of documents, and the mean lengths of their fields; the last is that of all fields together."""
-    row = connection.execute(
-        "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
-        (int(only_injectable),),
-    ).fetchone()
+    select = "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?"
+    row = connection.execute(select, (int(only_injectable),)).fetchone()
     documents, *lengths = value_of(lambda: list(map(int, row)), "totals")
     lengths.append(sum(lengths))
     return documents, [max(1.0, length / max(1, documents)) for length in lengths]

@@ -142,11 +142,8 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
     by_field = [{stem for stem in matched if " %s~" % stem in field} for field in match.fields]
     strong = by_field[_TITLE] | by_field[_TAGS] | by_field[_FILES] | by_field[_ASKED_AS]
     strong_mass = sum(masses[stem] for stem in strong)
-    names = [
-        1 / max(1, term.strong + term.weak)
-        for term in prompt.terms
-        if term.stem in matched and _is_name(term)
-    ]
+    terms = (term for term in prompt.terms if term.stem in matched and _is_name(term))
+    names = [1 / max(1, term.strong + term.weak) for term in terms]
     missed = max((value for stem, value in masses.items() if stem not in matched), default=0.0)
     return {
         "matched": log(1 + len(matched)),

@@ -143,10 +143,8 @@ class RefreshPass(NamedTuple):
         if files:
             self.check_again(os.path.dirname(file.path) for file in files)
             with transaction(self.connection):
-                self.connection.executemany(
-                    "UPDATE documents SET stamp = '' WHERE key = ?",
-                    ((file.known.key,) for file in files if file.known),
-                )
+                keys = ((file.known.key,) for file in files if file.known)
+                self.connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", keys)
 
 
 def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:

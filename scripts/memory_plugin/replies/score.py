@@ -67,15 +67,12 @@ class QueryClassifier:
         """Return at how many words a pattern of each kind begins."""
         counts: Counter[str] = Counter()
         for at, word in enumerate(prose.words):
-            numbers = self._phrases.first_words.get(word, ())
-            counts.update(
-                {
-                    self._rules[number][0]
-                    for number in numbers
-                    if self._rules[number][1] <= prose.boundary(at)
-                    and self._phrases.match(number, prose, at) >= 0
-                }
-            )
+            kinds: set[str] = set()
+            for number in self._phrases.first_words.get(word, ()):
+                kind, position = self._rules[number]
+                if position <= prose.boundary(at) and self._phrases.match(number, prose, at) >= 0:
+                    kinds.add(kind)
+            counts.update(kinds)
         return counts
 
 

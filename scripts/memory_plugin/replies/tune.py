@@ -103,12 +103,10 @@ def _clearances(answers: Iterable[Judged]) -> list[RuleClearance]:
     for answer in answers:
         for rule, is_filler in answer.phrases:
             verdicts.setdefault(rule, []).append(is_filler)
-    clearances = [
-        RuleClearance(
-            rule, share(given.count(False), len(given)), len(given) >= _MIN_VERDICTS and not any(given)
-        )
-        for rule, given in verdicts.items()
-    ]
+    clearances = []
+    for rule, given in verdicts.items():
+        is_cleared = len(given) >= _MIN_VERDICTS and not any(given)
+        clearances.append(RuleClearance(rule, share(given.count(False), len(given)), is_cleared))
     return sorted(clearances, key=lambda row: (-(row.cleared.value or 0.0), -row.cleared.n, row.rule))
 
 
@@ -148,10 +146,8 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Ga
     """
     agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
-        return "needs %d judged replies, has %d; to turn the judge on: memory judge on replies" % (
-            _MIN_JUDGED,
-            agreement.n,
-        )
+        text = "needs %d judged replies, has %d; to turn the judge on: memory judge on replies"
+        return text % (_MIN_JUDGED, agreement.n)
     agree, change = "", "the judge is asked about as often as it should be"
     if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
         is_narrower = agreement.value > _MAX_AGREEMENT

@@ -72,10 +72,8 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
 def _is_usable(row: Any, config: Body) -> bool:  # noqa: ANN401 (whatever a server sent)
     """Return whether a config of the server is not archived and has the type and scale of ours."""
     # The server may add further fields to a category.
-    categories = [
-        {name: value_at(category, name) for name in ("label", "value")}
-        for category in row.get("categories") or ()
-    ]
+    given = row.get("categories") or ()
+    categories = [{name: value_at(one, name) for name in ("label", "value")} for one in given]
     scale = {**row, "categories": categories, "description": config["description"]}
     return row.get("isArchived") is False and all(scale.get(name) == config[name] for name in config)
 
@@ -127,10 +125,10 @@ def _comment(row: dict[str, Any], name: str) -> str:
     if name == OVERALL:
         return "root cause: %s" % (row.get("root_cause") or "not said")
     entry = row["dimensions"][name]
-    evidence = [
-        "%s: %s" % (" ".join("T%s" % turn for turn in item["turns"]), item["what"])
-        for item in entry.get("evidence", ())
-    ]
+    items = (
+        (" ".join("T%s" % turn for turn in one["turns"]), one["what"]) for one in entry.get("evidence", ())
+    )
+    evidence = ["%s: %s" % item for item in items]
     return "\n".join(filter(None, [entry.get("rationale"), *evidence]))
 
 
@@ -327,10 +325,8 @@ def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
 
     The stored form may come from another server's 200, such as a proxy's, so a score is refused only after both forms were.
     """
-    bodies = [
-        {**body, "configId": outbox.configs.get(str(body["name"]))}
-        for body in map(outbox.pending.__getitem__, ids)
-    ]
+    pending = map(outbox.pending.__getitem__, ids)
+    bodies = [{**body, "configId": outbox.configs.get(str(body["name"]))} for body in pending]
     form = outbox.server.get("form", _OBJECT)
     refusal = _refusal(client, bodies if form == _ARRAY else bodies[0])
     if refusal and len(ids) == 1:

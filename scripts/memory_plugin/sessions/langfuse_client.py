@@ -217,11 +217,8 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
     found = client.find("/sessions/" + quote(session, safe=""))
     ids = [str(value_at(entry, "id")) for entry in value_at(found, "traces") or ()]
     heads = [client.find("/traces/" + quote(trace, safe="")) for trace in ids]
-    return [
-        _trace(head, head.get("observations"))
-        for head in heads
-        if head and head.get("sessionId") in (session, None)
-    ]
+    own = (head for head in heads if head and head.get("sessionId") in (session, None))
+    return [_trace(head, head.get("observations")) for head in own]
 
 
 def _trace(head: object, steps: object) -> Trace:

@@ -223,10 +223,8 @@ def pages(prepared: PreparedSession) -> list[str]:
             page_size = 0
         page_turns[-1].append(turn)
         page_size += size
-    texts = [
-        "Page %d of %d\n\n%s"
-        % (at, len(page_turns), data_block({**(first if at == 1 else {}), "turns": turns}))
-        for at, turns in enumerate(page_turns, 1)
-    ]
+    data = [{**(first if turns is page_turns[0] else {}), "turns": turns} for turns in page_turns]
+    blocks = enumerate(map(data_block, data), 1)
+    texts = ["Page %d of %d\n\n%s" % (at, len(page_turns), block) for at, block in blocks]
     texts[0] = "%s\n\n%s\n\n%s" % (rubric.system, rubric.closing, texts[0])
     return texts

@@ -69,11 +69,8 @@ class Exchange:
     def record(self) -> dict[str, object]:
         """Return the exchange as JSON."""
         names = ("session", "time", "prompt", "reply", "files", "passed", "failed")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "turn": self.number,
-            "score": round(self.score, 4),
-        }
+        texts = {name: getattr(self, name) for name in names}
+        return {**texts, "turn": self.number, "score": round(self.score, 4)}
 
 
 def index_path(paths: Paths) -> str:

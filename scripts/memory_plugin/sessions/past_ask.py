@@ -78,12 +78,8 @@ def words_data() -> dict[str, Any]:
         for name in ("weekdays", "months"):
             dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
         stopwords = load_data("recall", "stopwords")["entries"].values()
-        _words["common"] = _words["noise"].union(
-            dates["weekdays"],
-            dates["months"],
-            dates["days"],
-            *(entry["value"].split() for entry in stopwords),
-        )
+        named = (dates["weekdays"], dates["months"], dates["days"])
+        _words["common"] = _words["noise"].union(*named, *(entry["value"].split() for entry in stopwords))
         _words["opt_out"] = load_data("recall", "opt_out")["tags"]
     return _words
 

@@ -216,10 +216,9 @@ def compare(
     """
     agreements = []
     for name, scale in scales().items():
+        both = [(ours[session], theirs[session]) for session in sorted(ours.keys() & theirs.keys())]
         pairs = [
-            (float(ours[session][name]), float(theirs[session][name]))
-            for session in sorted(ours.keys() & theirs.keys())
-            if name in ours[session] and name in theirs[session]
+            (float(one[name]), float(other[name])) for one, other in both if name in one and name in other
         ]
         figures = _of_levels(pairs) if scale.labels else _of_numbers(pairs)
         agreements.append(Agreement(name, len(pairs), figures))
@@ -262,13 +261,8 @@ def latest_scores(paths: Paths, kind: str) -> dict[str, dict[str, float]]:
 
 def store_label(paths: Paths, session: PreparedSession, scores: Mapping[str, float]) -> dict[str, Any]:
     """Append a person's scores of a session to the ledger and return the row. Raises LedgerError."""
-    row = {
-        "kind": LABEL,
-        "session": session_id(session),
-        "project": project_of(session.signals.totals.folder, paths),
-        "dimensions": {
-            name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
-        },
-    }
+    project = project_of(session.signals.totals.folder, paths)
+    given = {name: {"score": one, "label": dimensions()[name].label(one)} for name, one in scores.items()}
+    row = {"kind": LABEL, "session": session_id(session), "project": project, "dimensions": given}
     append_row(paths, row)
     return row

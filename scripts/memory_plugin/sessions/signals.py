@@ -161,11 +161,8 @@ class CommandDetector(detection.Detector):
         outcome = _tests_outcome(call, heads, output, turn.version)
         if outcome:  # a test runner reports its result in the last line
             last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
-            self.report(
-                "tests_" + outcome,
-                turn.number,
-                "%s -> %s" % (command[: cut_before(command, 100)].rstrip(), last_line),
-            )
+            what = command[: cut_before(command, 100)].rstrip()
+            self.report("tests_" + outcome, turn.number, "%s -> %s" % (what, last_line))
         if any(_is_commit(head) for head in heads) and not call.failed:
             if detection.pattern("commit_made").search(output):
                 self.report("commits", turn.number, output.partition("\n")[0])

@@ -143,10 +143,8 @@ def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
         memory = stored.memory
         if memory.status != record.ACTIVE or memory.superseded_by:
             continue
-        same = {
-            "title": " ".join(memory.title.casefold().split()),
-            "text": " ".join(record.body_text(memory).split()),
-        }
+        body = " ".join(record.body_text(memory).split())
+        same = {"title": " ".join(memory.title.casefold().split()), "text": body}
         for field, value in same.items():
             first = seen.setdefault((field, value), stored)
             if value and first is not stored:
@@ -171,11 +169,8 @@ def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
 
 
 def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    links = {
-        stored.key: Link(stored.key, True, stored.memory.superseded_by, stored.memory.supersedes)
-        for stored in memories
-        if stored.memory.status == record.ACTIVE
-    }
+    active = [(stored.key, stored.memory) for stored in memories if stored.memory.status == record.ACTIVE]
+    links = {key: Link(key, True, one.superseded_by, one.supersedes) for key, one in active}
     circular = set(resolve(links, links.get).circular)
     text = "it supersedes a memory that supersedes it; remove one of the names"
     return (StoreFinding(one.path, 0, "circular", text) for one in memories if one.key in circular)

@@ -157,10 +157,8 @@ def candidate_entries(context: WorkContext) -> list[ReviewEntry]:
 def _candidate_entry(candidate: Candidate) -> ReviewEntry:
     turn = ", turn %d" % candidate.origin.turn if candidate.origin.turn else ""
     seen = ", in %d sessions" % len(candidate.sessions) if len(candidate.sessions) > 1 else ""
-    lines = [
-        "%s, %s%s%s" % (candidate.category, candidate.origin.time[:10], turn, seen),
-        'quote: "%s"' % candidate.quote,
-    ]
+    head = "%s, %s%s%s" % (candidate.category, candidate.origin.time[:10], turn, seen)
+    lines = [head, 'quote: "%s"' % candidate.quote]
     if candidate.body != candidate.quote:
         lines += ["", *candidate.body.split("\n")]
     if candidate.contradicts:
@@ -285,10 +283,8 @@ def find_group(context: WorkContext, identity: str) -> Group:
     for group in grouped(review_entries(context)):
         if group.id == identity:
             return group
-    raise WorkError(
-        "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
-        % identity
-    )
+    text = "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
+    raise WorkError(text % identity)
 
 
 def pending_memories(context: WorkContext, trust: Trust) -> Iterator[StoredMemory]:

@@ -68,10 +68,10 @@ def texts_of(due: dict[str, Item]) -> list[dict[str, str]]:
 
 def phrases_question(texts: list[dict[str, str]]) -> Question:
     """Return the question that asks a judge for the phrases of memories; personal data in their texts is left out."""
-    rows = [
-        {**row, "title": one_line(row["title"], MAX_TITLE), "body": excerpt(row["body"], _MAX_BODY)}
-        for row in texts
-    ]
+    rows = []
+    for row in texts:
+        title, body = one_line(row["title"], MAX_TITLE), excerpt(row["body"], _MAX_BODY)
+        rows.append({**row, "title": title, "body": body})
     return Question(load_rubric("memories/phrases"), {"memories": rows}, _answer)
 
 

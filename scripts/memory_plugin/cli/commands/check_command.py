@@ -76,12 +76,8 @@ find secrets and personal data in lines of text
 def _configure_text(parser: ArgumentParser) -> None:
     """Declare the arguments of `check text`."""
     add_flag(parser, "--jsonl", "read lines {id, text} from standard input")
-    parser.add_argument(
-        "--place",
-        default="memory",
-        choices=sorted(places()),
-        help="where the text is going, which decides what is redacted (default: memory)",
-    )
+    text = "where the text is going, which decides what is redacted (default: memory)"
+    parser.add_argument("--place", default="memory", choices=sorted(places()), help=text)
 
 
 def _check_text(arguments: Namespace, context: CommandContext) -> int:
@@ -90,10 +86,8 @@ def _check_text(arguments: Namespace, context: CommandContext) -> int:
         raise UsageError("expected --jsonl; see `memory check text --help`")
 
     def found(row: Mapping[str, object], text: str) -> dict[str, object]:
-        return {
-            "id": row.get("id"),
-            "findings": [one.record() for one in findings(text, None, arguments.place)],
-        }
+        records = [one.record() for one in findings(text, None, arguments.place)]
+        return {"id": row.get("id"), "findings": records}
 
     return answer_lines("text", found, context.console)
 

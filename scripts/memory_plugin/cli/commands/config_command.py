@@ -153,14 +153,8 @@ def _unset(name: str, arguments: Namespace, context: CommandContext) -> None:
 def _report(name: str, change: SettingsChange, arguments: Namespace, context: CommandContext) -> None:
     path, backup, changed = change.file
     if arguments.json:
-        record = {
-            "key": name,
-            "changed": changed,
-            "file": path,
-            "backup": backup,
-            "value": change.now.get(name),
-        }
-        context.console.json({**record, "origin": change.now.origin(name), "notes": change.notes})
+        effect = {"value": change.now.get(name), "origin": change.now.origin(name), "notes": change.notes}
+        context.console.json({"key": name, "changed": changed, "file": path, "backup": backup, **effect})
         return
     verb = _VERBS[arguments.action] if changed else "nothing changed in"
     for text in ("%s: %s %s" % (change.described(name), verb, terminal_safe(path)), *change.notes):

@@ -97,9 +97,8 @@ def _answer(paths: Paths, number: int, prompt: str) -> _Shown:
     row: Any = find_decision(paths, "demo-%d" % number) or {}
     told = output["hookSpecificOutput"]["additionalContext"] if output else ""
     figures = (row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms"))
-    return _Shown(
-        prompt, told, sentence(row), row.get("candidates", []), output.get("systemMessage", ""), *figures
-    )
+    candidates, receipt = row.get("candidates", []), output.get("systemMessage", "")
+    return _Shown(prompt, told, sentence(row), candidates, receipt, *figures)
 
 
 def _show(console: Console, shown: _Shown) -> None:

@@ -53,12 +53,8 @@ _MARK = "memory evaluate"  # in the reports that this command writes
 
 def _configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="INPUT",
-        help="transcripts, JSONL of turns, session ids, or - (default: this session)",
-    )
+    text = "transcripts, JSONL of turns, session ids, or - (default: this session)"
+    parser.add_argument("inputs", nargs="*", metavar="INPUT", help=text)
     add_flag(parser, "--gates-only", "run the gates only; nothing is sent")
     packs, rubrics = ", ".join(pack_names()), ", ".join(rubric_names())
     parser.add_argument("--pack", action="append", metavar="NAME|FILE", help="a pack (repeatable): " + packs)

@@ -254,10 +254,8 @@ def _show_decision(console: Console, decision: interview_store.Decision) -> None
     if decision["stop"]:
         return
     console.line(_figures(decision["chosen"]))
-    rows = [
-        [scorer["id"], "%.2f" % scorer["raw"], "%.2f" % scorer["weight"], scorer["why"]]
-        for scorer in decision["chosen"]["scorers"]
-    ]
+    scorers = decision["chosen"]["scorers"]
+    rows = [[one["id"], "%.2f" % one["raw"], "%.2f" % one["weight"], one["why"]] for one in scorers]
     console.table(["scorer", "raw", "weight", "why"], rows)
     console.lines(*("next: " + _figures(other) for other in decision["runners_up"]))
     for other in decision["vetoed"]:

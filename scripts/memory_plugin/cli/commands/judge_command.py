@@ -124,17 +124,9 @@ def _on(arguments: Namespace, context: CommandContext) -> None:
     entry = facts.judged_feature(feature)
     through_host = entry.get("host", "") if is_host else ""
     hint = "" if is_on else "It stays off in this project. To see why: memory doctor"
-    _print(
-        [
-            *said,
-            "Turned on in %s%s." % (terminal_safe(change.path), until),
-            "%s: memory judge check%s" % (to_try, _argument(feature)),
-            entry["also"],
-            through_host,
-            hint,
-        ],
-        context,
-    )
+    done = "Turned on in %s%s." % (terminal_safe(change.path), until)
+    check = "%s: memory judge check%s" % (to_try, _argument(feature))
+    _print([*said, done, check, entry["also"], through_host, hint], context)
 
 
 def _print(texts: list[str], context: CommandContext) -> None:
@@ -207,10 +199,8 @@ def _stats(arguments: Namespace, context: CommandContext) -> None:
         lines.append("the two judges agree on %.0f%% of the memories" % (100 * votes["agreement"]))
     if votes["none_kept"] >= facts.KEPT_NOTHING:
         lines.append(_NONE_KEPT % votes["none_kept"])
-    lines.append(
-        "counted against the caps: %s today, %s in this session"
-        % (facts.dollars(figures.day), facts.dollars(figures.session))
-    )
+    spent = facts.dollars(figures.day), facts.dollars(figures.session)
+    lines.append("counted against the caps: %s today, %s in this session" % spent)
     if figures.requested:
         lines.append(_REQUESTED % facts.dollars(figures.requested))
     lines += ["session: " + figures.off] if figures.off else []
@@ -229,10 +219,8 @@ def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> 
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
     median = "none" if totals["median_ms"] is None else "%.0f ms" % totals["median_ms"]
     cost = facts.dollars(totals["cost_usd"]), counted(totals["cost_unknown"], "call")
-    console.lines(
-        "from the cache: %d; median wait: %s" % (totals["cached"], median),
-        _COST % (totals["tokens_in"], totals["tokens_out"], *cost),
-    )
+    console.line("from the cache: %d; median wait: %s" % (totals["cached"], median))
+    console.line(_COST % (totals["tokens_in"], totals["tokens_out"], *cost))
 
 
 def _reset(arguments: Namespace, context: CommandContext) -> None:

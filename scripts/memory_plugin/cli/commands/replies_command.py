@@ -59,6 +59,10 @@ _LEGEND = (
     " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
     " information, from 0 to 1; - if no reply was long enough to measure."
 )
+_EFFECT = """\
+Wordy replies whose next reply was not wordy
+  corrected:      {corrected}
+  control group:  {control}"""
 _OUTSIDE = "The share for a judge is not 20 to 30%; to adjust thresholds: memory replies tune --thresholds"
 
 
@@ -247,15 +251,10 @@ def _row(group: ScoreGroup) -> list[str]:
 def _show_effect(since: str, arguments: Namespace, context: CommandContext) -> None:
     effect = measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
-    record = {"corrected": effect.corrected, "control": effect.control, "effect": gap}
-    context.console.result(
-        arguments.json,
-        {**record, "enough": effect.is_conclusive},
-        "Wordy replies whose next reply was not wordy",
-        "  corrected:      %s" % (effect.corrected,),
-        "  control group:  %s" % (effect.control,),
-        effect.verdict,
-    )
+    groups = {"corrected": effect.corrected, "control": effect.control}
+    record = {**groups, "effect": gap, "enough": effect.is_conclusive}
+    lines = _EFFECT.format(**groups).split("\n")
+    context.console.result(arguments.json, record, *lines, effect.verdict)
 
 
 HANDLERS = {

@@ -109,10 +109,8 @@ def _tune_thresholds(
 ) -> None:
     """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
     if len(replies) < tune.MIN_REPLIES:
-        raise CommandError(
-            "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
-            % (tune.MIN_REPLIES, len(replies), arguments.days)
-        )
+        text = "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
+        raise CommandError(text % (tune.MIN_REPLIES, len(replies), arguments.days))
     console, settings = context.console, context.settings
     fit = tune.fit_thresholds(replies, GateBounds.of(settings))
     changes = fit.changes(settings)

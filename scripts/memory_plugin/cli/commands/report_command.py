@@ -155,12 +155,8 @@ def _trial_settings(path: str, context: CommandContext) -> Settings:
 
 
 def _as_json(one: Replayed) -> dict[str, object]:
-    head = {
-        "prompt": shown_prompt(one.prompt.text, _MAX_PROMPT),
-        "prompt_id": one.prompt.id,
-        "time": one.time,
-    }
-    return {**head, **{name: decision._asdict() for name, decision in one.decisions.items()}}
+    prompt = shown_prompt(one.prompt.text, _MAX_PROMPT)
+    return {"prompt": prompt, "prompt_id": one.prompt.id, "time": one.time, **one.decisions}
 
 
 def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:

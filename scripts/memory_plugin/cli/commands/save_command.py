@@ -142,12 +142,8 @@ def _edit_approval(arguments: Namespace, context: CommandContext) -> Approval | 
     if not _changed_fields(arguments) and arguments.superseded_by is None:
         return None
     stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
-    is_about_guard = (
-        memory_facts.is_guarded(stored, context)
-        or memory_facts.holds_guard(stored)
-        or _has_guard_option(arguments)
-    )
-    if is_about_guard or before_write(context.paths, stored).state != TRUSTED:
+    has_guard = memory_facts.is_guarded(stored, context) or memory_facts.holds_guard(stored)
+    if has_guard or _has_guard_option(arguments) or before_write(context.paths, stored).state != TRUSTED:
         return None
     return about("change", [stored], "Claude will see the changed text.")
 

@@ -250,10 +250,8 @@ def _show_agreement(
 ) -> None:
     shared = len(ours.keys() & labels.keys())
     if not shared:
-        raise CommandError(
-            "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session calibrate ID)"
-            % (len(ours), len(labels))
-        )
+        text = "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session calibrate ID)"
+        raise CommandError(text % (len(ours), len(labels)))
     agreements = rows.compare(ours, labels)
     if arguments.json:
         records = [{"dimension": name, "n": n, **figures} for name, n, figures in agreements]

@@ -273,10 +273,8 @@ class VerdictCache:
 
     def add(self, verdicts: dict[str, Values]) -> None:
         """Store some verdicts. Raises OSError."""
-        rows = {
-            **self._rows(),
-            **{key: [now(), values, _seal(key, values)] for key, values in verdicts.items()},
-        }
+        new = {key: [now(), values, _seal(key, values)] for key, values in verdicts.items()}
+        rows = {**self._rows(), **new}
         newest = sorted(rows.items(), key=lambda item: -item[1][0])[: _limit("cache", "entries")]
         write_state(self._path, dict(newest))
 

@@ -90,10 +90,8 @@ def _anthropic_text(payload: Body) -> ModelText:
 
 def anthropic_tokens(usage: object) -> tuple[int | None, int | None]:
     """Return the tokens in and out of a message's usage; None for what it does not state."""
-    uncached, created, read, tokens_out = (
-        _tokens(value_at(usage, name + "_tokens"))
-        for name in ("input", "cache_creation_input", "cache_read_input", "output")
-    )
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    uncached, created, read, tokens_out = (_tokens(value_at(usage, name)) for name in names)
     return None if uncached is None else uncached + (created or 0) + (read or 0), tokens_out
 
 

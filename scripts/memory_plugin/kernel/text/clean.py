@@ -23,10 +23,8 @@ def _invisible() -> re.Pattern[str]:
     # after a symbol.
     symbol = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
     joining = "\u0600-\u08ff\u0900-\u0dff" + symbol
-    return re.compile(
-        "[%s]+|(?<![%s\ufe0f])[\u200c\u200d]+|[\u200c\u200d]+(?![%s])|(?<![%s#*0-9])[\ufe00-\ufe0f]+"
-        % (_INVISIBLE, joining, joining, symbol)
-    )
+    parts = "[%s]+|(?<![%s\ufe0f])[\u200c\u200d]+|[\u200c\u200d]+(?![%s])|(?<![%s#*0-9])[\ufe00-\ufe0f]+"
+    return re.compile(parts % (_INVISIBLE, joining, joining, symbol))
 
 
 def plain(text: str, limit: int) -> str:
