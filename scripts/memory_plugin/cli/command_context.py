@@ -14,7 +14,7 @@ from ..kernel.files import error_text
 from ..work import WorkContext, WorkError
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ..host.caller import Caller
@@ -106,9 +106,9 @@ class Handler(NamedTuple):
     """
 
     text: str
-    run: Callable[[argparse.Namespace, CommandContext], int | None] | None
-    configure: Callable[[argparse.ArgumentParser], None] | None = None
-    approval: Callable[[argparse.Namespace, CommandContext], Approval | None] | None = None
+    run: Callable[[Namespace, CommandContext], int | None] | None
+    configure: Callable[[ArgumentParser], None] | None = None
+    approval: Callable[[Namespace, CommandContext], Approval | None] | None = None
 
     @property
     def help(self) -> str:

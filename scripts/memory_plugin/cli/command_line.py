@@ -8,10 +8,10 @@ command is known, and argparse reads the other words with its options alone.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
+from argparse import ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from functools import partial
@@ -106,9 +106,7 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     return DONE
 
 
-def _prepared(
-    argv: list[str], console: Console, caller: Caller
-) -> tuple[argparse.Namespace, CommandContext, Handler]:
+def _prepared(argv: list[str], console: Console, caller: Caller) -> tuple[Namespace, CommandContext, Handler]:
     """Return the arguments of a command line, its context and its handler. Raises SystemExit and UsageError."""
     arguments = parse_arguments(argv)
     caller.settle_folders()
@@ -118,14 +116,14 @@ def _prepared(
     return arguments, context, handler_of(arguments.command)
 
 
-def _started(arguments: argparse.Namespace, context: CommandContext, handler: Handler) -> int:
+def _started(arguments: Namespace, context: CommandContext, handler: Handler) -> int:
     assert handler.run
     prompts = COMMANDS[arguments.command].prompts
     with nullcontext() if prompts else context.console.working(arguments.command):
         return handler.run(arguments, context) or 0
 
 
-def _settle(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _settle(arguments: Namespace, context: CommandContext) -> None:
     """Carry out what the user allowed earlier in this session, if the transcript says so by now."""
     if context.paths.state_dir is None or not os.path.isdir(context.paths.state(FOLDER)):
         return
@@ -175,7 +173,7 @@ def _project_of(path: str) -> str:
     return os.path.dirname(parent) if name == "memory" and os.path.basename(parent) == ".claude" else path
 
 
-def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(words: Sequence[str]) -> Namespace:
     """Return the parsed arguments. Raises UsageError, and SystemExit after printing help."""
     argv = _as_search_command(list(words))
     if argv[:1] == ["help"]:  # like git
@@ -183,7 +181,7 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     end = argv.index("--") if "--" in argv else len(argv)
     options = _Parser(prog="memory", add_help=False, allow_abbrev=False)
     add_common_options(options)
-    given, rest = options.parse_known_args(argv[:end], argparse.Namespace(root=None, json=False))
+    given, rest = options.parse_known_args(argv[:end], Namespace(root=None, json=False))
     pair = " ".join(rest[:2])
     command, rest = (pair, rest[2:]) if pair in COMMANDS else ("".join(rest[:1]), rest[1:])
     if command == "--version":
@@ -222,9 +220,9 @@ def _as_search_command(argv: list[str]) -> list[str]:
     return ["search", *rest, "--", parsed.query]
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
+def _formatter(prog: str) -> HelpFormatter:
     """Return the format of all help. Given a width, argparse does not import a module to find it for each declared argument."""
-    return argparse.RawDescriptionHelpFormatter(prog, width=_help_width())
+    return RawDescriptionHelpFormatter(prog, width=_help_width())
 
 
 def _usage_error(text: str, prog: str) -> UsageError:
@@ -233,7 +231,7 @@ def _usage_error(text: str, prog: str) -> UsageError:
     return UsageError("%s%s `%s --help`" % (text, see, prog))
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(ArgumentParser):
     """An argument parser that raises its errors as UsageError, in one line. `texts` are the help of a command and its examples."""
 
     texts: tuple[str, str] | None = None

@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 from unicodedata import combining, normalize
 
-from ..kernel.text import IN_WORDS, code_points
+from ..kernel.text import IN_WORDS
 
 Classes = Mapping[str, frozenset[str]]
 
@@ -39,7 +39,7 @@ _ONE_FOR_ONE = {
     **dict.fromkeys("\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e", CROSS_SIGN),
     **dict.fromkeys("\x00\x01\x02\r", " "),  # a reply must not contain our own marks
 }
-_INVISIBLE = code_points(IN_WORDS)
+_INVISIBLE = frozenset(code for first, last in IN_WORDS for code in range(first, last + 1))
 
 _WORD = re.compile(r"[\x01\x02]|[^\W_]+(?:['-]+[^\W_]+)*")
 _LIST_ITEM = re.compile(r"\s*[-*+\u2022] ")

@@ -206,9 +206,7 @@ class Agreement(NamedTuple):
     figures: dict[str, Estimate]
 
 
-def compare(
-    ours: Mapping[str, Mapping[str, float]], theirs: Mapping[str, Mapping[str, float]]
-) -> list[Agreement]:
+def compare(ours: Scores, theirs: Scores) -> list[Agreement]:
     """Return the agreement in each dimension and in the overall score, over the sessions that both have scored.
 
     For levels: exact agreement, kappa and weighted kappa. For numbers: agreement within 0.05, mean absolute error, mean difference

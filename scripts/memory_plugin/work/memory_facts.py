@@ -1,4 +1,4 @@
-"""A memory, its guard and Claude Code's own notes as data and as lines, what is similar to it, and whether a save is trusted at once."""
+"""A memory, its guard and Claude Code's own notes as data and as lines, and what is similar to it."""
 
 from __future__ import annotations
 
@@ -150,14 +150,6 @@ def is_guarded(stored: StoredMemory, context: WorkContext) -> bool:
     if context.paths.state_dir is None:
         return False
     return guarded_version(stored, load_trust(context.paths, context.accept_from)) is not None
-
-
-def may_trust(context: WorkContext, *, guarded: bool) -> bool:
-    """Return whether a save is trusted immediately, and count it.
-
-    Guards need the user's own confirmation: inside the client, a save that adds, changes or removes one is always pending.
-    """
-    return not (guarded and context.inside_client) and context.approve_saves()
 
 
 def phrase_lines(context: WorkContext) -> list[str]:

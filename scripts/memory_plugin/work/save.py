@@ -84,7 +84,8 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     if taken := TakenTitles(items, new.scope, old).owner(data):
         raise WorkError((TAKEN + _OR_REPLACE) % (taken, taken, taken))
     guarded = "guard" in data or (old is not None and memory_facts.is_guarded(old.stored, context))
-    approved = memory_facts.may_trust(context, guarded=guarded)
+    # Guards need the user's own confirmation: inside the client, a save that adds, changes or removes one is always pending.
+    approved = not (guarded and context.inside_client) and context.approve_saves()
     store = named_store(context.paths, new.scope)
     written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
     if approved:

@@ -50,7 +50,7 @@ def run(arguments: Namespace, context: CommandContext) -> None:
     """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
-        _tune_thresholds(tune.measured_replies(scores), arguments, context)
+        _tune_thresholds(scores, arguments, context)
     else:
         _tune_rules(scores, arguments, context)
 
@@ -104,10 +104,9 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
     console.lines(*diff.splitlines(), "", _RESCORED % effect)
 
 
-def _tune_thresholds(
-    replies: list[tune.MeasuredReply], arguments: Namespace, context: CommandContext
-) -> None:
+def _tune_thresholds(scores: list[Score], arguments: Namespace, context: CommandContext) -> None:
     """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
+    replies = tune.measured_replies(scores)
     if len(replies) < tune.MIN_REPLIES:
         text = "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
         raise CommandError(text % (tune.MIN_REPLIES, len(replies), arguments.days))

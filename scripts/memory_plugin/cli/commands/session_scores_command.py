@@ -155,7 +155,7 @@ def _calibrate(arguments: Namespace, context: CommandContext) -> None:
         labels = rows.read_labels(arguments.target)
     else:
         labels = rows.latest_scores(context.paths, rows.LABEL)
-    _show_agreement(rows.latest_scores(context.paths, rows.SCORE), labels, arguments, context)
+    _show_agreement(labels, arguments, context)
 
 
 def _label(arguments: Namespace, context: CommandContext) -> None:
@@ -245,9 +245,8 @@ def _show_turns(console: Console, session: PreparedSession) -> None:
         console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
 
 
-def _show_agreement(
-    ours: rows.Scores, labels: rows.Scores, arguments: Namespace, context: CommandContext
-) -> None:
+def _show_agreement(labels: rows.Scores, arguments: Namespace, context: CommandContext) -> None:
+    ours = rows.latest_scores(context.paths, rows.SCORE)
     shared = len(ours.keys() & labels.keys())
     if not shared:
         text = "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session calibrate ID)"

@@ -140,11 +140,6 @@ def _begins_tag(rest: str) -> bool:
     return not closing or name.lower().startswith(_FRAMES)
 
 
-def code_points(ranges: Ranges) -> frozenset[int]:
-    """Return the code points of some ranges."""
-    return frozenset(code for first, last in ranges for code in range(first, last + 1))
-
-
 def character_class(ranges: Ranges) -> str:
     """Return the ranges as the inside of a character class of `re`."""
     return "".join("%s-%s" % (chr(first), chr(last)) for first, last in ranges)
