@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -177,14 +176,12 @@ def test_a_refresh_killed_at_any_point_is_completed_by_the_next(
                 raise Killed
             super().__enter__()
 
-        def __exit__(
-            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-        ) -> None:
+        def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
             left[0] -= 1
             if left[0] == 0 and kind is None:
-                super().__exit__(Killed, Killed(), None)
+                super().__exit__(Killed)
                 raise Killed
-            super().__exit__(kind, error, trace)
+            super().__exit__(kind, *others)
 
     refreshed(paths, full=True)
     for _ in range(8):

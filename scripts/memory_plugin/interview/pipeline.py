@@ -33,13 +33,8 @@ from .wording import QuestionSimilarity, wants_to_stop
 
 START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
-_EXPLAINED = (
-    "probe",
-    "chosen",
-    "runners_up",
-    "vetoed",
-    "measures",
-)  # parts of a decision that Claude does not need
+# Parts of a decision that Claude does not need.
+_EXPLAINED = ("probe", "chosen", "runners_up", "vetoed", "measures")
 _PENDING = ("strategy", "focus", "probe")
 _DIGITS = 6
 _DEEPER_CATEGORIES = ("depth", "contrast", "clarification")

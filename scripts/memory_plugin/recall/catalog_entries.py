@@ -45,10 +45,8 @@ MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
 _CUTS = ((MAX_RULE_LENGTH, MAX_TITLE_LENGTH), (120, MAX_TITLE_LENGTH), (120, 70), (80, 52), (80, 40))
 _OPEN, _CLOSE = "<memory-catalog>\n", "</memory-catalog>"
 _HEADER = "Saved by the user or the team. Full text: memory show TITLE\n"
-_RULES, _SOME_RULES = (
-    "Standing rules, to follow:\n",
-    "Standing rules, to follow (%d of %d; all: memory list --rules):\n",
-)
+_RULES = "Standing rules, to follow:\n"
+_SOME_RULES = "Standing rules, to follow (%d of %d; all: memory list --rules):\n"
 _MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"
 _FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1

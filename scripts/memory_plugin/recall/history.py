@@ -17,8 +17,6 @@ from ..kernel.paths import session_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
 
@@ -176,16 +174,14 @@ class RecallHistory:
             self._read()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Append what was recorded, unless an exception was raised, and release the lock. Raises OSError."""
         try:
             if kind is None:
                 self.save()
         finally:
             if self._lock is not None:
-                self._lock.__exit__(kind, error, trace)
+                self._lock.__exit__()
                 self._lock = None
 
 

@@ -18,7 +18,6 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from types import TracebackType
     from typing import TypeVar
 
     from ..kernel.paths import Paths
@@ -178,9 +177,7 @@ class transaction:  # noqa: N801 - used as a statement
     def __enter__(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
         except SqliteError:

@@ -38,11 +38,8 @@ _PATCHES = {
     "*** Move to: ": "Write",
 }
 _EXIT = ("Process exited with code ", "Exit code: ")
-_REFUSED = (
-    "apply_patch verification failed",
-    "failed in sandbox",
-    "execution error: ",
-)  # outputs of calls that did not run
+# Outputs of calls that did not run.
+_REFUSED = ("apply_patch verification failed", "failed in sandbox", "execution error: ")
 # Texts in the user's place that the agent adds begin with one of these.
 _ADDED = (
     "<environment_context>",
