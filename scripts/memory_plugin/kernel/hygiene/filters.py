@@ -163,8 +163,10 @@ def _stand_in(candidate: PatternMatch) -> bool:
 
 def _hash(candidate: PatternMatch) -> bool:
     """Reject a hexadecimal digest: MD5, SHA-1, SHA-2 and git's names have these lengths."""
-    is_digest_long = len(candidate.value) in (32, 40, 56, 64, 96, 128)
-    return is_digest_long and _compiled(_HEX).fullmatch(candidate.value) is not None
+    return (
+        len(candidate.value) in (32, 40, 56, 64, 96, 128)
+        and _compiled(_HEX).fullmatch(candidate.value) is not None
+    )
 
 
 def _path(candidate: PatternMatch) -> bool:
