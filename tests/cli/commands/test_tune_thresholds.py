@@ -38,7 +38,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def test_the_proposal_is_shown_and_applied(scored: Project) -> None:
     assert (
-        "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
+        "not 20 to 30%; to adjust thresholds: memory replies tune --thresholds"
         in scored.cli("replies", "history").stdout
     )
     shown = scored.cli("replies", "tune", "--thresholds")
