@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
+from math import exp, factorial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from .rule_matching import PackRule, RulePack, find_matches, fold_text
 PASS, FAIL, ERROR = "pass", "fail", "error"
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
+_CHANCE = 0.02  # at most so often may wrong findings alone fail a conversation
 _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
 _FULL_NAME = "full_name"  # a kind of data that only the gates look for
 _TITLES = frozenset(("Mr", "Mrs", "Ms", "Miss"))
@@ -95,12 +97,33 @@ def _run_gate(pack: RulePack, gate: str, conversation: Conversation) -> GateResu
             shown = quote is not None and quoted < _MAX_QUOTED
             quoted += shown
             evidence.append(finding._replace(excerpt=_excerpt(quote)) if quote and shown else finding)
-            status = status if finding.note else FAIL
+        evidence = _sure(evidence, pack.gates[gate].get("wrong_in"), len(conversation.turns))
+        status = PASS if all(finding.note for finding in evidence) else FAIL
     except Exception as fault:  # an error in a gate must not let the conversation pass
         status, error = ERROR, "%s: %s" % (type(fault).__name__, one_line(str(fault), _MAX_EXCERPT))
     hard = pack.gates[gate].get("hard", True) is not False
     ms = round((perf_counter() - started) * 1000, 3)
     return GateResult(gate, pack.id, status, hard, tuple(evidence), ms, error)
+
+
+def _sure(evidence: list[GateFinding], wrong_in: float | None, turns: int) -> list[GateFinding]:
+    """Return findings, all as notes if the conversation is so long that they may all be wrong by chance.
+
+    `wrong_in` is the measured number of turns in which a gate's rules find something wrong once; None: its findings are sure. How many are
+    found by chance has a Poisson distribution; findings count as independent if they are of different rules in different turns.
+    """
+    failing = [finding for finding in evidence if not finding.note]
+    number = min(len({finding.rule for finding in failing}), len({finding.turn for finding in failing}))
+    if not number or wrong_in is None:
+        return evidence
+    expected = turns / wrong_in
+    if 1 - exp(-expected) * sum(expected**n / factorial(n) for n in range(number)) <= _CHANCE:
+        return evidence
+    doubt = " In %d turns this may be chance." % turns
+    return [
+        finding if finding.note else finding._replace(note=True, reason=finding.reason + doubt)
+        for finding in evidence
+    ]
 
 
 def _matches(

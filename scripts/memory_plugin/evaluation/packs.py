@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ..kernel.fastjson import as_number
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
 from .frames import Lexicon, compile_frame
@@ -89,6 +90,9 @@ class _PackReader:
         self.name = name
         self.lists, self.macros = self.texts_by_name("lists"), self.texts_by_name("macros")
         self.gates = dict(self.entries("gates"))
+        for gate, entry in self.gates.items():
+            is_valid = (as_number(entry.get("wrong_in", 1)) or 0) > 0
+            self.require(is_valid, "gates: " + gate, "wrong_in: expected a number of turns above 0")
         self.unless = {key: self.exception(key, entry) for key, entry in self.entries("unless")}
         self.evidence = {key: self.proof(key, entry) for key, entry in self.entries("evidence")}
         irregular, spellings = self.mapping("irregular"), self.mapping("spellings")
