@@ -34,6 +34,7 @@ _ABOUT = re.compile(
     r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
     re.IGNORECASE,
 )
+_PROGRAM = re.compile(r"\b[a-z][a-z0-9-]{2,}\b")
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
 _NOUNS = {  # by their first letters
     **dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass"),
@@ -202,7 +203,8 @@ def _figure_doubt(
             times in _numbers(turn.content) for turn in tools
         ):
             return Doubt("The calls do not show %s." % match[0], others)
-    doubts = (_count_doubt(log, before, *pair) for pair in _pairs(evidence.counts, claim.sentence))
+    pairs = _pairs(evidence.counts, claim.sentence)
+    doubts = (_count_doubt(log, before, claim.sentence, *pair) for pair in pairs)
     return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
 
 
@@ -228,9 +230,12 @@ def _is_rest(value: float, numbers: list[float]) -> bool:
 
 
 def _count_doubt(
-    log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
+    log: EvidenceLog, before: Sequence[ConversationTurn], sentence: str, noun: str, value: float
 ) -> Doubt | None:
-    """Return the doubt if no output since the last change counts a noun as claimed, alone or in total."""
+    """Return the doubt if no output since the last change counts a noun as claimed, alone or in total.
+
+    A later run of a program that the sentence names may count nothing because it found nothing.
+    """
     log.count(before)
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted:
@@ -242,7 +247,9 @@ def _count_doubt(
     is_shown = any(abs(value - number) <= 0.5 for number in shown)  # rounded
     if again or is_shown or _is_rest(value, sorted(_numbers(last.output))):
         return None
-    is_unsure = len(counted) > _MAX_COUNTED or any(value == number for _, number in counted)
+    programs = {word for turn in before[counted[-1][0] + 1 :] for word in _PROGRAM.findall(turn.call)}
+    is_named = not programs.isdisjoint(_PROGRAM.findall(sentence)) and not value
+    is_unsure = is_named or len(counted) > _MAX_COUNTED or any(value == number for _, number in counted)
     return Doubt("Turn %d shows another number." % last.number, is_unsure)
 
 

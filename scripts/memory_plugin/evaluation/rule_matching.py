@@ -247,7 +247,7 @@ def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, e
     if unless.where in ("sentence", "text"):
         return unless.pattern.search(whole if unless.where == "text" else sentence) is not None
     if unless.where == "after":
-        return unless.pattern.search(sentence, end) is not None
+        return unless.pattern.search(sentence[end:]) is not None
     before = sentence[:start]
     if pack.contrast is not None:  # a refusal before the last "but" excuses nothing after it
         before = before[max([0, *(contrast.end() for contrast in pack.contrast.finditer(before))]) :]
