@@ -42,6 +42,7 @@ _UNKNOWN = 0.15  # the share of exchanges that a word has that none has
 _FRESH, _FRESH_DAYS = 0.5, 14.0
 _DAY = 86400.0
 WEAK = 0.34  # share of the subject's words
+_SURE = 0.3  # log odds from which an ask is answered rather than pointed at
 _MAX_CHARACTERS = 1000  # of the block: 250 tokens
 _MAX_QUOTE, _MAX_REPLY = 72, 360
 _SECONDS = 0.05  # for a locked file
@@ -214,25 +215,36 @@ def by_session(found: list[Exchange]) -> list[Exchange]:
 
 
 class ShownSessions:
-    """What Claude is shown of past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing."""
+    """What Claude is shown of past sessions: the block, and the sessions in it as (id, day). Both are empty for nothing.
 
-    __slots__ = ("block", "sessions")
+    `is_pointer` means that only a line with a title was shown, for a prompt that may ask.
+    """
 
-    def __init__(self, shown: list[Exchange] | None = None, lines: list[str] | None = None) -> None:
+    __slots__ = ("block", "is_pointer", "sessions")
+
+    def __init__(
+        self, shown: list[Exchange] | None = None, lines: list[str] | None = None, *, is_pointer: bool = False
+    ) -> None:
         self.sessions = [(each.session, each.time[:10]) for each in by_session(shown or [])]
         self.block = _OPEN + _fitted(lines) + _CLOSE if lines else ""
+        self.is_pointer = is_pointer
 
     def receipt(self, which: str) -> str:
         """Return the line for the user; `which` is the setting `retrieval.receipt`."""
-        if which not in ("all", "injected"):
+        if which != "all" and (which != "injected" or self.is_pointer):
             return ""
-        days, number = ", ".join(_day(day) for _, day in self.sessions), len(self.sessions)
-        return "memory: showed Claude %d past session%s (%s)" % (number, "" if number == 1 else "s", days)
+        days = ", ".join(_day(day) for _, day in self.sessions)
+        verb, number = (
+            "showed Claude the title of" if self.is_pointer else "showed Claude",
+            len(self.sessions),
+        )
+        return "memory: %s %d past session%s (%s)" % (verb, number, "" if number == 1 else "s", days)
 
     def record(self) -> dict[str, object]:
         """Return the record of this decision."""
         sessions = ["%s %s" % (day, session) for session, day in self.sessions]
-        return {"place": PLACE, "outcome": "showed", "sessions": sessions, "tokens": len(self.block) // 4}
+        outcome = "hinted" if self.is_pointer else "showed"
+        return {"place": PLACE, "outcome": outcome, "sessions": sessions, "tokens": len(self.block) // 4}
 
 
 def _day(day: str) -> str:
@@ -272,7 +284,7 @@ def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
 
 
 def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownSessions:
-    """Return the answer to an ask from other sessions, or nothing. Raises SqliteError."""
+    """Return the answer to an ask from other sessions, a pointer for an unsure one, or nothing. Raises SqliteError."""
     found = find(connection, ask, now, session)
     if not found or (ask.subject and not ask.is_timed and _knows(connection, ask, now, session, found)):
         return ShownSessions()
@@ -281,6 +293,8 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownS
     if odds < 0:
         return ShownSessions()
     share = max(each.share for each in found[:3])
+    if ask.subject and odds < _SURE:
+        return ShownSessions(found[:1], [_pointer(found[0])], is_pointer=True)
     kind = OPEN if ask.kind == STOP and share >= WEAK else ask.kind
     if kind == STOP or not share:  # nothing matches in the named time
         found = _last_work(found)
@@ -311,6 +325,10 @@ def _last_work(found: list[Exchange]) -> list[Exchange]:
     chosen = by_session(sorted(newest, key=lambda each: not each.files))
     chosen.sort(key=lambda each: (not each.trivial, each.time), reverse=True)
     return [*chosen, *(each for each in newest if each not in chosen)]
+
+
+def _pointer(each: Exchange) -> str:
+    return "%s %s %s: %s" % (each.time[:10], each.session[:8], each.title, _quoted(each.prompt))
 
 
 def _quoted(text: str) -> str:
