@@ -72,7 +72,7 @@ def test_every_rule_and_every_positive_cue_has_hints() -> None:
     ("sentence", "kind"),
     [
         pytest.param("the staging cluster is read only", "fact", id="a property"),
-        pytest.param("auditors want the old rows kept", "rule", id="who wants it"),
+        pytest.param("finance wants refunds approved by two people", "rule", id="who wants it"),
         pytest.param(
             "the double write is deliberate because the old app still reads it", "fact", id="a reason"
         ),

@@ -18,7 +18,7 @@ SEPARATOR = "|"  # between features that share a weight: one string parses a mil
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
 # Log-odds from which a sentence without a rule is proposed: of a prompt that is one sentence, and of any other.
-_THRESHOLDS = -1.25, 0.4
+_THRESHOLDS = -0.5, 0.4
 RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
