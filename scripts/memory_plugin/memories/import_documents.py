@@ -295,7 +295,7 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
 
 def _status_in(part: Section) -> str:
     """Return the status in a line of the text below a heading that names no field, as in a record's head or an entry of a log."""
-    found = [] if role_of(part.heading) else form("status_line").findall(part.text)
+    found = [] if role_of(part.heading) else form("status_line").findall(markdown.FENCED.sub("", part.text))
     return "\n".join(line.strip(" |") for line in found)
 
 
