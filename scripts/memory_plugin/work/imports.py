@@ -144,10 +144,15 @@ def _identity(data: dict[str, Any]) -> str:
 
 
 def _with_similar(outcomes: list[Outcome], context: WorkContext) -> list[Outcome]:
-    """Add near duplicates to the outcomes of new memories."""
-    keyed = [(one.key or "draft", one.memory) for one in outcomes if one.memory and one.outcome in _NEW]
+    """Add near duplicates to the outcomes of new memories; one that no longer holds replaces none."""
+    keyed = [(one.key or "draft", memory) for one in outcomes if (memory := _new_memory(one))]
     similar = iter(similar_to(context, keyed, repeated_only=True))
-    return [one._replace(similar=tuple(next(similar))) if one.outcome in _NEW else one for one in outcomes]
+    return [one._replace(similar=tuple(next(similar))) if _new_memory(one) else one for one in outcomes]
+
+
+def _new_memory(one: Outcome) -> Memory | None:
+    """Return the memory of an outcome if it is new and holds."""
+    return one.memory if one.outcome in _NEW and one.memory and one.memory.status == ACTIVE else None
 
 
 def store_all(

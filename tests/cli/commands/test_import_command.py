@@ -215,6 +215,14 @@ def test_near_duplicates_within_one_import_are_printed(project: Project) -> None
     assert "memory edit invoices-are-in-postgres --superseded-by invoices-postgres" in said
 
 
+def test_a_record_that_no_longer_holds_replaces_none(project: Project) -> None:
+    project.save("Invoices are in Postgres", SAID)
+    record = "# 3. Invoices: Postgres\n\n## Status\n\nSuperseded\n\n## Decision\n\n%s\n" % AGAIN
+    said = project.cli("import", project.write("docs/adr/0003-invoices.md", record)).stdout
+    assert "1 stored" in said
+    assert "near duplicate" not in said
+
+
 GUIDE = "# Shop\n\n## Rules\n- Never push to the main branch.\n- Keep `src/gen/api.ts` as it is generated.\n"
 
 

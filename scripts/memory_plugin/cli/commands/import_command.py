@@ -45,7 +45,7 @@ turn a note from Claude Code's own memory into a memory of yours or the team's
 DONE, FAILED = 0, 1
 _MAX_NAMED, _MAX_PATH = 3, 200
 _SOURCE_SHARE = 4  # of the width of the terminal
-_OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", CREATED: "stored now"}
+_OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "already stored", CREATED: "stored now"}
 _PENDING = "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
 
 
