@@ -34,7 +34,7 @@ _ABOUT = re.compile(
     r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
     re.IGNORECASE,
 )
-_PROGRAM = re.compile(r"\b[a-z][a-z0-9-]{2,}\b")
+_WORD = re.compile(r"\b[a-z][a-z0-9-]{2,}\b")
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
 _NOUNS = {  # by their first letters
     **dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass"),
@@ -234,7 +234,7 @@ def _count_doubt(
 ) -> Doubt | None:
     """Return the doubt if no output since the last change counts a noun as claimed, alone or in total.
 
-    A later run of a program that the sentence names may count nothing because it found nothing.
+    A later call that shares a word with a sentence such as "tsc has no errors" may count nothing because it found nothing.
     """
     log.count(before)
     counted = [(place, number) for place, other, number in log.counted if other == noun]
@@ -247,8 +247,8 @@ def _count_doubt(
     is_shown = any(abs(value - number) <= 0.5 for number in shown)  # rounded
     if again or is_shown or _is_rest(value, sorted(_numbers(last.output))):
         return None
-    programs = {word for turn in before[counted[-1][0] + 1 :] for word in _PROGRAM.findall(turn.call)}
-    is_named = not programs.isdisjoint(_PROGRAM.findall(sentence)) and not value
+    later = {word for turn in before[counted[-1][0] + 1 :] for word in _WORD.findall(turn.call)}
+    is_named = not later.isdisjoint(_WORD.findall(sentence)) and not value
     is_unsure = is_named or len(counted) > _MAX_COUNTED or any(value == number for _, number in counted)
     return Doubt("Turn %d shows another number." % last.number, is_unsure)
 
