@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -21,12 +20,6 @@ def skip_or_fail(what: str) -> None:
     if os.environ.get("MEMORY_TEST_CLIENT") == "required":
         pytest.fail(what)
     pytest.skip(what)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests' folders on the disk: a sandbox of Codex has a `/dev` of its own, without those in memory."""
-    if is_selected(config):
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
 
 
 def pytest_report_header() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -22,14 +23,17 @@ PATCH = "*** Begin Patch\n*** Add File: src/port.py\n+1\n*** End Patch\n"
 
 
 @pytest.fixture
-def codex(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Codex]:  # noqa: ANN401 (pytest's path)
-    """Yield Codex with the plugin installed."""
+def codex(request: pytest.FixtureRequest) -> Iterator[Codex]:
+    """Yield Codex with the plugin installed, in a folder on the disk: its sandbox has a `/dev` of its own, without `/dev/shm`."""
     if not is_selected(request.config):
         pytest.skip("Codex CLI runs with `pytest tests/client` or with MEMORY_TEST_CLIENT set")
     program = codex_binary()
     if program is None:
         skip_or_fail("no Codex CLI: run tests/client/install_codex.sh")
-    with Codex(str(tmp_path), str(program)) as codex:
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        Codex(folder, str(program)) as codex,
+    ):
         yield codex
 
 

@@ -106,8 +106,7 @@ def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: SSLCo
         try:
             results.append(send(access, request, deadline, tls))
         except JudgeError as error:
-            # Without its traceback, which would keep the connection alive.
-            results.append(JudgeError(error.name, error.detail, unsent=error.unsent))
+            results.append(error.with_traceback(None))  # which would keep the response alive
 
     run_until(deadline, [work])
     result = results[0] if results else JudgeError("timeout")

@@ -65,10 +65,11 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
         with opener.open(_url_request(access, request), timeout=max(deadline.remaining(), 0.001)) as response:
             return _read(response, request.max_body)
     except URLError as error:  # before the whole request was sent
-        cause = error.reason if isinstance(error.reason, Exception) else error
-        raise _error_for(cause, unsent=True) from None
+        failure = _error_for(error.reason if isinstance(error.reason, Exception) else error, unsent=True)
     except (OSError, HTTPException, ValueError) as error:
-        raise _error_for(error) from None
+        failure = _error_for(error)
+    # Here, so that it has no `__context__`: the frames of the other exception hold the connection and the key.
+    raise failure
 
 
 def _url_request(access: ServerAccess, request: Request) -> UrlRequest:
