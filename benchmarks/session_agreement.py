@@ -1,6 +1,6 @@
 """Measure the agreement of two sets of scores for the same sessions: two readings, or a reading and the scorer.
 
-`labels/first_reading.json` holds one reader's scores of 20 sessions, given before any scorer was run on them: ids and scores, no text.
+`labels/first_reading.csv` holds one reader's scores of 20 sessions, given before any scorer was run on them: ids and scores, no text.
 One reader's labels show whether a scorer is consistent with that reader, not whether either is right.
 
 Usage: session_agreement.py TRANSCRIPTS [--scores FILE]
@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 from memory_plugin.sessions.material import prepare  # noqa: E402
 from memory_plugin.sessions.rows import compare, read_labels, session_id  # noqa: E402
 
-LABELS = os.path.join(HERE, "labels", "first_reading.json")
+LABELS = os.path.join(HERE, "labels", "first_reading.csv")
 
 
 def main() -> int:

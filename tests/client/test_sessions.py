@@ -61,4 +61,3 @@ def test_an_ended_session_is_not_recorded_while_grading_is_off(sandbox: Sandbox)
     assert turn.text == "Hello."
     assert ledger_rows(sandbox, "sessions") == []
     assert ledger_rows(sandbox, "events") == []
-    assert sandbox.ledger("lcars/memory/grading/ended") == []

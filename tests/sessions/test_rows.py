@@ -6,7 +6,6 @@ The constants were computed once with scikit-learn 1.9.1 (`cohen_kappa_score`, `
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from memory_plugin.kernel.stats import cohen_kappa, share, spearman, weighted_ka
 from memory_plugin.sessions.rows import (
     UnreadableLabels,
     compare,
-    mean_difference,
     mean_error,
     read_labels,
     with_overall,
@@ -99,7 +97,6 @@ def test_spearman_and_error_equal_scipy() -> None:
     pairs = list(zip(X, Y))
     assert spearman(pairs) == pytest.approx(0.8659251245097506, abs=1e-12)
     assert mean_error(pairs) == pytest.approx(0.136, abs=1e-12)
-    assert mean_difference(pairs) == pytest.approx(sum(X) / 25 - sum(Y) / 25, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +155,9 @@ def test_sessions_of_both_are_compared_dimension_by_dimension() -> None:
     assert set(found) == {*dimensions(), OVERALL}
     assert found["tool_efficiency"].n == 20
     assert found["tool_efficiency"].figures["mae"].value == pytest.approx(0.1, abs=1e-6)
-    assert found["tool_efficiency"].figures["bias"].value == pytest.approx(-0.1, abs=1e-6)
     assert found["tool_efficiency"].figures["spearman"].value == pytest.approx(1)
     assert found["goal_achievement"].figures["exact"].value == 0
-    assert set(found["goal_achievement"].figures) == {"exact", "kappa", "weighted_kappa"}
+    assert set(found["goal_achievement"].figures) == {"exact", "weighted_kappa"}
 
 
 @pytest.mark.slow
@@ -196,29 +192,13 @@ def test_a_typed_score_is_on_its_scale_or_none() -> None:
     ] == []
 
 
-LIST = [{"session": "a", "goal_achievement": "complete", "tool_efficiency": 0.5}]
-FILES = [
-    ("labels.json", json.dumps(LIST)),
-    ("labels.json", json.dumps({"a": {"goal_achievement": 2, "tool_efficiency": {"score": 0.5}}})),
-    ("labels.csv", "\ufeffsession,goal_achievement,tool_efficiency,output_quality\r\na,complete,0.5,\r\n"),
-]
+def test_labels_are_read_from_a_spreadsheet(tmp_path: Path) -> None:
+    text = "\ufeffsession,goal_achievement,tool_efficiency,output_quality\r\na,complete,0.5,\r\n"
+    (tmp_path / "labels.csv").write_bytes(text.encode())
+    assert read_labels(str(tmp_path / "labels.csv")) == {"a": {"goal_achievement": 2, "tool_efficiency": 0.5}}
 
 
-@pytest.mark.parametrize(("name", "content"), FILES, ids=["list", "object", "csv"])
-def test_labels_are_read_from_files_of_several_forms(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_bytes(content.encode())
-    assert read_labels(str(tmp_path / name)) == {"a": {"goal_achievement": 2, "tool_efficiency": 0.5}}
-
-
-INVALID = [
-    "",
-    "{}",
-    "[]",
-    "session\na\n",
-    "[1, 2]",
-    '{"session": "a", "goal_achievement": true}',
-    "session,tool_efficiency\na,7\n",
-]
+INVALID = ["", "[]", "session\na\n", '[{"session": "a"}]', "session,tool_efficiency\na,7\n"]
 
 
 @pytest.mark.parametrize("content", [*INVALID, "a\x00b\n1,2\n"])

@@ -270,20 +270,14 @@ def handle_end(event: Event) -> None:
 
     The host gives all its hooks together 1.5 seconds.
     """
-    if event.paths.state_dir is None or not event.transcript:
-        return
     settings = event.context.settings
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         handle_compaction(event)
         return
-    from ..sessions.session_files import leave_note
     from ..work.background import judge_variables
 
-    try:
-        leave_note(event.paths, event.session, event.transcript)
-    except OSError as error:
-        event.log("the session is not graded: %s" % os_error_text(error))
-    _start_steps(event, (*judge_variables(settings), *_LANGFUSE))
+    if event.paths.state_dir is not None and os.path.isfile(event.transcript):
+        _start_steps(event, (*judge_variables(settings), *_LANGFUSE), judges_off=False)
 
 
 def handle_compaction(event: Event) -> None:
@@ -294,10 +288,10 @@ def handle_compaction(event: Event) -> None:
         _start_steps(event, ())
 
 
-def _start_steps(event: Event, variables: tuple[str, ...]) -> None:
+def _start_steps(event: Event, variables: tuple[str, ...], *, judges_off: bool = True) -> None:
     from ..work.background import start_steps
 
-    if not start_steps(event.name, event.transcript, event.context, variables):
+    if not start_steps(event.name, event.transcript, event.context, variables, judges_off=judges_off):
         event.log("no process could be started to look for suggestions")
 
 

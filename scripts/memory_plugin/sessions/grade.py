@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context, Deadline, now_iso
-from ..kernel.files import Busy, FileLock, error_text, os_error_text
+from ..kernel.files import error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Values, Verdict
 from ..kernel.paths import Paths
@@ -22,7 +22,6 @@ from .langfuse_client import connect
 from .material import PreparedSession, prepare, questions
 from .rows import SESSIONS, append_row, grade_row, session_id, ungraded
 from .rubric import merge
-from .session_files import pending_notes
 
 _CALL_SECONDS = 180.0  # for one part
 _LEAST_TURNS = 5  # of a session that is graded automatically
@@ -151,45 +150,21 @@ def grade_one_by_one(paths: Sequence[str], scorer: SessionScorer, progress: Call
     return run
 
 
-def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> None:
-    """Grade the sessions that ended, unless another process is already doing so.
-
-    A note is deleted before its session is graded, so a session that causes a crash is not tried again. `report` is called with the session
-    and the problem.
-    """
-    graded = False
-    try:
-        with FileLock(scorer.paths.state("grading", "ended.lock"), 0.0):
-            for path, session, transcript in pending_notes(scorer.paths):
-                os.unlink(path)
-                graded = _grade_note(session, transcript, scorer, report) or graded
-    except (Busy, FileNotFoundError):
-        return
-    problem = send_new_scores(scorer, lambda _: None) if graded else ""
-    if problem:
-        report("", "the scores are not sent yet: %s" % problem)
-
-
-def _grade_note(
-    session: str, transcript: str, scorer: SessionScorer, report: Callable[[str, str], None]
-) -> bool:
-    """Grade a session unless today's grades are used up or it is too short; return whether it was graded."""
+def grade_ended(transcript: str, scorer: SessionScorer) -> str:
+    """Grade a session that ended, unless today's grades are used up or it is too short; return a problem, or ""."""
     today = Records(scorer.paths.state(), SESSIONS, now_iso()[:10])  # in UTC
     number = sum(row.get("scorer", {}).get("automatic") is True for row in today)
     if number >= scorer.settings.integer("sessions.automatic.per_day"):
-        return False
-    try:
-        prepared = prepare(transcript)
-        if prepared.signals.totals.turns < _LEAST_TURNS:
-            return False
-        graded = grade_session(prepared, scorer, automatic=True)
-        graded.store(scorer.paths)
-    except OSError as error:
-        report(session, "the session is not graded: %s" % os_error_text(error))
-        return False
+        return ""
+    prepared = prepare(transcript)
+    if prepared.signals.totals.turns < _LEAST_TURNS:
+        return ""
+    graded = grade_session(prepared, scorer, automatic=True)
     if graded.row is None:
-        report(session, "the session is not graded: %s" % graded.failures[0])
-    return graded.row is not None
+        return "the session is not graded: %s" % graded.failures[0]
+    graded.store(scorer.paths)
+    problem = send_new_scores(scorer, lambda _: None)
+    return "the scores are not sent yet: %s" % problem if problem else ""
 
 
 def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> str:

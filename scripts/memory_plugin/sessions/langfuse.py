@@ -3,8 +3,8 @@
 A score must fit its config, because the server answers 200 and later drops one that does not. A config is matched by name, type and
 scale, and created only if it is missing.
 
-The ledger is the queue: a score in it is pending until it could be read back from the server. Every post is recorded first. If the process
-is killed in between, the score is sent again with the same id and time, which changes nothing on the server.
+The ledger is the queue: a score in it is pending until it could be read back from the server. If the process is killed in between, it is
+sent again with the same id and time, which changes nothing on the server.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import sleep
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_number, as_object, digest, dumps
@@ -27,15 +27,13 @@ from .rows import latest_rows
 from .rubric import OVERALL, scales, valid_scores
 
 STORED = "stored"
-_CONFIGS_PER_PAGE = 50
 _MAX_COMMENT = 5000
 _NUMERIC_SCALE: dict[str, object] = {"dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
-_MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
 _LOCK_SECONDS = 10.0
-_SCORES_PER_REQUEST = 15  # if the server accepts several; its own SDK's figure
-_IDS_PER_REQUEST = 50
+_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
+_MAPS = ("server", "configs", "scores")
 _REFUSALS = ("http_400", "http_413", "http_422")
 # Seconds before each check for posted scores, because servers store them a moment after they answer 200.
 _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
@@ -61,7 +59,7 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
     """
     ours = score_configs()
     ids: dict[str, str] = {}
-    query = {"page": 1, "limit": _CONFIGS_PER_PAGE}
+    query = {"page": 1, "limit": _PER_REQUEST}
     for row in client.rows("/score-configs", query):
         name = value_at(row, "name")
         if name in ours and _is_usable(row, ours[name]):
@@ -138,36 +136,15 @@ def ledger_scores(paths: Paths) -> Iterator[Body]:
         yield from score_bodies(row)
 
 
-class ScoreState(TypedDict):
-    """What is known about a score: a fingerprint of its content, how often that was posted, and the outcome.
-
-    The outcome is empty until it is STORED or the reason of a refusal.
-    """
-
-    content: str
-    posted: int
-    outcome: str
-
-
 def _texts_by_name(value: object) -> dict[str, str]:
     return {name: item for name, item in as_object(value).items() if isinstance(item, str)}
-
-
-def _score_states(value: object) -> dict[str, ScoreState]:
-    """Return the states in a file; one of another form is left out, so that its score is sent again."""
-    types = {"content": str, "posted": int, "outcome": str}
-    return {
-        name: cast("ScoreState", state)
-        for name, state in as_object(value).items()
-        if isinstance(state, dict) and {field: type(item) for field, item in state.items()} == types
-    }
 
 
 class Outbox:
     """What is known about one server, in a file that is replaced atomically.
 
     - `server`: the versions and the form of requests that it supports; `configs`: its score config ids by name.
-    - `scores`: the state of each score by id. A score is sent again only with another content.
+    - `scores`: by id, a fingerprint of the score that was sent last, and STORED or the reason of a refusal.
     - `not_before`: seconds since the epoch before which the server must not be asked, 0 for none.
     - `pending`, which is not in the file: the scores by id that are to be sent.
     """
@@ -182,8 +159,7 @@ class Outbox:
     def _read(self) -> None:
         """Read the file. If it is damaged, scores are sent again, which does no harm."""
         stored = read_state(self._path, _MAX_BYTES)
-        self.server, self.configs = (_texts_by_name(stored.get(name)) for name in ("server", "configs"))
-        self.scores: dict[str, ScoreState] = _score_states(stored.get("scores"))
+        self.server, self.configs, self.scores = (_texts_by_name(stored.get(name)) for name in _MAPS)
         self.not_before = float(as_number(stored.get("not_before")) or 0)
 
     @contextmanager
@@ -196,38 +172,24 @@ class Outbox:
 
     def save(self) -> None:
         """Write the file. Raises OSError."""
-        names = ("server", "configs", "scores", "not_before")
-        write_state(self._path, {name: getattr(self, name) for name in names}, durable=True)
+        write_state(self._path, {name: getattr(self, name) for name in (*_MAPS, "not_before")}, durable=True)
 
     def missing(self, bodies: Iterable[Body]) -> dict[str, Body]:
         """Return the scores, by id, that the server neither has nor refused with this content."""
-        return {str(body["id"]): body for body in bodies if not self._state(body)["outcome"]}
-
-    def _state(self, body: Body) -> ScoreState:
-        content = digest(dumps(body).encode("ascii"), 8)
-        state = self.scores.get(str(body["id"]))
-        if state and state["content"] == content:
-            return state
-        return {"content": content, "posted": 0, "outcome": ""}
-
-    def enqueue(self, bodies: Iterable[Body]) -> None:
-        """Make the missing ones of some scores pending. Raises OSError."""
-        self.pending = self.missing(bodies)
-        self.scores.update({score_id: self._state(body) for score_id, body in self.pending.items()})
-        self.save()
-
-    def posted(self) -> list[str]:
-        """Return the ids of the pending scores that were posted."""
-        return [score_id for score_id in self.pending if self.scores[score_id]["posted"]]
+        sent = {name: text.partition(" ")[0] for name, text in self.scores.items()}
+        return {str(body["id"]): body for body in bodies if sent.get(str(body["id"])) != _fingerprint(body)}
 
     def outcomes(self) -> Counter[str]:
         """Return how many scores are STORED, and how many were refused for which reason."""
-        return Counter(state["outcome"] for state in self.scores.values() if state["outcome"])
+        return Counter(text.partition(" ")[2] for text in self.scores.values())
 
     def finish(self, score_id: str, outcome: str = STORED) -> None:
         """Record that the server has a score, or why it refuses it."""
-        self.scores[score_id]["outcome"] = outcome
-        del self.pending[score_id]
+        self.scores[score_id] = "%s %s" % (_fingerprint(self.pending.pop(score_id)), outcome)
+
+
+def _fingerprint(body: Body) -> str:
+    return digest(dumps(body).encode("ascii"), 8)
 
 
 def set_up(paths: Paths, client: LangfuseClient) -> tuple[dict[str, str], list[str]]:
@@ -263,7 +225,8 @@ def send_scores(
     """
     outbox = Outbox(paths, client.access)
     with outbox.locked():
-        outbox.enqueue(ledger_scores(paths))
+        outbox.pending = outbox.missing(ledger_scores(paths))
+        outbox.save()
         queued = list(outbox.pending)
         wait = outbox.not_before - now()
         if wait > 0:
@@ -278,24 +241,29 @@ def send_scores(
             raise
         finally:
             outbox.save()
-    outcomes = {score_id: outbox.scores[score_id]["outcome"] for score_id in queued}
-    refused = {score_id: why for score_id, why in outcomes.items() if why not in ("", STORED)}
-    return PushResult(list(outcomes.values()).count(STORED), len(outbox.pending), refused)
+    done = [name for name in queued if name not in outbox.pending]
+    outcomes = {name: outbox.scores[name].partition(" ")[2] for name in done}
+    refused = {name: why for name, why in outcomes.items() if why != STORED}
+    return PushResult(len(done) - len(refused), len(outbox.pending), refused)
 
 
 def _push(
     outbox: Outbox, client: LangfuseClient, progress: Callable[[str], None], pauses: Sequence[float]
 ) -> None:
-    """Send the pending scores, and refuse those that the server never stores. Raises JudgeError and OSError."""
+    """Send the pending scores, and read back which of them the server stored. Raises JudgeError and OSError."""
     _prepare_server(outbox, client)
-    _confirm_posted(outbox, client, [0.0])  # those of an earlier run that was interrupted
-    _post_all(outbox, client, progress)
-    _confirm_posted(outbox, client, pauses)
+    ids = list(outbox.pending)
+    for start in range(0, len(ids), _PER_REQUEST):
+        progress("%d of %d scores sent" % (start, len(ids)))
+        sent = ids[: start + _PER_REQUEST]
+        for score_id in sent[start:]:
+            refusal = _post(outbox, client, outbox.pending[score_id])
+            if refusal:
+                outbox.finish(score_id, refusal)
+        _confirm(outbox, client, sent, [0.0])  # a rate limit may end this run
+    _confirm(outbox, client, ids, pauses)
     if outbox.pending:  # one config may have been archived: look them up again next time
         outbox.configs = {}
-    for score_id in outbox.posted():
-        if outbox.scores[score_id]["posted"] >= _MAX_TRIES:
-            outbox.finish(score_id, "accepted %d times and never stored" % _MAX_TRIES)
 
 
 def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:
@@ -308,61 +276,34 @@ def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:
         outbox.save()
 
 
-def _post_all(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], None]) -> None:
-    ids = list(outbox.pending)
-    start = 0
-    while start < len(ids):
-        progress("%d of %d scores sent" % (start, len(ids)))
-        # The first request tells whether the server accepts several scores at once.
-        size = _SCORES_PER_REQUEST if outbox.server.get("form") == _ARRAY else 1
-        _post(outbox, client, ids[start : start + size])
-        outbox.save()
-        start += size
+def _post(outbox: Outbox, client: LangfuseClient, body: Body) -> str:
+    """Send a score, alone or as a list; return why the server refuses both forms, or "". Raises JudgeError.
 
-
-def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
-    """Send some scores in the form that the server accepts. Raises JudgeError.
-
-    The stored form may come from another server's 200, such as a proxy's, so a score is refused only after both forms were.
+    The form that worked last is tried first, but it may come from another server's 200, such as a proxy's.
     """
-    pending = map(outbox.pending.__getitem__, ids)
-    bodies = [{**body, "configId": outbox.configs.get(str(body["name"]))} for body in pending]
-    form = outbox.server.get("form", _OBJECT)
-    refusal = _refusal(client, bodies if form == _ARRAY else bodies[0])
-    if refusal and len(ids) == 1:
-        form = _ARRAY if form == _OBJECT else _OBJECT
-        refusal = _refusal(client, bodies if form == _ARRAY else bodies[0])
-    if not refusal:
-        outbox.server["form"] = form
-        for score_id in ids:
-            outbox.scores[score_id]["posted"] += 1
-    elif len(ids) > 1:  # one of them is wrong: find it
-        for score_id in ids:
-            _post(outbox, client, [score_id])
-    else:
-        outbox.finish(ids[0], refusal)
+    score, refusal = {**body, "configId": outbox.configs.get(str(body["name"]))}, ""
+    for form in sorted((_OBJECT, _ARRAY), key=lambda form: form != outbox.server.get("form", _OBJECT)):
+        try:
+            client.post("/scores", [score] if form == _ARRAY else score)
+        except JudgeError as error:
+            if error.name not in _REFUSALS:
+                raise
+            refusal = error.name
+        else:
+            outbox.server["form"] = form
+            return ""
+    return refusal
 
 
-def _refusal(client: LangfuseClient, body: object) -> str:
-    """Post one score or a list; return the name of the status with which the server refuses it, or "". Raises JudgeError."""
-    try:
-        client.post("/scores", body)
-    except JudgeError as error:
-        if error.name not in _REFUSALS:
-            raise
-        return error.name
-    return ""
-
-
-def _confirm_posted(outbox: Outbox, client: LangfuseClient, pauses: Sequence[float]) -> None:
-    """Read the posted scores back, and confirm those that the server stored."""
+def _confirm(outbox: Outbox, client: LangfuseClient, sent: Sequence[str], pauses: Sequence[float]) -> None:
+    """Read the scores that were sent back, and finish those that the server stored."""
     for pause in pauses:
-        posted = outbox.posted()
-        if not posted:
+        ids = [score_id for score_id in sent if score_id in outbox.pending]
+        if not ids:
             return
         sleep(pause)
-        stored = _read_back(client, outbox.server, posted)
-        for score_id in posted:
+        stored = _read_back(client, outbox.server, ids)
+        for score_id in ids:
             if _is_same_value(outbox.pending[score_id]["value"], stored.get(score_id)):
                 outbox.finish(score_id)
         outbox.save()
@@ -373,8 +314,8 @@ def _read_back(client: LangfuseClient, server: Mapping[str, str], ids: Sequence[
     is_modern = server.get("scores") == MODERN
     path, parameter = ("/v3/scores", "id") if is_modern else ("/v2/scores", "scoreIds")
     values: dict[str, object] = {}
-    for start in range(0, len(ids), _IDS_PER_REQUEST):
-        query = {parameter: ",".join(ids[start : start + _IDS_PER_REQUEST]), "limit": 100}
+    for start in range(0, len(ids), _PER_REQUEST):
+        query = {parameter: ",".join(ids[start : start + _PER_REQUEST]), "limit": 100}
         for row in client.rows(path, query):
             values[str(value_at(row, "id"))] = value_at(row, "stringValue") or value_at(row, "value")
     return values

@@ -1,6 +1,6 @@
 """The rows of `sessions.jsonl`: a grade, or a person's label, of one session, whose last row counts; and how well both agree.
 
-Agreement is measured by kappa, error and rank correlation, with 95% intervals; `kernel/stats.py` names the sources of the formulas.
+Agreement is measured by weighted kappa, error and rank correlation, with 95% intervals; `kernel/stats.py` names the formulas' sources.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Ledger, LedgerError, now_iso
-from ..kernel.fastjson import as_objects, loads
 from ..kernel.files import read_regular
 from ..kernel.judge.question import Values
 from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
-from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
+from ..kernel.stats import Estimate, bootstrap, share, spearman, weighted_kappa
 from .material import PreparedSession, rubric_digest
-from .rubric import OVERALL, dimensions, overall_score, scales, score_in, valid_scores
+from .rubric import OVERALL, dimensions, overall_score, scales, valid_scores
 
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
@@ -36,7 +35,6 @@ Scores = Mapping[str, Mapping[str, float]]
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _MAX_BYTES = 32 << 20
-_TOLERANCE = 0.05  # numbers this close agree
 
 
 def session_id(prepared: PreparedSession) -> str:
@@ -153,46 +151,32 @@ def with_overall(scores: dict[str, float]) -> dict[str, float]:
 
 
 def read_labels(path: str) -> dict[str, dict[str, float]]:
-    """Return the scores in a file by session; later entries win. Raises UnreadableLabels and OSError.
+    """Return the scores in a CSV file by session; later lines win. Raises UnreadableLabels and OSError.
 
-    JSON: a list of objects, or an object that maps sessions to objects. CSV: a header, then lines. Each object has `session` and the
-    dimensions, as numbers, labels, or objects with a `score`; an empty value is not a score.
+    Its header names `session` and the dimensions, whose values are numbers or labels; an empty value is not a score.
     """
     text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig", "replace")
     labels: dict[str, dict[str, float]] = {}
-    for number, entry in enumerate(_entries(text), 1):
-        session, inner = str(entry.get("session") or ""), entry.get("dimensions")
-        scores = _scores(inner if isinstance(inner, dict) else entry, number)
-        if session and scores:
-            labels[session] = with_overall(scores)
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 1):
+            scores = _scores(row, number)
+            if row.get("session") and scores:
+                labels[row["session"]] = with_overall(scores)
+    except csv.Error as error:
+        raise UnreadableLabels("not a readable CSV: %s" % error) from None
     if not labels:
         raise UnreadableLabels("%s: expected sessions with scores, found none" % path)
     return labels
 
 
-def _entries(text: str) -> list[dict[str, Any]]:
-    """Return the objects in JSON or CSV."""
-    try:
-        data = loads(text)
-    except ValueError:
-        try:
-            return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
-        except csv.Error as error:
-            raise UnreadableLabels("not a readable CSV: %s" % error) from None
-    if isinstance(data, dict):
-        data = [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
-    return as_objects(data)
-
-
-def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:
+def _scores(row: Mapping[str, str], number: int) -> dict[str, float]:
     scores = {}
     for name, scale in dimensions().items():
-        value = score_in(entry.get(name))
-        if value is None or value == "":
+        if not row.get(name):
             continue
-        score = scale.read(value)
+        score = scale.read(row[name])
         if score is None:
-            text = "entry %d, %s: expected %s, found another value"
+            text = "row %d, %s: expected %s, found another value"
             raise UnreadableLabels(text % (number, name, scale.text))
         scores[name] = score
     return scores
@@ -209,8 +193,7 @@ class Agreement(NamedTuple):
 def compare(ours: Scores, theirs: Scores) -> list[Agreement]:
     """Return the agreement in each dimension and in the overall score, over the sessions that both have scored.
 
-    For levels: exact agreement, kappa and weighted kappa. For numbers: agreement within 0.05, mean absolute error, mean difference
-    (ours minus theirs) and Spearman's rho.
+    For levels: exact agreement and weighted kappa. For numbers: mean absolute error and Spearman's rho.
     """
     agreements = []
     for name, scale in scales().items():
@@ -218,37 +201,18 @@ def compare(ours: Scores, theirs: Scores) -> list[Agreement]:
         pairs = [
             (float(one[name]), float(other[name])) for one, other in both if name in one and name in other
         ]
-        figures = _of_levels(pairs) if scale.labels else _of_numbers(pairs)
+        if scale.labels:
+            exact = share(sum(a == b for a, b in pairs), len(pairs)).estimate
+            figures = {"exact": exact, "weighted_kappa": bootstrap(weighted_kappa, pairs)}
+        else:
+            figures = {"mae": bootstrap(mean_error, pairs), "spearman": bootstrap(spearman, pairs)}
         agreements.append(Agreement(name, len(pairs), figures))
     return agreements
-
-
-def _of_levels(pairs: Sequence[tuple[float, float]]) -> dict[str, Estimate]:
-    return {
-        "exact": share(sum(a == b for a, b in pairs), len(pairs)).estimate,
-        "kappa": bootstrap(cohen_kappa, pairs),
-        "weighted_kappa": bootstrap(weighted_kappa, pairs),
-    }
-
-
-def _of_numbers(pairs: Sequence[tuple[float, float]]) -> dict[str, Estimate]:
-    near = sum(abs(a - b) <= _TOLERANCE + 1e-9 for a, b in pairs)
-    return {
-        "within_0.05": share(near, len(pairs)).estimate,
-        "mae": bootstrap(mean_error, pairs),
-        "bias": bootstrap(mean_difference, pairs),
-        "spearman": bootstrap(spearman, pairs),
-    }
 
 
 def mean_error(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return the mean absolute difference; None without pairs."""
     return sum(abs(a - b) for a, b in pairs) / len(pairs) if pairs else None
-
-
-def mean_difference(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return the mean difference; above 0, the first of each pair is higher. None without pairs."""
-    return sum(a - b for a, b in pairs) / len(pairs) if pairs else None
 
 
 def latest_scores(paths: Paths, kind: str) -> dict[str, dict[str, float]]:

@@ -1,7 +1,6 @@
-"""Find transcripts: by path, by session id, of the current session, of a project, of sub-agents, and of sessions that ended.
+"""Find transcripts: by path, by session id, of the current session, of a project, and of sub-agents.
 
-Sub-agents write to `SESSION/subagents/agent-*.jsonl` beside the transcript of their session. For a session that ended, the SessionEnd hook
-writes a note and starts a process that grades it. If that process dies, the next one finds the note.
+Sub-agents write to `SESSION/subagents/agent-*.jsonl` beside the transcript of their session.
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from ..kernel.context import now_iso
-from ..kernel.fastjson import digest
-from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.paths import Paths
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..memories.nearby import native_folders
 
@@ -100,23 +97,3 @@ def subagent_answers(transcript: str, request: str) -> Iterator[str]:
                 answer = "\n".join(turn.texts) or answer
         if was_asked and has_read and answer:
             yield answer
-
-
-def ended_folder(paths: Paths) -> str:
-    """Return the folder of the notes about ended sessions. Raises RuntimeError without a state folder."""
-    return paths.state("grading", "ended")
-
-
-def leave_note(paths: Paths, session: str, transcript: str) -> None:
-    """Write the note of a session that ended. Raises OSError."""
-    name = digest((session + transcript).encode("utf-8", "replace"), 8) + ".json"
-    note = {"session": session, "transcript": transcript, "project": paths.project_root, "ended": now_iso()}
-    write_state(os.path.join(ended_folder(paths), name), note)
-
-
-def pending_notes(paths: Paths) -> Iterator[tuple[str, str, str]]:
-    """Yield the path, session and transcript of each note of this project."""
-    for entry in sorted(_entries(ended_folder(paths)), key=lambda entry: entry.name):
-        note = read_state(entry.path)
-        if isinstance(note.get("transcript"), str) and note.get("project") == paths.project_root:
-            yield entry.path, str(note.get("session")), note["transcript"]

@@ -15,7 +15,6 @@ from ..kernel.fastjson import as_integer, as_text, loads
 from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
-from ..kernel.text.clean import terminal_safe
 from ..recall.feedback import USED, find_uses, record_feedback
 from ..recall.recall_rows import injected_in_session
 from ..replies import ReplyState
@@ -182,21 +181,21 @@ def _index_past(work: _Work) -> None:
         work.log(problem)
 
 
-def _grade_sessions(work: _Work) -> None:
-    """Grade the sessions that have ended, if the user's settings say so."""
-    if work.context.settings.text("sessions.judge.when") != "ended":
+def _grade_session(work: _Work) -> None:
+    """Grade the session, if the user's settings say so."""
+    settings = work.context.settings
+    if settings.text("sessions.judge.when") != "ended" or work.ended.judges_off or work.why_off:
         return
     from ..sessions.grade import SessionScorer, grade_ended  # most sessions are not graded
 
-    def report(session: str, text: str) -> None:
-        log_event(work.context.paths, session, work.ended.event, PROBLEM, text)
-
-    grade_ended(SessionScorer(work.context.paths, work.context.settings, terminal_safe(work.why_off)), report)
+    problem = grade_ended(work.ended.transcript, SessionScorer(work.context.paths, settings))
+    if problem:
+        work.log(problem)
 
 
 # Event -> what follows it, in this order.
 STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
     "Stop": (_score, _record_uses, _grade, _propose, _write_phrases, _index_past),
     "PreCompact": (_propose,),
-    "SessionEnd": (_propose, _index_past, _grade_sessions),
+    "SessionEnd": (_propose, _index_past, _grade_session),
 }

@@ -94,7 +94,7 @@ _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to re
 # Of the state folder, those with files of sessions, and the others in which a killed writer leaves drafts.
 _SESSION_FOLDERS = (
     *("sessions", "grants", "clients", "handed-over", "tickets"),
-    *(os.path.join("grading", name) for name in ("pulled", "ended")),
+    os.path.join("grading", "pulled"),
 )
 _OTHER_FOLDERS = ("", "trust", "guards", "judge", "notices", "index")
 
