@@ -30,7 +30,7 @@ from memory_plugin.kernel.paths import Paths, data_path
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.sessions import past_index
 from memory_plugin.sessions.past import Exchange, answer, find, index_path, match_signs, read_index
-from memory_plugin.sessions.past_ask import Ask, Form, ask_of, forms_data, may_ask
+from memory_plugin.sessions.past_ask import Ask, ask_of, forms_data, may_ask
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "past")
 MATCH = ("share", "lead", "one_word", "no_subject", "dated")
@@ -158,7 +158,7 @@ def _row(prompt: dict[str, Any], now: float, paths: Paths) -> Row:
     return Row(
         text,
         bool(right),
-        Form(text).signs,
+        Ask(text).signs,
         match_signs(ask, found) if found else {},
         bool(found) and found[0].session in right,
         first,
@@ -233,7 +233,7 @@ def main() -> None:
     sets = {folder: rows_of(kit_projects(folder)) for folder in options.data}
     sets["made"] = rows_of(made_projects())
     ordinary = [
-        (Row(each["text"], each["asks"], Form(each["text"]).signs, each["match"]), OTHERS_WEIGHT)
+        (Row(each["text"], each["asks"], Ask(each["text"]).signs, each["match"]), OTHERS_WEIGHT)
         for path in options.others
         for each in lines(path)
     ]

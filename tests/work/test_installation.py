@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,15 +34,6 @@ def check_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
         return module.models(CommandContext(bench.paths, Console(io.StringIO(), io.StringIO()), Taint()))
 
     return check
-
-
-def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
-    context = CommandContext(Bench(str(tmp_path)).paths, Console(io.StringIO(), io.StringIO()), Taint())
-    assert module.state_folder(context).status == "ok"
-    monkeypatch.setattr(module, "disk_usage", lambda _: SimpleNamespace(free=4096))
-    found = module.state_folder(context)
-    assert (found.status, found.fix) == ("fail", "free some space on it")
 
 
 def test_the_default_models_pass(check_models: Callable[..., Check]) -> None:

@@ -6,6 +6,7 @@ matches has weights, too. Words and weights are data in `config/sessions/past.js
 
 from __future__ import annotations
 
+from itertools import chain
 from time import localtime, mktime
 
 from ..kernel.paths import load_data
@@ -13,6 +14,7 @@ from ..kernel.text.words import fold, tokenize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from time import struct_time
     from typing import Any
 
@@ -30,31 +32,6 @@ _NEAR = 2  # days
 _AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
 _forms: dict[str, Any] = {}
 _words: dict[str, Any] = {}
-
-
-class Ask:
-    """What a prompt asks about the past.
-
-    `odds` are the log odds of its form, without those of a match; `window` is a time as (since, until), or None; `is_timed` means that
-    the prompt names one, such as "the other day".
-    """
-
-    __slots__ = ("is_timed", "kind", "odds", "subject", "window")
-
-    def __init__(
-        self,
-        odds: float,
-        kind: str,
-        subject: list[str],
-        window: tuple[float, float] | None,
-        *,
-        is_timed: bool,
-    ) -> None:
-        self.odds = odds
-        self.is_timed = is_timed
-        self.kind = kind
-        self.subject = subject
-        self.window = window
 
 
 def forms_data() -> dict[str, Any]:
@@ -86,20 +63,16 @@ def words_data() -> dict[str, Any]:
 
 def may_ask(text: str, match: float = 1.0) -> bool:
     """Return whether a prompt's form is such that it asks about the past if a session matches; `match` 1 is as well as possible."""
-    if len(text) > _MAX_TEXT:
-        return False
     best: float = forms_data()["weights"]["reach"]
-    return Form(text).odds() + match * best > 0
+    return len(text) <= _MAX_TEXT and Ask(text).odds + match * best > 0
 
 
 def ask_of(text: str, now: float) -> Ask:
-    """Return how a prompt asks about the past; `now` is the present time in seconds since 1970."""
-    form = Form(text)
-    subject = subject_of(text)
-    subject = [word for word in subject if not _is_participle(word)] or subject
-    window = window_of(form.words, now)
-    is_timed = window is not None or "times" in form.signs
-    return Ask(form.odds(), form.kind(subject), subject, window, is_timed=is_timed)
+    """Return how a prompt asks about the past, what about, and when; `now` is the present time in seconds since 1970."""
+    ask, subject = Ask(text), subject_of(text)
+    ask.subject = [word for word in subject if not _is_participle(word)] or subject
+    ask.window = window_of(ask.words, now)
+    return ask
 
 
 def _is_participle(word: str) -> bool:
@@ -123,50 +96,64 @@ def subject_of(text: str) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def _phrases(words: list[str], known: str) -> list[str]:
-    """Return the phrases of a few words in a row, between bars, whose first word begins one in these lists."""
-    return [
-        "|%s|" % " ".join(words[at : at + size])
-        for at, word in enumerate(words)
-        if "|" + word in known
-        for size in range(1, min(len(words) - at, _LONGEST) + 1)
-    ]
+class Ask:
+    """A prompt that may ask about the past: the clauses and signs of its form, and their log odds, without those of a match.
 
-
-class Form:
-    """A prompt's clauses and words, and the signs in them."""
+    `subject` are the words that say what it asks about, `window` is the time that it names, as (since, until), or None.
+    """
 
     def __init__(self, text: str) -> None:
         self._data = forms_data()
-        self._lists = self._data["words"]
         plain = _without_quotes(text).lower().replace("'", "").replace("\u2019", "")
-        raw = [self._clause(part) for part in plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n")]
-        raw = [words for words in raw if words] or [[""]]
-        self.clauses = [_in_english(list(map(fold, words))) for words in raw]
+        raw = map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n"))
+        spelled = [words for words in raw if words] or [[""]]
+        self.clauses = [_in_english(list(map(fold, words))) for words in spelled]
         self.words = [word for clause in self.clauses for word in clause]
-        spelled = [word for words in raw for word in words]
-        self._verbs = [at for at in range(len(spelled)) if self._is_past(spelled[at], at)]
-        phrases = _phrases(self.words, self._data["all"])
-        self.signs = {name for name in self._data["anywhere"] if self._has(name, phrases)}
+        self.subject: list[str] = []
+        self.window: tuple[float, float] | None = None
+        self._verbs = [at for at, word in enumerate(chain.from_iterable(spelled)) if self._is_past(word, at)]
+        phrases = self._phrases()
+        self.signs = {name for name in self._data["anywhere"] if self._is_in(name, phrases)}
         self._add_signs(text)
-
-    def odds(self) -> float:
-        """Return the log odds that the prompt asks about the past, without those of a match."""
         weights: dict[str, float] = self._data["weights"]["form"]
-        return weights["bias"] + sum(weights.get(sign, 0.0) for sign in self.signs)
+        self.odds = weights["bias"] + sum(weights.get(sign, 0.0) for sign in self.signs)
+
+    @property
+    def is_timed(self) -> bool:
+        """Return whether the prompt names a time, such as "the other day"."""
+        return self.window is not None or "times" in self.signs
+
+    @property
+    def kind(self) -> str:
+        """Return what kind of answer the prompt wants."""
+        if "stop" in self.signs or (not self.subject and "we_past" in self.signs):
+            return STOP
+        if "goes_on" in self.signs:
+            return CONTINUE
+        if "command" in self.signs:
+            return COMMAND
+        is_open = not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs
+        return OPEN if is_open else ABOUT
 
     def _clause(self, text: str) -> list[str]:
         words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
-        while words and self._has("lead_ins", ["|%s|" % fold(words[0])]):
+        while words and self._is_in("lead_ins", [fold(words[0])]):
             del words[0]
         return words
 
-    def _has(self, name: str, phrases: list[str]) -> bool:
-        """Return whether a list holds one of these phrases."""
-        return any(map(self._lists[name].__contains__, phrases))
+    def _phrases(self) -> list[str]:
+        """Return the phrases of a few words in a row whose first word begins one in the lists."""
+        return [
+            " ".join(self.words[at : at + size])
+            for at, word in enumerate(self.words)
+            if "|" + word in self._data["all"]
+            for size in range(1, min(len(self.words) - at, _LONGEST) + 1)
+        ]
 
-    def _is_in(self, name: str, words: list[str]) -> bool:
-        return self._has(name, ["|%s|" % word for word in words])
+    def _is_in(self, name: str, phrases: Iterable[str]) -> bool:
+        """Return whether a list holds one of these phrases."""
+        known = self._data["words"][name]
+        return any("|%s|" % phrase in known for phrase in phrases)
 
     def _add_signs(self, text: str) -> None:
         """Replace the signs of lists by those that depend on a place: which clause asks or orders, and whose past it is."""
@@ -197,7 +184,7 @@ class Form:
             signs.discard("we_past")  # what we did is only reported
 
     def _starts(self, clause: list[str], name: str) -> bool:
-        return self._is_in(name, [" ".join(clause[:size]) for size in range(1, _LONGEST + 1)])
+        return self._is_in(name, (" ".join(clause[:size]) for size in range(1, _LONGEST + 1)))
 
     def _orders(self, clause: list[str]) -> bool:
         """Return whether a clause orders work; "tell me" asks for words."""
@@ -238,17 +225,6 @@ class Form:
             if self._is_in(name, [word]):
                 return is_past
         return (len(word) > 4 and spelled.endswith(self._data["endings"])) or _is_participle(word)
-
-    def kind(self, subject: list[str]) -> str:
-        """Return what kind of answer the prompt wants."""
-        if "stop" in self.signs or (not subject and "we_past" in self.signs):
-            return STOP
-        if "goes_on" in self.signs:
-            return CONTINUE
-        if "command" in self.signs:
-            return COMMAND
-        is_open = not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs
-        return OPEN if is_open else ABOUT
 
 
 def _in_english(clause: list[str]) -> list[str]:

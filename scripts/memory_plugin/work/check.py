@@ -23,13 +23,13 @@ from ..memories.memory_files import (
     all_memories,
     why_not_read,
 )
-from ..memories.relations import Link, named_keys, resolve
+from ..memories.relations import named_keys
 from ..memories.repository import gone_files
 
 _MAX_REASON = 300
 _MAX_SHOWN = 80
 GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
-NOTED = (GONE, "name", "duplicate", "dangling", "circular")  # rules of what recall can handle
+NOTED = (GONE, "duplicate", "dangling")  # rules of what recall can handle
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {
     "tags": record.MAX_LISTED,
@@ -82,17 +82,12 @@ def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[Store
     found = [StoreFinding(one.path, 0, *problem) for one in memories for problem in _problems(one)]
     gone = gone_files(memories)
     found += [StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON)) for one in gone]
-    return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
+    return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories)]
 
 
 def _problems(stored: StoredMemory) -> Iterator[tuple[str, str]]:
     """Yield the rule and the text of each problem of one memory."""
     memory = stored.memory
-    for name, place in (("id", memory.id), ("category", memory.category)):
-        stated = memory.data.get(name)
-        if stated is not None and stated != place:
-            shown = shown_line(str(stated)[:_MAX_SHOWN])
-            yield "name", "%s: expected %s, as the path says, got %s" % (name, place, shown)
     for text in _format_problems(memory):
         yield "format", text
     for file in memory.files:
@@ -166,14 +161,6 @@ def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
             if is_checked and not keys.intersection(named_keys(name, stored.key)):
                 shown = shown_line(name[:_MAX_SHOWN])
                 yield StoreFinding(stored.path, 0, "dangling", text % (field, shown))
-
-
-def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    active = [(stored.key, stored.memory) for stored in memories if stored.memory.status == record.ACTIVE]
-    links = {key: Link(key, True, one.superseded_by, one.supersedes) for key, one in active}
-    circular = set(resolve(links, links.get).circular)
-    text = "it supersedes a memory that supersedes it; remove one of the names"
-    return (StoreFinding(one.path, 0, "circular", text) for one in memories if one.key in circular)
 
 
 MAX_BYTES = 5_000_000

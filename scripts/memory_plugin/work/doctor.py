@@ -20,7 +20,7 @@ from .installation import FAIL, NOTE, OK, WARN, Check
 # To add a check: a function, a line here, and a test.
 CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
     *(installation.python, installation.program, installation.sqlite, installation.state_folder),
-    *(installation.switch, installation.recall, installation.settings, installation.environment),
+    *(installation.switch, installation.settings, installation.environment),
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
     *(installation.index, installation.events),

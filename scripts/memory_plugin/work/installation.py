@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date
-from shutil import disk_usage
 from typing import NamedTuple
 
 from .. import VERSION
@@ -53,7 +52,6 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
-_LEAST_FREE = 1 << 20  # bytes
 _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
@@ -100,8 +98,6 @@ def state_folder(context: WorkContext) -> Check:
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
-    if disk_usage(folder).free < _LEAST_FREE:
-        return Check("state folder", FAIL, "the disk of %s is full" % folder, "free some space on it")
     if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, paths.state_dir)
@@ -122,19 +118,15 @@ def _nearest(path: str) -> str:
     return path
 
 
-def switch(_context: WorkContext) -> Check:
-    """Check whether the plugin is switched off."""
+def switch(context: WorkContext) -> Check:
+    """Check whether the plugin, or its recall, is switched off."""
     if switched_off():
         return Check("plugin", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
-    return Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
-
-
-def recall(context: WorkContext) -> Check:
-    """Check whether recall is switched off in the settings."""
     if context.settings.flag("retrieval.enabled"):
-        return Check("recall", OK, "on")
+        return Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
     owner = "your" if context.settings.origin("retrieval.enabled") == USER else "the project's"
-    return Check("recall", NOTE, "off in %s settings" % owner, "memory config set retrieval.enabled true")
+    text = "recall is off in %s settings" % owner
+    return Check("plugin", NOTE, text, "memory config set retrieval.enabled true")
 
 
 def environment(context: WorkContext) -> Check:

@@ -50,20 +50,17 @@ class RecallFigures:
     def __init__(self) -> None:
         self.days: dict[str, Counter[str]] = defaultdict(Counter)  # prompts by outcome
         self.reasons: Counter[str] = Counter()
-        self.projects: Counter[str] = Counter()
-        self.guards: Counter[str] = Counter()
         self.uses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.last: dict[tuple[str, str], str] = defaultdict(str)  # when a memory was last shown
         self.sessions: set[str] = set()
         self.waits: list[float] = []  # milliseconds
-        self.tokens = self.past = 0
+        self.prompts = self.tokens = self.past = 0
         self.missed: deque[dict[str, Any]] = deque(maxlen=_MAX_MISSED)
 
     def add(self, row: dict[str, Any]) -> None:
         """Count one decision."""
         outcome, place = row.get("outcome", ""), row.get("place", "prompt")
         if place == "guard":
-            self.guards[outcome] += outcome in ("reminded", "asked", "let_through")
             return
         self.past += place == "past"
         counted = ("started", "started") if place in _STARTS else ("told", "pointed")
@@ -79,7 +76,7 @@ class RecallFigures:
     def _add_prompt(self, row: dict[str, Any], outcome: str) -> None:
         project, reason = row.get("project", ""), row.get("reason", "")
         self.days[row["time"][:_DAY]][outcome] += 1
-        self.projects[project] += 1
+        self.prompts += 1
         self.sessions.add(row.get("session", ""))
         if row.get("ms") is not None:
             self.waits.append(row["ms"])
@@ -205,17 +202,14 @@ def lead(sections: dict[str, Values]) -> str:
 
 def _recall(recalls: RecallFigures) -> Values:
     days = {day: {name: counts[name] for name in OUTCOMES} for day, counts in sorted(recalls.days.items())}
-    projects = recalls.projects if len(recalls.projects) > 1 else {}
     return {
-        "prompts": sum(recalls.projects.values()),
+        "prompts": recalls.prompts,
         **{name: sum(day[name] for day in days.values()) for name in OUTCOMES},
         "sessions": len(recalls.sessions),
         "past": recalls.past,
         "ms_median": quantile(recalls.waits, 0.5),
         "days": days,
         "reasons": ranked(recalls.reasons, "reason", "prompts"),
-        "projects": ranked(projects, "project", "prompts"),
-        "guards": ranked(recalls.guards, "outcome", "calls"),
     }
 
 
@@ -284,7 +278,7 @@ def _missed(recalls: RecallFigures, paths: Paths) -> Values:
             rows.setdefault(text.casefold(), first)["times"] += 1
     return {
         "prompts": sum(recalls.reasons[reason] for reason in MISS_REASONS),
-        "all_prompts": sum(recalls.projects.values()),
+        "all_prompts": recalls.prompts,
         "latest": sorted(rows.values(), key=lambda row: (row["times"], row["time"]), reverse=True),
     }
 
@@ -319,7 +313,7 @@ def _spend(ledgers: LedgerFigures) -> Values:
     return {
         "usd": sum(ledgers.usd.values()),
         "memory_tokens": recalls.tokens,
-        "tokens_per_prompt": round(recalls.tokens / max(1, sum(recalls.projects.values()))),
+        "tokens_per_prompt": round(recalls.tokens / max(1, recalls.prompts)),
         "days": {day: {"usd": usd} for day, usd in sorted(ledgers.usd_by_day.items())},
         "features": [
             {"feature": feature, **{name: counts[name] for name in names}, "usd": ledgers.usd[feature]}

@@ -7,7 +7,6 @@ through Claude Code, its model writes some in the background, for a few memories
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -16,7 +15,7 @@ from ..kernel.context import Context
 from ..kernel.fastjson import as_texts
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
-from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.paths import read_state, write_state
 from ..kernel.text.clean import counted, plain, terminal_safe
 from ..memories import InvalidMemory
 from ..memories.grants import record_saves
@@ -27,9 +26,7 @@ from ..memories.memory_text import TEXT, TITLE, shown_fields, told_digests
 from ..memories.record import MAX_ASKED_AS, MAX_TITLE
 from ..memories.survey import Item, shortest_names, survey, without_phrases
 from ..memories.trust import load_trust
-from ..recall.index_file import INDEX_ERRORS, index_path, open_index
 from ..recall.pipeline import refresh_some
-from ..recall.session_catalog import count_without_phrases
 from . import WorkContext, WorkError
 
 MAX_PHRASE = 120
@@ -167,7 +164,7 @@ def write_phrases(context: Context) -> dict[str, list[str]]:
     Each text is asked about once, so that what the user deletes does not return. Raises OSError.
     """
     judge = Judge("retrieval", context)
-    if judge.unready() or not _lacks_phrases(context.paths):
+    if judge.unready():
         return {}
     path = context.paths.state("notices", context.paths.project_key + ".json")
     asked = as_texts(read_state(path).get(_ASKED))
@@ -192,12 +189,3 @@ def tell_written(written: dict[str, list[str]], context: Context) -> None:
 def _mark(item: Item) -> str:
     """Return the digest of a memory's text, without its phrases."""
     return told_digests(item.stored.memory).text
-
-
-def _lacks_phrases(paths: Paths) -> bool:
-    """Return whether the index has a memory without phrases; most replies need no file of a memory to tell."""
-    try:
-        with closing(open_index(index_path(paths))) as connection:
-            return count_without_phrases(connection) > 0
-    except INDEX_ERRORS:
-        return False

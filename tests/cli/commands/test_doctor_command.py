@@ -113,8 +113,6 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
         pytest.param(stored("bad.json", "{"), "memories", "warn", "bad.json: file: invalid JSON", id="a damaged file"),
         pytest.param(stored("Bad_Name.json", GOOD), "memories", "warn", "file: id: expected", id="a bad name"),
-        pytest.param(stored("a.json", {**GOOD, "id": "b"}), "memories", "note", "a.json: name: id: expected a, as", id="another id"),
-        pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "memories", "note", "path says, got runbook", id="a category"),
         pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "memories", "warn", "memory check secrets --fix", id="a secret"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "memories", "warn", "a.json: hidden: ", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "memories", "warn", "a.json: hidden: ", id="a lone surrogate"),

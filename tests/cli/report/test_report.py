@@ -66,7 +66,6 @@ def test_counts_rows_of_all_ledgers(project: Project) -> None:
     }
     assert recall["reasons"] == [{"reason": "below_threshold", "prompts": 1}]
     assert figures["spend"]["memory_tokens"] == 180
-    assert recall["guards"] == [{"outcome": "reminded", "calls": 1}]
     (first, second) = figures["memories"]["helping"]
     assert [first[name] for name in ("id", "project", "told", "used")] == [
         "project:decision/a",
@@ -246,7 +245,7 @@ def test_safe_text_cannot_end_an_element() -> None:
 def test_lines_without_a_record_are_counted_as_skipped(tmp_path: Path) -> None:
     (tmp_path / "recalls.jsonl").write_bytes(b"\xff\n{}\n[1]\n\n" + dumps(RECALL).encode() + b"\n")
     figures = LedgerFigures(str(tmp_path), "2026", "2027", "")
-    assert (figures.recalls.projects["shop-1"], figures.lines, figures.skipped) == (1, 4, 2)
+    assert (figures.recalls.prompts, figures.lines, figures.skipped) == (1, 4, 2)
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
@@ -255,4 +254,4 @@ def test_an_endless_line_damages_no_other(tmp_path: Path, ending: str) -> None:
     (tmp_path / "recalls.jsonl").write_bytes(
         line + b"x" * (3 << 20) + b"\n" + line + line[:-9] + ending.encode()
     )
-    assert LedgerFigures(str(tmp_path), "2026", "2027", "").recalls.projects["shop-1"] == 2
+    assert LedgerFigures(str(tmp_path), "2026", "2027", "").recalls.prompts == 2

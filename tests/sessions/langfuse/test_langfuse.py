@@ -68,7 +68,7 @@ def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
 def test_a_new_grade_of_the_same_sessions_counts(graded: Bench, langfuse: Langfuse) -> None:
     push_scores(graded)
     outbox = outbox_of(graded)
-    outbox.scores = {name: "an-earlier-grade stored" for name in outbox.scores}
+    outbox.scores = dict.fromkeys(outbox.scores, "an-earlier-grade stored")
     outbox.save()
     assert len(outbox.missing(ledger_scores(graded.paths))) == 14
     assert push_scores(graded) == PushResult(14, 0, {})

@@ -118,7 +118,7 @@ def turns_text(turns: Sequence[int]) -> str:
 
 def _configure_calibrate(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    help_text = "a session to score, or a person's scores as JSON or CSV (default: your labels)"
+    help_text = "a session to score, or a person's scores as CSV (default: your labels)"
     parser.add_argument("target", nargs="?", metavar="ID|FILE", help=help_text)
     add_flag(parser, "--current", "score the current session; outside one, the project's newest")
     add_flag(parser, "--report", "compare without asking for scores")
