@@ -5,23 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
 
-from memory_plugin.kernel import files
 from memory_plugin.kernel.files import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.memories import memory_files, writing
-from memory_plugin.memories.lifecycle import edit, forget, save
-from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store, store_key
+from memory_plugin.memories.lifecycle import save
+from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import index_refresh, store_refresh
+from memory_plugin.recall import index_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
 from memory_plugin.recall.store_refresh import ReadBudget, RefreshReport
@@ -251,49 +248,6 @@ def after_a_write(paths: Paths) -> RefreshReport:
     return refresh_index(paths, load(paths.config_dir, paths.project_root), full=False)
 
 
-@pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the folders that refreshes list from now on."""
-    folders: list[str] = []
-
-    def listing(folder: str, most: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
-        folders.append(os.path.basename(folder))
-        return memory_files.listing(folder, most)
-
-    monkeypatch.setattr(store_refresh, "listing", listing)
-    return folders
-
-
-def test_a_write_of_our_own_lists_no_folder_then_or_later(project: Project, listed: list[str]) -> None:
-    with at_home(project) as paths:
-        put(project, "m", memory("Postgres"))
-        fully(paths)
-        first = written(paths, "Kafka")
-        after_a_write(paths)  # the folder was in doubt, because it had just changed
-        listed.clear()
-        edit(paths, first, lambda _: {"title": "NATS"}, "renamed", approved=True)
-        second = written(paths, "Redis")
-        assert after_a_write(paths).read == 2
-        forget(paths, second, "", at_once=False, grace_days=30)
-        assert after_a_write(paths).read == 1
-        assert titles(paths) == {"NATS", "Postgres"}
-        assert index_state(paths)[0] == "whole"
-        assert (listed, after_a_write(paths).read) == ([], 0)
-
-
-@pytest.mark.parametrize("record", [None, 1, [1, [2], ["a", "b", None]], {"a": 1}], ids=str)
-def test_a_damaged_record_of_writes_stops_nothing(project: Project, record: object) -> None:
-    with at_home(project) as paths:
-        fully(paths)
-        name = store_key(project_store(paths)) + ".writes.json"
-        project.write(paths.state("index", name), {"writes": record})
-        written(paths, "Kafka")
-        project.write(paths.state("index", name), {"writes": record})
-        later()
-        after_a_write(paths)
-        assert titles(paths) == {"Kafka"}
-
-
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_a_change_by_somebody_else_beside_a_write_is_found(project: Project, first: str) -> None:
     with at_home(project) as paths:
@@ -307,32 +261,3 @@ def test_a_change_by_somebody_else_beside_a_write_is_found(project: Project, fir
             later()
         after_a_write(paths)
         assert titles(paths) == {"Kafka", "NATS", "Postgres"}
-
-
-@pytest.mark.parametrize("finds", [inline, fully])
-def test_a_change_by_somebody_else_during_a_write_is_found_by_the_next_session_or_full_refresh(
-    project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    listed: list[str],
-    finds: Callable[[Paths], RefreshReport],
-) -> None:
-    with at_home(project) as paths:
-        fully(paths)
-        written(paths, "Kafka")
-        after_a_write(paths)
-        later()
-
-        def replace_file(path: str, data: bytes, mode: int, *, durable: bool = True) -> None:
-            files.replace_file(path, data, mode, durable)
-            if path.endswith(".json"):
-                put(project, "m", memory("Postgres"))
-
-        with monkeypatch.context() as patch:
-            patch.setattr(writing, "replace_file", replace_file)
-            written(paths, "NATS")
-        after_a_write(paths)
-        assert titles(paths) == {"Kafka", "NATS"}
-        finds(paths)
-        assert titles(paths) == {"Kafka", "NATS", "Postgres"}
-        listed.clear()
-        assert (inline(paths).read, listed) == (0, [])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain
 from typing import Callable, NamedTuple
 
-from ..kernel.fastjson import as_texts
-from ..kernel.files import FileLock, is_draft, make_folder, read_regular, remove_file, replace_file
-from ..kernel.paths import Paths, read_state, write_state
+from ..kernel.files import FileLock, is_draft, make_folder, read_regular, replace_file
+from ..kernel.paths import Paths
 from . import InvalidMemory
 from .hygiene import Redacted, clean_data, shown_items, shown_line
 from .memory_files import (
@@ -33,7 +32,6 @@ _MAX_SAME_TITLE = 1000
 _HEADER = "# Memory Index\n"
 _MAX_INDEX_MD = 32 << 20
 _ARROW = " -> "
-_MAX_RECORDED = 50  # writes, of which a refresh of the index has usually seen all but the last few
 
 
 class Written(NamedTuple):
@@ -73,9 +71,7 @@ def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:
             path = store.path(category.name, identity)
             if not os.path.lexists(path):
                 data["id"] = identity
-                with _recorded(paths, store, path):
-                    stored = _write(store, category.name, path, data)
-                return Written(stored, redacted, True)
+                return Written(_write(store, category.name, path, data), redacted, True)
             existing = _same_memory(store, category.name, path, data)
             if existing is not None:
                 return Written(existing, redacted, False, _is_exact(existing, data))
@@ -116,8 +112,7 @@ def change(
         redacted: list[Redacted] = []
         if cleaned:
             data, redacted = clean_data(data)
-        with _recorded(paths, store, stored.path):
-            return Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
+        return Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
 
 
 def remove(paths: Paths, stored: StoredMemory) -> list[str]:
@@ -125,7 +120,6 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     _require_readable(stored.store)
     with store_lock(paths, stored.store):
         os.unlink(stored.path)
-        remove_file(_record_path(paths, stored.store))  # it has the file's name
     return [stored.path]
 
 
@@ -138,50 +132,6 @@ def sweep(paths: Paths, store: Store) -> list[str]:
         for path in drafts:
             os.unlink(path)
     return drafts
-
-
-@contextmanager
-def _recorded(paths: Paths, store: Store, path: str) -> Iterator[None]:
-    """Record how the block, which changes one file under the lock, changes the mark of its folder."""
-    folder, record = os.path.dirname(path), _record_path(paths, store)
-    before = _folder_mark(folder)
-    yield
-    with suppress(OSError):
-        writes = [*_writes(record), [before, _folder_mark(folder), path]]
-        write_state(record, {"writes": writes[-_MAX_RECORDED:]})
-
-
-def _record_path(paths: Paths, store: Store) -> str:
-    return paths.state("index", store_key(store) + ".writes.json")
-
-
-def _writes(record: str) -> list[list[str]]:
-    """Return the recorded writes; none of a damaged record."""
-    rows = read_state(record).get("writes")
-    return [row for row in rows if len(as_texts(row)) == 3] if isinstance(rows, list) else []
-
-
-def _folder_mark(folder: str) -> str:
-    """Return the time of change and the inode of a folder; empty if its clock is too coarse to tell two changes apart."""
-    try:
-        status = os.stat(folder)
-    except OSError:
-        return ""
-    return "%d:%d" % (status.st_mtime_ns, status.st_ino) if status.st_mtime_ns % 1_000_000_000 else ""
-
-
-def own_writes(paths: Paths, store: Store, folder: str, before: str, after: str) -> list[str]:
-    """Return the files whose recorded writes lead from one mark of a folder (`time:inode`) to another; none if others changed it, too.
-
-    Each write begins at the mark that the one before it left, so a change by someone else breaks the chain. Only a change within
-    the few milliseconds of a write cannot be seen in the marks.
-    """
-    files: list[str] = []
-    for start, end, path in _writes(_record_path(paths, store)):
-        if start == before and os.path.dirname(path) == folder:
-            files.append(path)
-            before = end
-    return files if before == after else []
 
 
 def _require_readable(store: Store) -> None:

@@ -53,8 +53,6 @@ _COARSE_RESOLUTION_SECONDS = 2.1
 # and may stay for years.
 _SKEW_SECONDS = 60.0
 UNSURE, _ABSENT = "?", "-"  # marks of a path
-# Ends the mark of a folder that was not listed after this plugin wrote to it: a change by someone else during that write would not show.
-OWN = "+"
 
 
 class IndexUnavailable(Exception):
@@ -229,12 +227,6 @@ def unread_files(connection: Connection) -> int:
     return value_of(lambda: int(saved), _UNREAD)
 
 
-def saved_marks(connection: Connection) -> dict[str, str] | None:
-    """Return the marks of the watched paths when they were indexed; None if none were ever saved."""
-    marks = _saved_value(connection, _WATCHED)
-    return {path: str(mark) for path, mark in marks.items()} if isinstance(marks, dict) else None
-
-
 def _saved_value(connection: Connection, name: str) -> object:
     saved = meta_get(connection, name)
     return value_of(lambda: loads(saved), name) if saved else None
@@ -242,11 +234,11 @@ def _saved_value(connection: Connection, name: str) -> object:
 
 def changed_paths(connection: Connection) -> set[str] | None:
     """Return the watched paths that have changed, or may have, since they were indexed; None if no marks were ever saved."""
-    marks = saved_marks(connection)
-    if marks is None:
+    marks = _saved_value(connection, _WATCHED)
+    if not isinstance(marks, dict):
         return None
     current = snapshot(marks)
-    return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark.rstrip(OWN)}
+    return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark}
 
 
 def new_decisions(

@@ -24,7 +24,6 @@ from ..memories.nearby import native_folders
 from ..memories.record import categories
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
-from ..memories.writing import own_writes
 from . import index_file
 from .in_force import apply_supersession, seed_guards, write_guards
 from .index_documents import files_by_trust, files_of_texts, total_documents
@@ -156,10 +155,9 @@ def refresh(
     The caller must hold `refresh_lock`.
     """
     budget = budget or ReadBudget()
-    is_hook = budget.entries is not None
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
-    marks = index_file.snapshot(watched, wait=not is_hook)
+    marks = index_file.snapshot(watched, wait=budget.entries is None)  # a hook does not wait
     settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = index_file.new_decisions(
@@ -176,7 +174,7 @@ def refresh(
     run = RefreshPass(
         connection,
         trust,
-        None if full or decided is None else _changed_by_others(connection, paths, marks, is_hook=is_hook),
+        None if full or decided is None else index_file.changed_paths(connection),
         None if decided is None else files_of_texts(connection, decided),
         marks,
         budget,
@@ -194,33 +192,6 @@ def refresh(
         index_file.meta_set(connection, index_file.DECIDED, trust_state)
         index_file.set_unread(connection, report.remaining)
     return report
-
-
-def _changed_by_others(
-    connection: Connection, paths: Paths, marks: dict[str, str], *, is_hook: bool
-) -> set[str] | None:
-    """Return `changed_paths`, with the files that this plugin wrote in place of a folder that nobody else changed.
-
-    Such a folder is marked OWN until a full refresh lists it, or the next session's start does (`is_hook`).
-    """
-    changed, saved = index_file.changed_paths(connection), index_file.saved_marks(connection)
-    if changed is None or saved is None:
-        return None
-    for store in stores(paths):
-        for category in categories().values():
-            folder = os.path.join(store.root, category.folder)
-            before, after = saved.get(folder, index_file.UNSURE), marks[folder]
-            if before == after + index_file.OWN:
-                changed.update([folder] if is_hook else [])
-                marks[folder] = after if is_hook else before
-            elif folder in changed:
-                times = (mark.rsplit(":", 2)[0] for mark in (before, after))
-                files = own_writes(paths, store, folder, *times)
-                if files:
-                    changed.remove(folder)
-                    changed.update(files)
-                    marks[folder] += index_file.OWN
-    return changed
 
 
 def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
