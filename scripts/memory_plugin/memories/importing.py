@@ -12,29 +12,27 @@ from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
-from ..kernel.fastjson import as_text, loads
+from ..kernel.fastjson import as_object, as_text, loads
 from ..kernel.files import read_regular
 from . import InvalidMemory, markdown, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
 from .markdown import form, is_named, table, texts_in, title_for
-from .memory_files import has_memory_name
 from .memory_text import repeats_title
+from .nearby import STORE, has_store
 from .relations import plain_title
-from .writing import is_own_index
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
-_UNKNOWN = "unknown format: no title or text under a common name"
+_UNKNOWN = "unknown format: no text under a common name"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
-_PLAIN_TITLE = re.compile(r"^title:", re.MULTILINE)
+_PLAIN_TITLE = re.compile(r"^(?=title:)", re.MULTILINE)
 _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
 # A heading, the mark of the list item below it, and the heading that follows at once.
 _HEADING = re.compile(
     r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+](?:[ \t]+\[[ xX]\])?|\d{1,3}[.)])[ \t]+)?(?=(#*))"
 )
-_STORE = os.path.join(".claude", "memory")
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
 _IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
 _GIT_SECONDS = 10
@@ -48,13 +46,9 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
     path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
-    reading, files = Reading([], [], [], category, root, os.path.isdir(path)), [(path, "")]
-    if reading.is_folder:
-        files = [] if os.path.realpath(path) == root else stored_files(path)
-        files = files or [(one, "") for one in files_below(path, _MARKDOWN + _JSON, reading.left_out)]
-    for file, kind in files:
-        reading_as = reading._replace(category=kind or category)
-        _keep(file, _entries(file, reading_as), reading_as)
+    reading = Reading([], [], [], category, root, os.path.isdir(path))
+    for file in _files_below(path, reading) if reading.is_folder else [path]:
+        _keep(file, _entries(file, reading), reading)
     return reading
 
 
@@ -70,38 +64,40 @@ def read_lines(text: str, category: str = "") -> Reading:
 
 def _plain_lines(path: str, text: str) -> Iterator[Entry]:
     """Yield the entries of plain lines: a line without the name of a field goes on with the field above."""
-    starts = [match.start() for match in _PLAIN_TITLE.finditer(text)]
-    for start, end in zip(starts, [*starts[1:], len(text)]):
-        _, *parts = _PLAIN_FIELD.split(text[start:end])
+    line = 1
+    for part in _PLAIN_TITLE.split(text):
+        _, *parts = _PLAIN_FIELD.split(part)
         item: dict[str, object] = {name: value.strip() for name, value in zip(parts[::2], parts[1::2])}
         item["asked_as"] = str(item.get("asked_as", "")).split(";")
-        yield Entry("%s:%d" % (path, text.count("\n", 0, start) + 1), item)
+        if parts:
+            yield Entry("%s:%d" % (path, line), item)
+        line += part.count("\n")
 
 
 def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
     """Make memories of the entries of a file. Whatever cannot be read becomes a problem, or is left out, with its reason."""
-    drafts, problems = [], []
     try:
         for entry in entries:
             try:
                 data = item_data(entry.item, entry.category or reading.category)
             except InvalidMemory as error:
-                problems.append((entry.source, str(error)))
+                _refuse(entry.source, str(error), reading)
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
             archive(data, entry.over)
-            drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
+            reading.drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
     except UnicodeDecodeError as error:
-        problems = [(path, "not UTF-8 (byte %d)" % error.start)]
+        _refuse(path, "not UTF-8 (byte %d)" % error.start, reading)
     except (OSError, InvalidMemory) as error:
-        problems = [(path, getattr(error, "strerror", None) or str(error))]
+        _refuse(path, getattr(error, "strerror", None) or str(error), reading)
     except LeftOut as why:
         reading.left_out.append((path, str(why)))
-    if problems[1:] and not drafts:
-        problems = [(path, _UNKNOWN)]  # said once
-    is_expected = reading.is_folder and problems == [(path, _UNKNOWN)]
-    (reading.left_out if is_expected else reading.problems).extend(problems)
-    reading.drafts.extend(drafts)
+
+
+def _refuse(source: str, reason: str, reading: Reading) -> None:
+    """Report a problem; that some files of a folder hold no memories is none."""
+    is_expected = reading.is_folder and reason == _UNKNOWN
+    (reading.left_out if is_expected else reading.problems).append((source, reason))
 
 
 def _entries(path: str, reading: Reading) -> Iterator[Entry]:
@@ -116,76 +112,57 @@ def _entries(path: str, reading: Reading) -> Iterator[Entry]:
     elif ending in _JSON[1:] or "}\n{" in text:  # MCP's memory server writes lines into a file named .json
         yield from _lines(path, text)
     else:
-        yield from _json(path, text, reading)
+        yield from _items(path, _parsed(text))
 
 
-def _json(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the entries of a JSON document: those in its list, or itself. Raises InvalidMemory."""
+def _parsed(text: str) -> object:
     try:
-        value = loads(text)
+        return loads(text)
     except ValueError as error:
         raise InvalidMemory("not JSON: %s" % error) from None
-    items = _items_in(value)
-    if items is not None:
-        yield from (Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
-        return
-    names = table()["own_text"] if reading.is_folder else table()["aliases"]["body"]
-    if isinstance(value, dict):
-        if not any(isinstance(value.get(name), (str, dict)) or texts_in(value.get(name)) for name in names):
-            raise InvalidMemory(_UNKNOWN)
-        if isinstance(value.get("content"), dict) and not record.is_id(value.get("id")):
-            value["id"] = os.path.splitext(os.path.basename(path))[0]
-    yield Entry(path, value)
 
 
 def _lines(path: str, text: str) -> Iterator[Entry]:
-    """Yield the entries of JSON Lines without the relations between entities; a line that is no JSON has its error."""
+    """Yield the lines of JSON Lines, except the relations between entities in the file of MCP's memory server."""
     for at, line in enumerate(text.split("\n"), 1):
-        try:
-            item: object = loads(line) if line.strip() else None
-        except ValueError as error:
-            item = InvalidMemory("not JSON: %s" % error)
-        is_relation = isinstance(item, dict) and item.get("type") == "relation" and "from" in item
-        if line.strip() and not is_relation:
-            yield Entry("%s:%d" % (path, at), item)
+        if line.strip() and '"type":"relation"' not in line.replace(" ", ""):
+            yield Entry("%s:%d" % (path, at), line)
 
 
-def _items_in(value: object) -> list[object] | None:
-    """Return the items in a JSON document; None if the document itself is one item."""
-    if isinstance(value, list):
-        return [{"text": entry} if isinstance(entry, str) else entry for entry in value]
+def _items(path: str, value: object) -> Iterator[Entry]:
+    """Yield the entries in a JSON document: those in its list, or itself. Raises InvalidMemory."""
     if isinstance(value, dict) and not isinstance(value.get("title"), str):
-        names = table()["lists"]
-        return next((_items_in(value[name]) for name in names if isinstance(value.get(name), list)), None)
-    return None
+        lists = (value[name] for name in table()["lists"] if isinstance(value.get(name), list))
+        value = next(lists, value)
+    if isinstance(value, list):
+        items = [{"text": item} if isinstance(item, str) else item for item in value]
+        yield from (Entry("%s item %d" % (path, at), item) for at, item in enumerate(items, 1))
+    elif isinstance(value, dict) and _first(value, table()["own_text"]):
+        yield Entry(path, value)
+    else:
+        raise InvalidMemory(_UNKNOWN)
 
 
 def item_data(item: object, category: str) -> dict[str, Any]:
     """Return the data of one memory from an entry under any common field names; `category` is the one if it names none.
 
-    Raises InvalidMemory that names the invalid field.
+    A text is a line of JSON. Raises InvalidMemory that names the invalid field.
     """
-    if isinstance(item, InvalidMemory):
-        raise item
+    item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
-    metadata = item.get("metadata")
-    source = {**metadata, **item} if isinstance(metadata, dict) else item
-    aliases = table()["aliases"]
-    found = {name: _first(source, others) for name, others in aliases.items()}
-    body, title = found.pop("body"), found.pop("title")
+    source = {**as_object(item.get("metadata")), **item}
+    found = {name: _first(source, others) for name, others in table()["aliases"].items()}
+    body, title = found.pop("body"), as_text(found.pop("title"))
     body = "\n".join(texts_in(body)) if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
-        raise InvalidMemory("body: expected a text, got %.80r" % (body,))
-    if not isinstance(item.get("title", ""), str):
-        raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
+        raise InvalidMemory(_UNKNOWN)
     named = _category(item, found.pop("category")) or category
-    kind = record.categories()[
-        named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
-    ]
-    content = _steps(kind, body) if kind.name == "runbook" else record.body_content(kind, body)
+    named = named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
+    kind = record.categories()[named]
+    content = _steps(kind, body) if named == "runbook" else record.body_content(kind, body)
     context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
     extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
@@ -193,9 +170,8 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         changed = record.utc_time(as_text(source.get("updated_at")), "00:00:00")
         extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
-    identity = str(item["id"]) if record.is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
-    title = title if isinstance(title, str) else title_for(body)
-    return record.new_memory(kind, identity, title, content, extra)
+    identity = "" if _UUID.match(as_text(item.get("id"))) else as_text(item.get("id"))
+    return record.new_memory(kind, identity, title or title_for(body), content, extra)
 
 
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
@@ -240,8 +216,7 @@ def _category(item: dict[str, object], name: object) -> str:
 def _whole_memory(item: dict[str, object], category: str) -> dict[str, object]:
     """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
     kind = record.categories()[_category(item, item.get("category")) or category or record.DEFAULT_CATEGORY]
-    own_id = item.get("id") if record.is_id(item.get("id")) else ""
-    data = {**record.new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
+    data = {**record.new_memory(kind, "", "", {}, {}), **item, "category": kind.name}
     record.parse_memory(data, "checked", kind)
     return data
 
@@ -264,14 +239,10 @@ def archive_replaced(drafts: list[Draft]) -> None:
 
 
 def distinguish_titles(drafts: list[Draft]) -> None:
-    """Add the answer to titles that several different documents have, such as the name of a template, unless it says the same.
-
-    A row keeps the title that somebody gave it.
-    """
+    """Add the answer to titles that several different memories have, such as the name of a template, unless it says the same."""
     same: dict[str, list[Draft]] = {}
     for draft in drafts:
-        if draft.path.lower().endswith(_MARKDOWN):
-            same.setdefault(plain_title(draft.data["title"]), []).append(draft)
+        same.setdefault(plain_title(draft.data["title"]), []).append(draft)
     for group in same.values():
         if all(draft.data["content"] == group[0].data["content"] for draft in group):
             continue
@@ -281,40 +252,34 @@ def distinguish_titles(drafts: list[Draft]) -> None:
                 data["title"] = title_for(markdown.with_lead(data["title"], answer))
 
 
-def stored_files(folder: str) -> list[tuple[str, str]]:
-    """Return the files of a store, or of a project with one: its memories with their categories, then notes next to them; else nothing."""
-    inside = os.path.join(folder, _STORE)
-    store = inside if os.path.isdir(inside) else folder
-    folders = [(kind.name, os.path.join(store, kind.folder)) for kind in record.categories().values()]
-    present = ((kind, os.scandir(at)) for kind, at in folders if os.path.isdir(at))
-    memories = [(one.path, kind) for kind, found in present for one in found if has_memory_name(one.name)]
-    notes = [os.path.join(store, name) for name in sorted(os.listdir(store)) if name.endswith(".md")]
-    own = [path for path in notes if os.path.basename(path) == "index.md" and is_own_index(path)]
-    return sorted(memories) + [(path, "") for path in notes if path not in own] if memories else []
+def _files_below(folder: str, reading: Reading) -> Iterator[str]:
+    """Yield the files below a folder that may hold memories, in order; what is skipped is added to those left out, with the reason.
 
-
-def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> list[str]:
-    """Return the files below a folder with one of these endings, in order; what is skipped is added to `left_out` with the reason."""
-    found, ignored = list[str](), _ignored(folder)
+    Of another project with a store, only the store is read.
+    """
+    if has_store(folder) and os.path.realpath(folder) != reading.root:
+        folder = os.path.join(folder, STORE)
+    ignored = _ignored(folder)
     for above, folders, names in os.walk(folder):
-        reasons = {name: _why_closed(os.path.join(above, name), folder, ignored) for name in sorted(folders)}
+        reasons = {name: _why_closed(os.path.join(above, name), ignored) for name in sorted(folders)}
         folders[:] = [name for name, reason in reasons.items() if reason is None]
-        left_out += [(os.path.join(above, name), reason) for name, reason in reasons.items() if reason]
+        reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
         of_github = ".github" in os.path.relpath(above, os.path.dirname(folder)).split(os.sep)
         for name in sorted(names):
             path = os.path.join(above, name)
-            is_read = is_named(path, "rules") or (name.lower().endswith(ends) and not name.startswith("."))
-            if is_read and form("index").fullmatch(name):
-                left_out.append((path, INDEX))
-            elif is_read and (not of_github or _OF_GITHUB.fullmatch(name)):
-                found.append(path)
-    return found
+            is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
+            if not (is_text or is_named(path, "rules")):
+                continue
+            if form("index").fullmatch(name):
+                reading.left_out.append((path, INDEX))
+            elif not of_github or _OF_GITHUB.fullmatch(name):
+                yield path
 
 
-def _why_closed(path: str, top: str, ignored: set[str]) -> str | None:
+def _why_closed(path: str, ignored: set[str]) -> str | None:
     """Return why a folder is not read, empty if nobody would expect it; None for one that is."""
     name, is_ours = os.path.basename(path), is_named(path, "rule_folders")
-    if path == os.path.join(top, _STORE) or (name.startswith(".") and not is_ours):
+    if path.endswith(os.sep + STORE) or (name.startswith(".") and not is_ours):
         return ""
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT

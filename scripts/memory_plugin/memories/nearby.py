@@ -26,7 +26,7 @@ _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
-_STORE = os.path.join(".claude", "memory")
+STORE = os.path.join(".claude", "memory")
 _OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
@@ -146,7 +146,7 @@ def unread_nearby(paths: Paths) -> list[str]:
     found = [_OUTER % (folder, root) for folder in above if has_store(folder)]
     is_inside = launch.startswith(root.rstrip(os.sep) + os.sep)
     below = takewhile(root.__ne__, _upward(launch)) if is_inside else ()
-    found += [_INNER % (folder, root, os.path.join(folder, _STORE)) for folder in below if has_store(folder)]
+    found += [_INNER % (folder, root, os.path.join(folder, STORE)) for folder in below if has_store(folder)]
     if not has_store(project_store(paths).worktree or root):
         found += [_SIBLING % folder for folder in _worktrees(root) if has_store(folder)]
     links = [folder for folder in native_folders(paths, confirmed=False) if leads_into_project(folder)]
@@ -156,7 +156,7 @@ def unread_nearby(paths: Paths) -> list[str]:
 
 def has_store(root: str) -> bool:
     """Return whether a folder has a store with at least one category's folder."""
-    store = os.path.join(root, _STORE)
+    store = os.path.join(root, STORE)
     folders = (os.path.join(store, category.folder) for category in categories().values())
     return any(map(os.path.isdir, folders))
 

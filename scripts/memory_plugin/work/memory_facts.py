@@ -18,7 +18,7 @@ from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, native_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
-from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity, name_for
+from ..memories.relations import Similarity, name_for
 from ..memories.survey import (
     PHRASES,
     SUPERSEDED,
@@ -268,21 +268,16 @@ def similar_lines(similar_memories: Iterable[Similar]) -> list[str]:
     lines = []
     for similar in similar_memories:
         lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
-        if similar.command:
-            lines.append("    to replace it: " + similar.command)
+        lines.append("    to replace it: " + similar.command)
     return lines
 
 
-def similar_to(
-    context: WorkContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
-) -> list[list[Similar]]:
+def similar_to(context: WorkContext, new: list[tuple[str, Memory]]) -> list[list[Similar]]:
     """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
 
     Args:
         context: gives access to the stores and to the index, which already contains the new memories.
-        new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
-            command.
-        repeated_only: report only near duplicates, not memories that answer the same question differently.
+        new: memories with their keys; only the first 200 are compared.
     """
     texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
@@ -299,10 +294,9 @@ def similar_to(
             other = active.get(near_key)
             if other is None or positions.get(near_key, -1) >= at:
                 continue
-            why = similarity.why(memory, other)
-            if why in (SAME_TITLE, NEAR_DUPLICATE) or (why and not repeated_only):
-                old, name = names[near_key], names.get(key, "")
-                command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
+            if why := similarity.why(memory, other):
+                old = names[near_key]
+                command = "memory edit %s --superseded-by %s" % (old, names[key])
                 results[at].append(Similar(old, shown_line(other.title), why, command))
     return [similar[:_MAX_SIMILAR] for similar in results]
 

@@ -54,7 +54,7 @@ def test_a_record_that_another_one_replaces_is_archived(project: Project) -> Non
     assert [item["status"] for item in items] == ["archived", "active", "archived"]
     project.write("adr/5.md", text % ("Use three gems", "Rejected"))
     run = project.cli("import", os.path.dirname(path))
-    assert "\n1 stored (1 of them archived), 3 already stored, 0 skipped\n" in run.stdout
+    assert "\n1 stored (1 of them archived), 3 already stored, 0 left out, 0 skipped\n" in run.stdout
 
 
 def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> None:
@@ -67,12 +67,10 @@ def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> N
     path = project.write("notes.jsonl", "\n".join(lines))
     run = project.cli("import", path, "--category", "runbook")
     assert run.returncode == 1
-    assert [line.partition(": skipped: ")[0] for line in run.stderr.splitlines()] == [
-        "memory: %s" % (path + ":4"),
-        "memory: %s" % (path + ":2"),
-        "memory: %s" % (path + ":3"),
+    assert sorted(line.split(": ")[2] for line in run.stderr.splitlines()) == [
+        "notes.jsonl:%d" % at for at in (2, 3, 4)
     ]
-    assert run.stdout.splitlines()[-2] == "1 stored, 0 already stored, 3 skipped"
+    assert run.stdout.splitlines()[-2] == "1 stored, 0 already stored, 0 left out, 3 skipped"
     assert project.cli("show", "one", "--json").json["category"] == "runbook"
 
 
@@ -80,14 +78,16 @@ def test_a_whole_store_moves_with_its_fields(project: Project) -> None:
     other = os.path.join(os.path.dirname(project.root), "other", ".claude", "memory")
     os.makedirs(os.path.join(other, "tech-debt"))
     data = {
+        "id": "their-own-id",
         "title": "Old",
+        "category": "tech_debt",
         "content": {"description": "x"},
         "theirs": 1,
         "record_status": "retired",
         "created_at": "2020-01-01T00:00:00Z",
     }
     with open(os.path.join(other, "tech-debt", "their-own-id.json"), "w", encoding="utf-8") as file:
-        json.dump({**data, "id": "../../../evil"}, file)
+        json.dump(data, file)
     assert imported(project, other) == [("created", "their-own-id")]
     shown = project.cli("show", "their-own-id", "--json").json
     assert (shown["status"], shown["created_at"], shown["category"]) == (
@@ -114,7 +114,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
     project.write("program.py", "x = 1")
     run = project.cli("import", os.path.join(project.root, name))
     assert run.returncode == (0 if name == "empty-folder" else 1)
-    assert run.stdout.endswith("0 stored, 0 already stored, %d skipped\n" % run.returncode)
+    assert run.stdout.endswith("0 stored, 0 already stored, 0 left out, %d skipped\n" % run.returncode)
 
 
 @pytest.mark.slow
@@ -183,46 +183,6 @@ def test_json_lines_keep_context_ids_and_what_they_supersede(project: Project) -
     assert project.cli("show", "old-db", "--json").json["content"]["context"] == "c"
 
 
-SAID = "Invoices are stored in Postgres 16 on db-2, because of its row locks."
-AGAIN = "Invoices are kept in Postgres 16 on db-2 because of row locks."
-
-
-@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["stored", "dry run"])
-def test_near_duplicates_are_named(project: Project, more: tuple[str, ...]) -> None:
-    old = project.save("Invoices are in Postgres", SAID)
-    rows = [
-        {"title": "Invoices live in Postgres", "body": AGAIN},
-        {"title": "Deploys need two approvals", "body": "In GitHub."},
-        {"title": "Invoices move to S3", "body": "Some day.", "tags": ["invoices"]},
-    ]
-    path = project.write("n.json", rows)
-    items = project.cli("import", path, *more, "--json").json["items"]
-    assert [[(one["id"], one["why"]) for one in item["similar"]] for item in items] == [
-        [(old, "near duplicate")],
-        [],
-        [],
-    ]
-    assert bool(items[0]["similar"][0]["command"]) is not bool(more)
-
-
-def test_near_duplicates_within_one_import_are_printed(project: Project) -> None:
-    rows = [
-        {"title": "Invoices are in Postgres", "body": SAID},
-        {"title": "Invoices: Postgres", "body": AGAIN},
-    ]
-    said = project.cli("import", project.write("n.json", rows)).stdout
-    assert said.count("near duplicate: invoices-are-in-postgres  Invoices are in Postgres") == 1
-    assert "memory edit invoices-are-in-postgres --superseded-by invoices-postgres" in said
-
-
-def test_a_record_that_no_longer_holds_replaces_none(project: Project) -> None:
-    project.save("Invoices are in Postgres", SAID)
-    record = "# 3. Invoices: Postgres\n\n## Status\n\nSuperseded\n\n## Decision\n\n%s\n" % AGAIN
-    said = project.cli("import", project.write("docs/adr/0003-invoices.md", record)).stdout
-    assert "1 stored" in said
-    assert "near duplicate" not in said
-
-
 GUIDE = "# Shop\n\n## Rules\n- Never push to the main branch.\n- Keep `src/gen/api.ts` as it is generated.\n"
 
 
@@ -233,18 +193,18 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
         "left out: CLAUDE.md:4: Claude reads CLAUDE.md in every session anyway (to import them anyway: --all)"
         in run.stdout
     )
-    assert [one for one, _ in imported(project, path)] == ["created", "left out"]
+    assert [one for one, _ in imported(project, path)] == ["left out", "created"]
     assert [one for one, _ in imported(project, path, "--all")] == ["created", "same"]
 
 
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
-    assert "\n1 stored, 1 already stored, 0 skipped\n" in run.stdout
+    assert "\n1 stored, 1 already stored, 0 left out, 0 skipped\n" in run.stdout
     assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
 
 
-def test_a_dry_run_names_near_repeats_and_what_is_stored(project: Project) -> None:
+def test_a_dry_run_names_what_is_stored(project: Project) -> None:
     rules = (
         "## Git\n- Never push to the main branch.\n- Squash commits before you ask for a review of them.\n"
     )
@@ -252,7 +212,6 @@ def test_a_dry_run_names_near_repeats_and_what_is_stored(project: Project) -> No
     more = rules + "- Squash the commits before you ask for a review of them.\n"
     items = project.cli("import", project.write("b.md", more), "--dry-run", "--json").json["items"]
     assert [item["outcome"] for item in items] == ["same", "same", "would be stored"]
-    assert [one["why"] for one in items[2]["similar"]][-1] == "near duplicate"
 
 
 def test_a_person_is_asked_after_the_table(project: Project) -> None:
@@ -291,7 +250,7 @@ def test_the_same_reason_is_printed_once(project: Project) -> None:
         project.write("notes/%d.json" % at, "{")
     run = project.cli("import", "notes", "--yes")
     assert run.stderr.count("not JSON") == 1
-    assert "and 4 more: skipped" in run.stderr
+    assert "and 2 more: not JSON" in run.stderr
 
 
 def test_entries_from_standard_input_wait_for_the_user_inside_the_client(project: Project) -> None:
@@ -322,6 +281,17 @@ def test_entries_in_plain_lines(project: Project) -> None:
         ["x y z is slow", "why at all"],
     )
     assert project.cli("show", "two", "--json").json["content"]["steps"] == ["run", "wait"]
+
+
+def test_different_rows_with_one_title_are_all_stored(project: Project) -> None:
+    rows = [{"title": "Ports", "text": "Staging listens on 8081."}, {"title": "Ports", "text": "Live is 80."}]
+    path = project.write("n.json", [*rows, rows[0]])
+    for outcome in ("created", "same"):
+        assert imported(project, path) == [
+            (outcome, "ports-staging-listens-on-8081"),
+            (outcome, "ports-live-is-80"),
+            ("same", "ports-staging-listens-on-8081"),
+        ]
 
 
 def test_different_records_with_one_title_are_all_stored(project: Project) -> None:

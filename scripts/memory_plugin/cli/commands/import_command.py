@@ -6,23 +6,21 @@ import argparse
 from collections import Counter
 
 from ...kernel.text.clean import counted, plain
-from ...memories.import_documents import Draft
 from ...memories.importing import STDIN
 from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE
 from ...work.imports import (
     CREATED,
     LEFT_OUT,
+    NEW,
     SAME_STORED,
     SKIPPED,
     WOULD_STORE,
     Outcome,
-    by_reason,
     gather,
     shown_source,
     store_all,
-    would_store,
 )
-from ...work.memory_facts import find_note, phrase_lines, similar_lines
+from ...work.memory_facts import find_note, phrase_lines
 from ...work.save import save
 from ..command_context import Approval, CommandContext, Handler, titled
 from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
@@ -69,40 +67,33 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     kind, scope, console, dry = arguments.category or "", arguments.scope, context.console, arguments.dry_run
     given = text_of(STDIN, "PATH") if STDIN in arguments.paths else ""
     with console.working("reading"):
-        drafts, others = gather(arguments.paths, given, kind, scope, context, everything=arguments.all)
-    asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and console.can_prompt()
+        found = gather(arguments.paths, given, kind, scope, context, everything=arguments.all)
+    new = sum(one.memory is not None for one in found)
+    asks = new > 0 and not (dry or arguments.yes or arguments.json) and console.can_prompt()
     if asks:
-        _print_outcomes(_compared(drafts, context) + others, context)
-        if not console.confirm("Save %s?" % counted(len(drafts), "memory")):
+        _print_outcomes(found, context)
+        if not console.confirm("Save %s?" % counted(new, "memory")):
             console.line("nothing was saved")
             return DONE
-    approved = bool(drafts) and not dry and not context.only_new  # a request to save covers no files
-    outcomes = (_compared(drafts, context) if dry else _store(drafts, scope, context, approved)) + others
-    counts = Counter(one.outcome for one in outcomes)
+    approved = new > 0 and not dry and not context.only_new  # a request to save covers no files
+    if new and not dry:
+        found = _store(found, scope, context, approved)
+    counts = Counter(one.outcome for one in found)
     if arguments.json:
-        pending = bool(drafts) and (context.inside_client if dry else not approved)
+        pending = new > 0 and (context.inside_client if dry else not approved)
         totals = {name.replace(" ", "_"): counts[name] for name in (CREATED, SAME_STORED, SKIPPED, LEFT_OUT)}
-        items = list(map(_as_json, outcomes))
+        items = list(map(_as_json, found))
         console.json({"dry_run": dry, "waits_for_user": pending, "items": items, **totals})
     else:
         if not asks:
-            _print_outcomes(outcomes, context)
-        created = (one.memory for one in outcomes if one.outcome == CREATED and one.memory)
-        archived = sum(memory.status != ACTIVE for memory in created)
-        _print_summary(counts, archived, dry, context, approved)
+            _print_outcomes(found, context)
+        _print_summary(found, counts, dry, context, approved)
     return FAILED if counts[SKIPPED] else DONE
 
 
-def _compared(drafts: list[Draft], context: CommandContext) -> list[Outcome]:
-    with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
-        return would_store(drafts, context)
-
-
-def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[Outcome]:
-    if not drafts:
-        return []
-    with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        outcomes, refreshed = store_all(drafts, scope, context, approved=approved)
+def _store(found: list[Outcome], scope: str, context: CommandContext, approved: bool) -> list[Outcome]:
+    with context.console.working("storing %s" % counted(len(found), "memory")):
+        outcomes, refreshed = store_all(found, scope, context, approved=approved)
     context.report(refreshed)
     if approved:
         context.report_saves([(one.memory.id, one.memory.title) for one in outcomes if one.memory])
@@ -114,62 +105,62 @@ def _as_json(one: Outcome) -> dict[str, object]:
     memory = one.memory
     if memory is None:
         return {**found, "reason": one.reason}
-    names = ("category", "title", "tags", "files", "status", *(["id"] if one.key else []))
+    names = ("category", "title", "tags", "files", "status", *(["id"] if memory.id != NEW else []))
     return {
         **found,
         **{name: getattr(memory, name) for name in names},
         "context": memory.data["content"].get(CONTEXT, ""),
         "redacted": [row._asdict() for row in one.redacted],
-        "similar": [row._asdict() for row in one.similar],
     }
 
 
 def _print_outcomes(outcomes: list[Outcome], context: CommandContext) -> None:
-    """Print the memories as a table, then what was left out, redacted, similar or skipped."""
+    """Print the memories as a table, then what was redacted, left out or skipped."""
     console, root, rows = context.console, context.paths.project_root, []
     width = max(16, console.width // _SOURCE_SHARE)
+    not_stored: dict[tuple[str, str], list[str]] = {}
     for one in outcomes:
-        if one.memory is not None:
-            source = shown_source(one.source, root)
-            source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
-            outcome = _OUTCOMES[one.outcome] if one.memory.status == ACTIVE else "archived"
-            rows.append([outcome, one.memory.category, source, one.memory.title])
+        if one.memory is None:
+            not_stored.setdefault((one.outcome, one.reason), []).append(one.source)
+            continue
+        source = shown_source(one.source, root)
+        source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
+        outcome = _OUTCOMES[one.outcome] if one.memory.status == ACTIVE else "archived"
+        rows.append([outcome, one.memory.category, source, one.memory.title])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    for (outcome, reason), sources in by_reason(outcomes).items():
+    for (outcome, reason), sources in not_stored.items():
         _print_reason(outcome, reason, sources, context)
     for one in outcomes:
         for redaction in one.redacted:
             console.line("redacted in %s, %s: %s" % (one.source, redaction.field, redaction.rule))
-        if one.memory and one.similar:
-            console.lines("%s, from %s:" % (one.memory.title, one.source), *similar_lines(one.similar))
 
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
     """Print why some sources are not stored, with the names of the first."""
-    if outcome == SKIPPED:
-        others = " and %d more" % (len(sources) - 1) if sources[1:] else ""
-        context.console.error("%s%s: skipped: %s" % (sources[0], others, reason))
-    else:
-        named = [plain(shown_source(source, context.paths.project_root), _MAX_PATH) for source in sources]
-        more = ", and %d more" % (len(named) - _MAX_NAMED) if named[_MAX_NAMED:] else ""
-        context.console.paragraph("left out: %s%s: %s" % (", ".join(named[:_MAX_NAMED]), more, reason))
+    names = [plain(shown_source(source, context.paths.project_root), _MAX_PATH) for source in sources]
+    more = " and %d more" % len(names[_MAX_NAMED:]) if names[_MAX_NAMED:] else ""
+    text = "%s: %s%s: %s" % (outcome, ", ".join(names[:_MAX_NAMED]), more, reason)
+    (context.console.error if outcome == SKIPPED else context.console.paragraph)(text)
 
 
 def _print_summary(
-    counts: Counter[str], archived: int, dry: bool, context: CommandContext, approved: bool
+    found: list[Outcome], counts: Counter[str], dry: bool, context: CommandContext, approved: bool
 ) -> None:
-    console, rest = context.console, (counts[SAME_STORED], counts[SKIPPED])
-    if dry:
-        new = counted(counts[WOULD_STORE], "memory")
-        console.line("%s would be stored, %d already stored, %d skipped" % (new, *rest))
-        return
-    of_these = " (%d of them archived)" % archived if archived else ""
-    console.line("%d stored%s, %d already stored, %d skipped" % (counts[CREATED], of_these, *rest))
+    """Print how many memories are stored, and why Claude may not see them yet."""
+    first = (
+        counted(counts[WOULD_STORE], "memory") + " would be stored" if dry else "%d stored" % counts[CREATED]
+    )
+    ended = sum(
+        one.outcome == CREATED and one.memory is not None and one.memory.status != ACTIVE for one in found
+    )
+    first += " (%d of them archived)" % ended if ended else ""
+    rest = [(SAME_STORED, "already stored"), (LEFT_OUT, LEFT_OUT), (SKIPPED, SKIPPED)]
+    context.console.line(", ".join([first, *("%d %s" % (counts[name], words) for name, words in rest)]))
     for line in phrase_lines(context) if approved else []:
-        console.line(line)
-    if counts[CREATED] + counts[SAME_STORED] and not approved:
-        console.line(_PENDING)
+        context.console.line(line)
+    if counts[CREATED] + counts[SAME_STORED] and not (approved or dry):
+        context.console.line(_PENDING)
 
 
 def _configure_promote(parser: argparse.ArgumentParser) -> None:
