@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from memory_plugin.interview.interview_store import Interview, InterviewStore  # noqa: E402
 from memory_plugin.interview.pipeline import start  # noqa: E402
-from memory_plugin.interview.setup import find_pack, new_setup, read_pack  # noqa: E402
+from memory_plugin.interview.setup import new_setup, read_pack  # noqa: E402
 from memory_plugin.kernel.paths import locate  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
@@ -27,7 +27,7 @@ SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
     """Return an open interview whose graph has that many nodes."""
-    setup = new_setup("a large system", read_pack(find_pack("requirements", "")), 200, {})
+    setup = new_setup("a large system", read_pack("requirements"), 200, {})
     interview, decision = start(store, setup, project, "", {})
     ladder = setup["pack"]["ladder"]
     for at in range(nodes):

@@ -18,16 +18,12 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings import Settings
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.replies.gate import GateBounds, thousandths
 from memory_plugin.replies.rows import Score
 from memory_plugin.replies.score import ReplyScorer
-from memory_plugin.replies.tune import MeasuredReply, escalated_share, fit_thresholds
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates
-FITTED = 30  # replies of a model in one half from which thresholds are fitted to it
 FEW = 10  # replies below which a model gets no row of its own
 
 
@@ -138,39 +134,6 @@ def table(title: str, groups: dict[str, list[Score]], *, markdown: bool) -> None
         )
 
 
-def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer) -> None:
-    """Fit the thresholds on one half of the replies, as `memory replies tune --thresholds` does, and print what escalates on the other.
-
-    By model, too: each stands for one user's replies, and the rates of models differ most.
-    """
-    bounds = GateBounds.of(settings)
-    halves: dict[str, list[tuple[str, MeasuredReply]]] = {"tune": [], "check": []}
-    for row in pairs:
-        found = score(row, scorer)
-        if found.density is not None and len(row["response"].split()) >= SHORTEST:
-            density = thousandths(found.density)
-            one = MeasuredReply(found.query_type, found.padding_count, found.preamble_words, density)
-            halves[half_of(row)].append((row["model"] or "", one))
-    models = Counter(model for model, _ in halves["tune"])
-    groups = ["", *(model for model, count in models.most_common() if count >= FITTED)]
-    print("\nthresholds fitted on one half, %d replies, and tried on the other" % len(halves["tune"]))
-    for model in groups:
-        tune, check = (
-            [one for its_model, one in half if model in ("", its_model)]
-            for half in (halves["tune"], halves["check"])
-        )
-        fit = fit_thresholds(tune, bounds)
-        print(
-            "%-30s before %s; fitted %s; other half %s"
-            % (
-                model or "all",
-                escalated_share(check, bounds),
-                fit.after,
-                escalated_share(check, fit.bounds),
-            )
-        )
-
-
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -179,8 +142,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
-    settings = load(None, None)
-    scorer = ReplyScorer(settings, None)
+    scorer = ReplyScorer(load(None, None), None)
     labeled = rows(arguments.folder, "labelled.jsonl")
     for half in ("tune", "check", "all"):
         if arguments.half in (half, "all"):
@@ -193,7 +155,6 @@ def main() -> int:
     print(", ".join("%s %d" % pair for pair in gates.most_common()))
     table("model", models, markdown=arguments.markdown)
     table("message", kinds, markdown=arguments.markdown)
-    fitted(rows(arguments.folder, "pairs.jsonl"), settings, scorer)
     return 0
 
 

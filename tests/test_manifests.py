@@ -162,9 +162,9 @@ def test_a_skill_has_one_short_description(skill: str) -> None:
 # A prefix that is allowed without a question must not cover these.
 NEEDS_APPROVAL = (
     *("accept", "reject", "promote", "judge on", "config set", "config unset", "feedback reset", "useful", "wrong"),
-    *("import promote", "feedback useful", "feedback wrong", "replies tune --apply", "replies tune --thresholds --apply"),
+    *("import promote", "feedback useful", "feedback wrong", "replies tune --apply"),
     *("check phrases --judge", "session calibrate 0d1ec0de", "session langfuse push", "config statusline install"),
-    *("tune --apply", "tune --thresholds --apply", "session score --current --yes", "session calibrate --ask"),
+    *("tune --apply", "session score --current --yes", "session calibrate --ask"),
     *("capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
 )  # fmt: skip
 

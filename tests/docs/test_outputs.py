@@ -182,7 +182,7 @@ def at_interviews(project: Project) -> str:
         (["start", "billing export" + HOSTILE], ""),
         (["answer"], json.dumps(turn)),
         (["answer"], "Nothing else, thanks." + HOSTILE),
-        *(([command], "") for command in ("status", "explain", "export", "replay", "finish")),
+        *(([command], "") for command in ("status", "explain", "export", "finish")),
         (["export", "--json"], ""),
     ]
     runs = [project.cli("interview", *command, stdin=stdin) for command, stdin in words]

@@ -112,11 +112,6 @@ PROMISES = {
             "memory replies tune",
             "No change to the filler rules is proposed",
         ),
-        (
-            "You can fit the escalation gate to your own replies.",
-            "memory replies tune --help",
-            "--thresholds",
-        ),
     ],
     "Sessions": [
         (
@@ -174,7 +169,6 @@ PROMISES = {
         ),
         ("No question is asked twice.", 'memory interview check-question "Who reads it?"', "fine"),
         ("An interview survives a restart.", "memory interview status", "billing export"),
-        ("The same answers lead to the same questions.", "memory interview replay", "identical"),
         ("The result is a graph.", "memory interview export", "flowchart"),
         ("You can change the settings, and a command checks them.", "memory config check", "No problems"),
     ],

@@ -86,7 +86,7 @@ def test_the_score_is_logged_and_nothing_is_printed(project: Project) -> None:
     (row,) = scores(project)
     expected = {
         "padding_count": 3, "query_type": "directive", "model": "claude-opus-5-5", "gate": "clear_drift", "escalate": False, "turn": 1,
-        "prompt_id": "p1", "mode": "deterministic", "record": "a-Great qu",
+        "prompt_id": "p1", "mode": "deterministic",
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
     assert PADDED[slice(*row["matches"][0][:2])] == "Great question"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.interview.answer_input import parse_answer
 from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
-from memory_plugin.interview.setup import find_pack, new_setup, read_pack
+from memory_plugin.interview.setup import new_setup, read_pack
 
 KINDS = (
     "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring",
@@ -202,7 +202,7 @@ def reply(text: str, *concepts: dict[str, Any]) -> dict[str, Any]:
 
 def setup_for(max_turns: int = 24) -> Any:  # noqa: ANN401 (JSON)
     """Return the setup of an interview with the pack `requirements`."""
-    pack = read_pack(find_pack("requirements", ""))
+    pack = read_pack("requirements")
     return new_setup("the billing export", pack, max_turns, {})
 
 

@@ -178,20 +178,6 @@ def test_an_element_is_covered_by_an_answer_to_its_question(answer: dict[str, An
     assert ("goal" in state["covered"]) is settled
 
 
-@pytest.mark.parametrize(
-    ("question", "covered"),
-    [
-        ("Who are the users?", {"users"}),
-        ("Apart from the users, what else matters?", set()),
-        ("What is the billing export about?", set()),
-        ("", set()),
-    ],
-)
-def test_elements_in_claudes_own_question_are_covered_too(question: str, covered: set[str]) -> None:
-    state, _ = after(say("About forty of them, mostly in the north", "forty of them", question=question))
-    assert set(state["covered"]) == covered
-
-
 def test_a_question_in_return_is_answered_and_the_question_asked_again_once() -> None:
     state, decision = after(OPENING, say("Why do you ask that?"))
     assert (decision["strategy"], decision["focus"]["key"]) == ("clarify", "goal")

@@ -85,14 +85,13 @@ def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(sto
     assert decision["stop"] is False
 
 
-def test_the_beginning_of_an_id_is_enough_if_it_fits_one_interview(store: InterviewStore) -> None:
-    for identity in ("export-a1", "export-b2", "labels"):
-        store.save(interview_about_topic(identity), {}, {})
-    assert store.find("lab").id == "labels"
-    assert store.find("export-b2").id == "export-b2"
-    with pytest.raises(InterviewError, match="export fits 2 interviews: export-a1, export-b2"):
-        store.find("export")
-    with pytest.raises(InterviewError, match="no interview 'none'"):
-        store.find("none")
-    with pytest.raises(InterviewError, match="no interview 'lab'"):
-        store.delete("lab")
+def test_the_stored_events_give_the_same_decisions(store: InterviewStore) -> None:
+    interview, _ = pipeline.start(store, setup_for(), "p", "", {"users": "README"})
+    for words in ("it is for clerks", "no idea", "because nobody should wait"):
+        pipeline.answer(store, interview, {"answer": words})
+    (started, first), *later = store.events(interview.id)
+    state, decision = pipeline.begin(interview.setup, started["covered"])
+    assert decision == first
+    for event, stored in later:
+        assert pipeline.apply_event(state, interview.setup, event) == stored
+    assert state == store.find(interview.id).state

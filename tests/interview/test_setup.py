@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,9 +9,11 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from memory_plugin.interview.criteria import SCORERS, VETOES
-from memory_plugin.interview.setup import SHIPPED, ConfigError, check_pack, new_setup
+from memory_plugin.interview.interview_store import InterviewError
+from memory_plugin.interview.setup import SHIPPED, check_pack, new_setup
 from memory_plugin.interview.situation import FOCUSES
-from memory_plugin.kernel.paths import data_path, load_data
+from memory_plugin.kernel.paths import load_data
+from memory_plugin.memories.record import categories
 from tests.interview.respondents import ANY_JSON
 
 SCORING = load_data("interview", "scoring")
@@ -38,15 +39,12 @@ def test_a_pack_switches_strategies_and_changes_multipliers() -> None:
 
 def pack(name: str = SHIPPED[0]) -> dict[str, Any]:
     """Return a shipped pack."""
-    with open(data_path("interview", "packs", name + ".json"), encoding="utf-8") as file:
-        data: dict[str, Any] = json.load(file)
-    return data
+    return load_data("interview", "packs", name)
 
 
 def schema() -> Draft202012Validator:
     """Return the published schema of packs."""
-    with open(data_path("interview", "pack.schema.json"), encoding="utf-8") as file:
-        return Draft202012Validator(json.load(file))
+    return Draft202012Validator(load_data("interview", "pack.schema"))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -57,38 +55,39 @@ def test_shipped_packs_fit_the_schema(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"ladder": ["magic"]}, "ladder: expected one or more of"),
-        ({"terminal": []}, "terminal: expected one or more of"),
-        ({"types": []}, "ladder: expected one or more of"),
-        ({"magic": 1}, "multipliers, magic"),
-        ({"id": "Not This"}, "id: expected lower-case"),
+        ({"ladder": ["magic"]}, "ladder: expected only risk"),
+        ({"terminal": ["risk"], "ladder": ["goal"]}, "terminal: expected only goal"),
+        ({"types": []}, "types: expected a list of blocks, each with id, name, memory, got a list"),
+        ({"magic": 1}, "magic: expected a known name"),
         ({"elements": [{"id": "a", "label": "", "aliases": []}]}, "elements.0.label: expected a text"),
         ({"elements": [{"id": "a", "label": "a", "aliases": []}] * 2}, "elements: expected no duplicate ids"),
         ({"types": [{"id": "a", "name": "A", "memory": "magic"}]}, "types.0.memory: expected one of"),
         ({"strategies": {"deepen": 1}}, "strategies.deepen: expected true or false"),
-        ({"strategies": {"magic": True}}, "strategies: expected an object with deepen?, broaden"),
-        ({"multipliers": {"magic": {}}}, "multipliers: expected an object with exploratory?"),
-        ({"multipliers": {"closing": {"magic": 1}}}, "multipliers.closing: expected an object with deepen?"),
+        ({"strategies": {"magic": True}}, "strategies.magic: expected a known name"),
         (
-            {"multipliers": {"closing": {"ease": "much"}}},
-            "closing.ease: expected a number from 0 to 5, got 'much'",
+            {"multipliers": {"closing": {"ease": 9}}},
+            "multipliers.closing.ease: expected a number from 0 to 5",
         ),
-        (
-            {"elements": [{"id": "a", "label": "a"}]},
-            "elements.0: expected an object with id, label, ask?, aliases, group?, got 'id, label'",
-        ),
-        (
-            {"elements": [{"id": "a", "label": "a", "ask": "Ask for {it}.", "aliases": []}]},
-            "elements.0.ask: expected a text with no braces except {topic}",
-        ),
-        ({"elements": 3}, "elements: expected a list, got 3"),
+        ({"elements": [{"id": "a", "label": "a"}]}, "elements.0.aliases: expected a value, got none"),
+        ({"elements": 3}, "elements: expected a list of blocks, each with id, label, ask, aliases, group"),
     ],
 )
 def test_an_invalid_pack_is_an_error_with_file_and_key(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(InterviewError) as error:
         check_pack({**pack(), **change}, "my.json")
     assert str(error.value).startswith("my.json: ")
     assert words in str(error.value)
+
+
+def test_the_schema_of_packs_names_all_strategies_phases_and_categories() -> None:
+    fields = load_data("interview", "pack.schema")["properties"]
+    strategies = {entry["id"] for entry in SCORING["strategies"]}
+    assert set(fields["strategies"]["properties"]) == strategies
+    rows = fields["multipliers"]["properties"]
+    assert {phase: set(row["properties"]) for phase, row in rows.items()} == dict.fromkeys(
+        SCORING["multipliers"], strategies
+    )
+    assert set(fields["types"]["items"]["properties"]["memory"]["enum"]) == set(categories())
 
 
 @given(ANY_JSON)
@@ -101,5 +100,5 @@ def test_any_value_is_accepted_or_refused(value: Any) -> None:  # noqa: ANN401
     ):
         try:
             check_pack(candidate, "my.json")
-        except ConfigError as error:
+        except InterviewError as error:
             assert "expected" in str(error)  # noqa: PT017

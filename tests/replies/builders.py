@@ -80,7 +80,7 @@ def append_score(paths: Paths, identity: str, session: str = "s", **fields: obje
     row: dict[str, Any] = {
         "kind": "score", "id": identity, "padding_count": 0, "matches": [], "preamble_words": 0, "words": 50, "density": 0.6,
         "query_type": "code", "threshold": 0.46, "gate": "clean", "escalate": False, "audit": False,
-        "mode": "hybrid", "drift": [], "prompt_id": identity, "model": "m", "transcript": "", "record": "", "turn": 1,
+        "mode": "hybrid", "drift": [], "prompt_id": identity, "model": "m", "transcript": "", "turn": 1,
     }  # fmt: skip
     Ledger(paths.state(), "scores").append(session, paths.project_key, {**row, **fields})
 

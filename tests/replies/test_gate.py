@@ -13,7 +13,6 @@ from memory_plugin.kernel.paths import Paths, load_data
 from memory_plugin.kernel.records import Records
 from memory_plugin.replies import ReplyState
 from memory_plugin.replies.gate import (
-    QUERY_TYPES,
     Drift,
     GateBounds,
     choose_correction,
@@ -27,6 +26,8 @@ from memory_plugin.replies.gate import (
 from memory_plugin.replies.rows import Score
 from tests.replies.builders import context, correction_is_pending, settings
 
+QUERY_TYPES = [kind for kind in settings().block("scoring.escalation.thresholds") if kind != "preamble"]
+
 
 def bounds(threshold: float = 0.6, **values: object) -> GateBounds:
     """Return the gate's numbers with one threshold for every kind of message."""
@@ -36,7 +37,7 @@ def bounds(threshold: float = 0.6, **values: object) -> GateBounds:
 
 def row_of(gate: GateBounds, padding: int = 0, preamble: int = 0, density: float = 0.6) -> tuple[str, bool]:
     """Return the gate's row for these measures."""
-    return find_row(padding, preamble, thousandths(density), "code", gate)
+    return find_row(Score("", padding, preamble, density, "code"), gate)
 
 
 ROWS: list[tuple[dict[str, Any], str, bool]] = [
@@ -71,7 +72,7 @@ def test_settings_change_the_rows() -> None:
         ({"escalation__density_margin": 0.1}, {"density": 0.7}, "clean"),
         ({"escalation__density_margin": 0.1}, {"density": 0.5}, "borderline_density"),
         ({"escalation__mixed_signal": False}, {"density": 0.7, "preamble": 40}, "clean_enough"),
-        ({"escalation__thresholds__preamble": 1}, {"density": 0.7, "preamble": 1}, "mixed_signal"),
+        ({"escalation__thresholds": {"preamble": 1}}, {"density": 0.7, "preamble": 1}, "mixed_signal"),
     ]
     assert [
         (values, fields, row) for values, fields, row in cases if row_of(bounds(**values), **fields)[0] != row
@@ -87,7 +88,7 @@ def test_bounds_are_exact_where_binary_fractions_are_not() -> None:
 def test_the_band_is_exact(density: int, threshold: int, margin: int) -> None:
     gate = bounds(threshold / 1000, escalation__density_margin=margin / 1000)
     gate = gate._replace(clear_margin=2000)  # so that no reply is clean
-    row, escalates = find_row(0, 0, thousandths(density / 1000), "code", gate)
+    row, escalates = row_of(gate, density=density / 1000)
     assert escalates == (row == "borderline_density") == (abs(density - threshold) <= margin)
 
 
@@ -131,7 +132,7 @@ def score_of(kind: str) -> Score:
     ],
 )
 def test_drift(padding: int, density: float, categories: list[str] | None, severity: str) -> None:
-    found = find_drift(padding, thousandths(density), 100, 600, 30)
+    found = find_drift(Score("", padding, threshold=0.6, words=100), density, 30)
     assert (list(found.categories), found.severity) == (categories or [], severity)
 
 
@@ -206,9 +207,7 @@ def test_record_drift(
         Drift(["padding"], "high", {}), score_of("code"), context(paths, **values), may_correct=may_correct
     )
     (row,) = Records(paths.state(), "drift")
-    assert (row["kind"], row["id"], row["arm"], row["padding_count"], row["threshold"]) == (
-        "drift", "d1", arm, 4, 0.6,
-    )  # fmt: skip
+    assert (row["kind"], row["id"], row["arm"], row["categories"]) == ("drift", "d1", arm, ["padding"])
     assert correction_is_pending(paths, "s") == is_saved
 
 

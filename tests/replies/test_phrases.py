@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.settings import Settings, defaults
-from memory_plugin.replies.gate import AMBIGUOUS, QUERY_TYPES
+from memory_plugin.replies.gate import AMBIGUOUS
 from memory_plugin.replies.prose import (
     POSITIONS,
     PhraseIndex,
@@ -111,12 +111,9 @@ CLASSIFIER = QueryClassifier()
 
 
 def test_thresholds_and_corrections_use_the_same_kinds() -> None:
-    assert (*(kind["id"] for kind in TABLE["types"]), AMBIGUOUS) == QUERY_TYPES
-    thresholds = Settings(defaults()).block("scoring.escalation.thresholds")
-    assert thresholds.keys() == {*QUERY_TYPES, "preamble"}
-    assert {row.get("query_type", AMBIGUOUS) for row in load_data("replies", "drift")["corrections"]} <= set(
-        QUERY_TYPES
-    )
+    kinds = {*(kind["id"] for kind in TABLE["types"]), AMBIGUOUS}
+    assert Settings(defaults()).block("scoring.escalation.thresholds").keys() == {*kinds, "preamble"}
+    assert {row.get("query_type", AMBIGUOUS) for row in load_data("replies", "drift")["corrections"]} <= kinds
 
 
 def test_patterns_are_well_formed() -> None:

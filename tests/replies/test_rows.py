@@ -126,17 +126,17 @@ def test_the_next_reply_is_of_the_same_session(paths: Paths) -> None:
     assert measure_effect(paths).control.n == 0
 
 
-def test_replies_are_read_again_by_record_or_by_digest(paths: Paths) -> None:
+def test_replies_are_read_again_by_their_digest(paths: Paths) -> None:
     path = write_transcript(
         paths.state("t.jsonl"),
         user_record("first"),
-        assistant_record("one", uuid="r1"),
+        assistant_record("one"),
         user_record("second"),
         assistant_record("two"),
     )
-    append_score(paths, "x", transcript=path, record="r1")
-    append_score(paths, score_id("s", "p", "two"), transcript=path, record="", prompt_id="p")
-    append_score(paths, "gone", transcript=path + "x.jsonl", record="r1")
-    append_score(paths, "odd", transcript="relative.jsonl", record="r1")
-    found = list(reread_replies(read_scores(paths)[0]))
-    assert found == [("x", "one"), (score_id("s", "p", "two"), "two")]
+    one, two = (score_id("s", "p", text) for text in ("one", "two"))
+    append_score(paths, two, transcript=path, prompt_id="p")
+    append_score(paths, one, transcript=path, prompt_id="other")
+    append_score(paths, "gone", transcript=path + "x.jsonl")
+    append_score(paths, "odd", transcript="relative.jsonl")
+    assert list(reread_replies(read_scores(paths)[0])) == [(two, "two")]

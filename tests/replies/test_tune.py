@@ -1,26 +1,20 @@
-"""Findings from judged replies, the proposed changes to the user's pack, and thresholds that fit past replies."""
+"""Findings from judged replies, and the proposed changes to the user's pack."""
 
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.stats import share
-from memory_plugin.replies.gate import QUERY_TYPES, GateBounds
-from memory_plugin.replies.rows import read_scores
+from memory_plugin.replies.gate import GateBounds
+from memory_plugin.replies.rows import read_scores, score_id
 from memory_plugin.replies.signals import USER_PACK, RulePackError, load_filler_rules
 from memory_plugin.replies.tune import (
-    MeasuredReply,
     TuningStudy,
-    escalated_share,
-    fit_thresholds,
     gate_advice,
-    is_outside,
-    measured_replies,
     propose_pack,
     study_scores,
 )
@@ -43,8 +37,7 @@ def study(paths: Paths) -> TuningStudy:
 
 def advice(paths: Paths) -> str:
     """Return the advice on the gate under the shipped settings."""
-    replies = measured_replies(read_scores(paths)[0])
-    return gate_advice(study(paths), replies, GateBounds.of(settings()))
+    return gate_advice(study(paths), read_scores(paths)[0], GateBounds.of(settings()))
 
 
 def append_verdicts(paths: Paths, rule: str, *fillers: bool) -> None:
@@ -135,16 +128,12 @@ def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:
     """Append judged replies of one transcript, in each of which the judge quoted a phrase as missed."""
     path = write_transcript(
         paths.state("t.jsonl"),
-        *[
-            row
-            for n, text in enumerate(texts)
-            for row in (user_record("q%d" % n), assistant_record(text, uuid="r%d" % n))
-        ],
+        *[row for n, text in enumerate(texts) for row in (user_record("q%d" % n), assistant_record(text))],
     )
     for number, text in enumerate(texts):
-        at = text.find(phrase)
-        append_score(paths, "i%d" % number, transcript=path, record="r%d" % number, escalate=True)
-        append_judged(paths, "i%d" % number, missed=[[at, at + len(phrase)]])
+        at, identity = text.find(phrase), score_id("s", "p%d" % number, text)
+        append_score(paths, identity, transcript=path, prompt_id="p%d" % number, escalate=True)
+        append_judged(paths, identity, missed=[[at, at + len(phrase)]])
 
 
 def test_a_phrase_quoted_in_three_replies_is_promoted(paths: Paths) -> None:
@@ -177,70 +166,3 @@ def test_a_damaged_pack_is_never_overwritten(paths: Paths) -> None:
         file.write("{")
     with pytest.raises(RulePackError):
         propose_pack(study(paths), paths.state_dir)
-
-
-BOUNDS = GateBounds.of(settings())
-
-
-def replies(
-    count: int, mean: int, padded: float = 0.05, preamble: float = 0.05, seed: int = 1
-) -> list[MeasuredReply]:
-    """Return random replies: densities around `mean` thousandths, a share with one phrase, a share with a long preamble."""
-    draw = random.Random(seed)
-    return [
-        MeasuredReply(
-            draw.choice(("code", "directive", "factual", "meta")),
-            int(draw.random() < padded),
-            40 if draw.random() < preamble else 0,
-            max(0, min(1000, round(draw.gauss(mean, 60)))),
-        )
-        for _ in range(count)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("mean", "padded"),
-    [
-        pytest.param(450, 0.05, id="a terse user: too many near the thresholds", marks=pytest.mark.slow),
-        pytest.param(700, 0.05, id="far above all thresholds: too few", marks=pytest.mark.slow),
-        pytest.param(500, 0.18, id="many phrases"),
-    ],
-)
-def test_a_fit_holds_on_the_other_half(mean: int, padded: float) -> None:
-    tune, check = replies(500, mean, padded, seed=1), replies(500, mean, padded, seed=2)
-    fit = fit_thresholds(tune, BOUNDS)
-    after = escalated_share(check, fit.bounds)
-    assert after.value is not None
-    assert 0.2 <= after.value <= 0.3
-
-
-def test_thresholds_in_range_stay() -> None:
-    fitting = replies(1000, 500)
-    fit = fit_thresholds(fitting, BOUNDS)
-    again = fit_thresholds(fitting, fit.bounds)
-    assert again.bounds is fit.bounds
-    assert again.before == again.after == fit.after
-
-
-def test_the_nearest_share_is_proposed_if_the_range_cannot_be_reached() -> None:
-    fit = fit_thresholds(replies(400, 600, padded=0.6), BOUNDS)
-    assert fit.after.value is not None
-    assert fit.after.value > 0.3
-
-
-def test_kinds_with_few_replies_move_along() -> None:
-    tune = [reply._replace(kind="code") for reply in replies(400, 700)]
-    fit = fit_thresholds(tune, BOUNDS)
-    moved = {kind: fit.bounds.thresholds[kind] - BOUNDS.threshold(kind) for kind in QUERY_TYPES}
-    assert set(moved.values()) == {moved["code"]}
-    assert moved["code"] > 100
-
-
-def test_no_replies_change_nothing() -> None:
-    fit = fit_thresholds([], BOUNDS)
-    assert (fit.bounds.thresholds, fit.before.value) == (BOUNDS.thresholds, None)
-
-
-def test_a_share_is_outside_only_with_enough_replies() -> None:
-    cases = [(50, 200, False), (70, 200, True), (30, 200, True), (70, 199, False), (60, 200, False)]
-    assert [(k, n, outside) for k, n, outside in cases if is_outside(share(k, n)) is not outside] == []

@@ -2,8 +2,6 @@
 
 A veto returns its reason, or "". A scorer returns a raw score from 0 to 2 (1 is neutral), its reason, and the signals it used.
 To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
-
-The reasons are stored with each decision, and `memory interview replay` compares them. A changed text makes older interviews differ.
 """
 
 from __future__ import annotations

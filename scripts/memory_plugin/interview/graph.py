@@ -16,7 +16,6 @@ from .wording import contains_run, content_stems, count_phrases, is_terminal, no
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
 _MAX_MENTIONS = 12  # stored turns and quotes per node
-_EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "beyond")
 _MAX_STEPS = 50_000  # bounds the time of the search for chains on a hostile graph
 
 
@@ -358,7 +357,6 @@ class _Answer:
         settled = list(self.fields["covered"])
         if self.nodes and not turn["terminal"] and not turn["wish"]:
             settled += [element["id"] for element in self.setup["elements"] if element["id"] == focus["key"]]
-            settled += self._elements_in_question()
         for element in settled:
             covered.setdefault(element, {"turn": self.number, "by": "answered"})
         if not turn["terminal"] and not turn["unanswered"]:
@@ -371,14 +369,6 @@ class _Answer:
             # A node without an element in its name belongs to the element that the turn was about.
             elements = self._elements_named(node["names"]) or about[:1]
             node["elements"] = sorted({*node["elements"], *elements})
-
-    def _elements_in_question(self) -> list[str]:
-        """Return the elements that Claude's own question mentions, without those that the topic mentions or the question excludes."""
-        question = self.fields["question"]
-        if question in ("", self.question["probe"]) or count_phrases(normalize(question), _EXCLUDING):
-            return []
-        in_topic = self._elements_in(self.setup["topic"])
-        return [element for element in self._elements_in(question) if element not in in_topic]
 
     def _elements_in(self, text: str) -> list[str]:
         return self._elements_named([content_stems(text, self.function_words)])

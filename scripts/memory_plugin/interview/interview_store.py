@@ -195,14 +195,10 @@ class Interview:
 
 
 class InterviewStore:
-    """The interviews of one user, in all projects. Every method raises InterviewError for SQLite and disk errors.
-
-    `last_read` is the id of the interview that was read last; an error in its data may follow.
-    """
+    """The interviews of one user, in all projects. Every method raises InterviewError for SQLite and disk errors."""
 
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, "interviews.sqlite")
-        self.last_read = ""
         self._connection: Connection | None = None
 
     def close(self) -> None:
@@ -212,18 +208,13 @@ class InterviewStore:
             self._connection = None
 
     def find(self, identity: str) -> Interview:
-        """Return the interview with an id, or whose id alone begins so. Raises InterviewError, and ValueError if it is damaged."""
-        begun = "SELECT id FROM interviews WHERE substr(id, 1, ?) = ? ORDER BY id"
-        ids = [str(row[0]) for row in self._rows(begun, (len(identity), identity))]
-        if len(ids) > 1 and identity not in ids:
-            raise InterviewError("%s fits %d interviews: %s" % (identity, len(ids), ", ".join(ids[:5])))
-        return Interview(self._row(_COLUMNS, ids[0] if len(ids) == 1 else identity))
+        """Return the interview with an id. Raises InterviewError."""
+        return Interview(self._row(_COLUMNS, identity))
 
     def _row(self, columns: str, identity: str) -> tuple[Any, ...]:
         rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % columns, (identity,))
         if not rows:
             raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
-        self.last_read = identity
         return rows[0]
 
     def current(self, identity: str, project: str, session: str) -> Interview:
@@ -273,7 +264,7 @@ class InterviewStore:
         self._write(interview.id, expected, [_saved(interview), *statements])
 
     def delete(self, identity: str) -> str:
-        """Delete an interview, even a damaged one, and all its events; return its session."""
+        """Delete an interview and all its events; return its session."""
         session: str = self._row("session", identity)[0]
         events = ("DELETE FROM events WHERE interview = ?", (identity,))
         self._write(identity, None, [events, ("DELETE FROM interviews WHERE id = ?", (identity,))])

@@ -8,7 +8,8 @@ always give the same decisions. Every function that advances an interview stores
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context, now_iso
@@ -33,12 +34,12 @@ from .wording import QuestionSimilarity, wants_to_stop
 
 START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
+_MAX_ALTERNATIVES = 3
 # Parts of a decision that Claude does not need.
 _EXPLAINED = ("probe", "chosen", "runners_up", "vetoed", "measures")
 _PENDING = ("strategy", "focus", "probe")
 _DIGITS = 6
 _DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
-# Stored with each decision and compared by `memory interview replay`, so the texts stay as they are.
 STOP_REASONS = {
     "asked": "you said that it is enough",
     "nothing_said": "the last answers brought nothing",
@@ -116,42 +117,9 @@ def check_question(store: InterviewStore, interview: Interview, question: str) -
     return earlier, score
 
 
-class Replay(NamedTuple):
-    """The number of decisions made again from the events of an interview, and what differs from the stored ones."""
-
-    interview: str
-    decisions: int
-    differ: list[int]
-    same_state: bool
-
-
-def replay(store: InterviewStore, interview: Interview) -> Replay:
-    """Make an interview's decisions again from its events."""
-    events = store.events(interview.id)
-    replayed = list(_replayed(events, interview.setup))
-    differ = [at for at, (_, decision) in enumerate(replayed) if decision != events[at][1]]
-    same_state = bool(replayed) and replayed[-1][0] == interview.state
-    return Replay(interview.id, len(events), differ, same_state)
-
-
-def all_decisions(store: InterviewStore, interview: Interview) -> list[Decision]:
-    """Return an interview's decisions with every candidate, of which only the best ones are stored."""
-    unlimited = {"alternatives": {"count": None, "least": 0.0}}
-    setup: Setup = {**interview.setup, "scoring": {**interview.setup["scoring"], **unlimited}}
-    return [decision for _, decision in _replayed(store.events(interview.id), setup)]
-
-
-def _replayed(
-    events: list[tuple[dict[str, Any], Decision]], setup: Setup
-) -> Iterator[tuple[State, Decision]]:
-    """Yield the state and the decision after each event."""
-    state = new_state({})
-    for event, _ in events:
-        if event["kind"] == START:
-            state, decision = begin(setup, event["covered"])
-        else:
-            decision = apply_event(state, setup, event)
-        yield state, decision
+def with_best_alternatives(decision: Decision) -> Decision:
+    """Return a decision with the best alternatives only, of all that are stored."""
+    return {**decision, "runners_up": decision.get("runners_up", [])[:_MAX_ALTERNATIVES]}
 
 
 def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
@@ -163,7 +131,7 @@ def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
         brief["elements"] = [element for element in elements if element not in interview.state["covered"]]
     runners_up = [
         {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
-        for other in decision.get("runners_up", ())
+        for other in with_best_alternatives(decision)["runners_up"]
     ]
     return {"interview": interview.id, **brief, "runners_up": runners_up}
 
@@ -219,12 +187,11 @@ def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decisi
 
 def _question(now: Situation, choice: QuestionChoice) -> Decision:
     """Return the fields of a decision that asks a question."""
-    chosen, limits = choice.chosen, now.scoring["alternatives"]
+    chosen = choice.chosen
     texts = _texts_for(chosen.entry, chosen.focus)
     why = (
         _filled(texts["why"], chosen.focus, now) if choice.record["scorers"] else "nothing else may be asked"
     )
-    runners_up = [record for record in choice.runners_up if record["score"] >= limits["least"]]
     return {
         "stop": False,
         "strategy": chosen.strategy,
@@ -234,7 +201,7 @@ def _question(now: Situation, choice: QuestionChoice) -> Decision:
         "probe": chosen.probe,
         "avoid": [turn["question"] for turn in now.turns[-_MAX_AVOIDED:]],
         "chosen": choice.record,
-        "runners_up": runners_up[: limits["count"]],
+        "runners_up": choice.runners_up,
         "vetoed": choice.vetoed,
         "measures": {
             "breadth": round(now.breadth, 4),
@@ -329,12 +296,8 @@ def _filled(text: str, focus: Focus, now: Situation) -> str:
     """Return a strategy's text with focus, topic and the last two concepts inserted."""
     recent = " and ".join('"%s"' % now.graph.nodes[index]["label"] for index in now.recent[:2]) or "that"
     values = {"focus": focus.label, "topic": now.setup["topic"], "recent": recent}
-    # Not str.replace: the user's words may contain braces, which must not be expanded in turn.
-    filled, *pieces = text.split("{")
-    for piece in pieces:
-        name, _, rest = piece.partition("}")
-        filled += values[name] + rest
-    return filled
+    # One pass: braces in the user's words are not expanded in turn.
+    return re.sub(r"\{(focus|topic|recent)\}", lambda name: values[name[1]], text)
 
 
 def stop_reason(now: Situation) -> str:

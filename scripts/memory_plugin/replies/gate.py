@@ -18,11 +18,6 @@ from . import ReplyState
 from .rows import Score
 
 AMBIGUOUS = "ambiguous"
-QUERY_TYPES = (
-    "code", "diagnostic", "claim", "emotional", "meta", "directive", "factual", "conversational", AMBIGUOUS,
-)  # fmt: skip
-THRESHOLD = "scoring.escalation.thresholds.%s"
-PREAMBLE = THRESHOLD % "preamble"
 _SEVERITIES = ("low", "medium", "high")
 
 
@@ -41,14 +36,15 @@ class GateBounds(NamedTuple):
     def of(cls, settings: Settings) -> GateBounds:
         """Return the numbers under some settings."""
         padding: Any = settings.get("scoring.escalation.padding_range")
+        thresholds = dict(settings.block("scoring.escalation.thresholds"))
         return cls(
             min(padding),
             max(padding),
             thousandths(settings.number("scoring.escalation.density_margin")),
             thousandths(load_data("replies", "gate")["clear_margin"]),
             settings.flag("scoring.escalation.mixed_signal"),
-            settings.integer(PREAMBLE),
-            {kind: thousandths(settings.number(THRESHOLD % kind)) for kind in QUERY_TYPES},
+            thresholds.pop("preamble"),
+            {kind: thousandths(share) for kind, share in thresholds.items()},
         )
 
     def threshold(self, query_type: str) -> int:
@@ -61,20 +57,10 @@ def thousandths(share: float) -> int:
     return round(share * 1000)
 
 
-def find_row(
-    padding: int, preamble: int, density: int, query_type: str, bounds: GateBounds
-) -> tuple[str, bool]:
-    """Return the gate's first matching row and whether a judge should see the reply.
-
-    Args:
-        padding: number of filler phrases.
-        preamble: number of words before the answer.
-        density: share of content words, in thousandths.
-        query_type: kind of the message, which decides the expected density.
-        bounds: the gate's numbers.
-    """
-    threshold = bounds.threshold(query_type)
-    has_preamble = preamble >= bounds.preamble_min
+def find_row(score: Score, bounds: GateBounds) -> tuple[str, bool]:
+    """Return the gate's first matching row for a reply with a density, and whether a judge should see it."""
+    padding, has_preamble = score.padding_count, score.preamble_words >= bounds.preamble_min
+    density, threshold = thousandths(score.density or 0.0), bounds.threshold(score.query_type)
     rows = (
         ("clean", padding == 0 and not has_preamble and density >= threshold + bounds.clear_margin, False),
         ("clear_drift", padding > bounds.max_padding, False),
@@ -108,23 +94,19 @@ class Drift(NamedTuple):
     levels: Mapping[str, int] = {}
 
 
-def find_drift(padding: int, density: int, words: int, threshold: int, margin: int) -> Drift:
+def find_drift(score: Score, density: float, margin: int) -> Drift:
     """Return the drift that rules detect: three or more filler phrases, or density below the borderline band.
 
-    Args:
-        padding: number of filler phrases.
-        density: in thousandths, with code, paths and quotes as content: with them masked, a short factual reply consists of function words.
-        words: number of the reply's own words; density needs enough of them.
-        threshold: expected density, in thousandths.
-        margin: width of the band.
+    `density` counts code, paths and quotes as content: with them masked, a short factual reply consists of function words. `margin` is the
+    width of the band, in thousandths.
     """
     table = load_data("replies", "drift")
     categories, weight = [], 0
-    if padding >= table["padding"]["drift"]:
+    if score.padding_count >= table["padding"]["drift"]:
         categories.append("padding")
-        weight = 2 if padding >= table["padding"]["high"] else 1
-    gap = threshold - density
-    if gap > margin and words >= table["density"]["least_words"]:
+        weight = 2 if score.padding_count >= table["padding"]["high"] else 1
+    gap = thousandths(score.threshold) - thousandths(density)
+    if gap > margin and score.words >= table["density"]["least_words"]:
         categories.append("density")
         steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
         weight = max(weight, sum(gap > step for step in steps))
@@ -175,12 +157,8 @@ def record_drift(
     correction_id, text = choose_correction(drift, score)
     is_control = is_sampled("holdout", score.id, settings.number("scoring.holdout"))
     is_eligible = bool(text) and settings.flag("scoring.corrections") and may_correct
-    copied = ("id", "prompt_id", "query_type", "padding_count", "density", "threshold")
-    record: dict[str, object] = {
-        "kind": kind, **drift._asdict(), "correction": correction_id,
-        "arm": ("control" if is_control else "corrected") if is_eligible else "none",
-        **{name: getattr(score, name) for name in copied},
-    }  # fmt: skip
+    arm = ("control" if is_control else "corrected") if is_eligible else "none"
+    record = {"kind": kind, "id": score.id, **drift._asdict(), "correction": correction_id, "arm": arm}
     state = ReplyState(context.paths, context.session)
     try:
         if is_eligible and not is_control:

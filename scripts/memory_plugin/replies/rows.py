@@ -1,6 +1,7 @@
 """The rows of the ledgers `scores` and `drift`: as they are written, read, joined and grouped; and the effect of corrections.
 
-The ledger records where a reply is, not its text, so `memory replies tune` reads transcripts again.
+The ledger records the transcript of a reply, not its text, so `memory replies tune` reads transcripts again. The id, a digest of the text,
+finds the reply.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel import records
-from ..kernel.fastjson import as_text, digest
+from ..kernel.fastjson import digest
 from ..kernel.paths import Paths
 from ..kernel.stats import Proportion, share, share_difference
 from ..kernel.transcript import reply_text_of
@@ -35,9 +36,7 @@ def _flag(value: object) -> object:
 SCORES = records.Form(
     "scores",
     {
-        **dict.fromkeys(
-            ("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), records.text
-        ),
+        **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "prompt_id"), records.text),
         **dict.fromkeys(("text", "query_type", "severity", "mode", "why"), records.text),
         **dict.fromkeys(("padding_count", "preamble_words", "words", "turn"), records.count),
         **dict.fromkeys(("escalate", "audit", "agrees"), _flag),
@@ -72,7 +71,7 @@ class Score(NamedTuple):
     """One scored reply, which the ledger quotes only if the user allows it; `judged` is the judge's answer, None without one.
 
     `matches` are [start, end, rule] in the reply, and `density` is None if it was not measured. `gate` is the row of the escalation gate,
-    `turn` the reply's number in its session, and `record` the id of its transcript record.
+    and `turn` the reply's number in its session.
     """
 
     id: str
@@ -92,7 +91,6 @@ class Score(NamedTuple):
     prompt_id: str = ""
     model: str = ""
     transcript: str = ""
-    record: str = ""
     text: str = ""
     turn: int = 0
     time: str = ""
@@ -231,16 +229,11 @@ def reread_replies(scores: Iterable[Score]) -> Iterator[tuple[str, str]]:
 
 
 def _reread(path: str, scores: Sequence[Score]) -> Iterator[tuple[str, str]]:
-    by_record = {score.record: score.id for score in scores if score.record}
-    # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
-    without_record = [score for score in scores if not score.record]
     with open(path, "rb") as file:
-        for record in Lines(file):
-            reply = reply_text_of(record)
-            ids = (one.id for one in without_record if one.id == score_id(one.session, one.prompt_id, reply))
-            identity = by_record.get(as_text(record.get("uuid"))) or next(ids, "")
-            if reply and identity:
-                yield identity, reply
+        for reply in filter(None, map(reply_text_of, Lines(file))):
+            for score in scores:
+                if score.id == score_id(score.session, score.prompt_id, reply):
+                    yield score.id, reply
 
 
 class CorrectionEffect(NamedTuple):

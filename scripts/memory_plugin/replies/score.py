@@ -9,35 +9,31 @@ from __future__ import annotations
 import os
 from collections import Counter
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.context import Context
-from ..kernel.fastjson import as_object, as_text
+from ..kernel.fastjson import as_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
 from ..kernel.text import without_private
-from ..kernel.transcript import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
-from ..kernel.transcript.reader import MAX_LINE
-from . import ReplyState
-from .gate import (
-    AMBIGUOUS,
-    Drift,
-    GateBounds,
-    find_drift,
-    find_row,
-    is_sampled,
-    record_drift,
-    run_steps,
-    thousandths,
+from ..kernel.transcript import (
+    SYNTHETIC,
+    message_of,
+    parse_row,
+    records_backwards,
+    reply_text_of,
+    user_input_of,
 )
+from ..kernel.transcript.reader import MAX_LINE, Row
+from . import ReplyState
+from .gate import AMBIGUOUS, Drift, GateBounds, find_drift, find_row, is_sampled, record_drift, run_steps
 from .prose import BREAK, POSITIONS, PhraseIndex, Prose, word_classes
 from .rows import Score, score_id
 from .signals import load_filler_rules, measure_reply
 
 _DRAFTING = "drafting"
 _TAIL_BYTES = 1 << 20  # of a transcript
-_MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
 
 
 class QueryClassifier:
@@ -93,17 +89,21 @@ class ReplyScorer:
         bounds = self._bounds
         query_type, drafting = self._classifier().classify(prompt) if prompt else (AMBIGUOUS, False)
         signals = measure_reply(text, self._rules, drafting=drafting)
-        padding, threshold = len(signals.matches), bounds.threshold(query_type)
-        matches = [(match.start, match.end, match.rule.id) for match in signals.matches]
         score = Score(
-            "", padding, signals.preamble, signals.density, query_type, threshold / 1000, signals.unscored
-        )._replace(matches=matches, words=signals.words)
+            "",
+            len(signals.matches),
+            signals.preamble,
+            signals.density,
+            query_type,
+            bounds.threshold(query_type) / 1000,
+            signals.unscored,
+            matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
+            words=signals.words,
+        )
         if signals.density is None:
             return score
-        density = thousandths(signals.density_with_masked)
-        own_density = thousandths(signals.density)
-        gate, escalates = find_row(padding, signals.preamble, own_density, query_type, bounds)
-        drift = find_drift(padding, density, signals.words, threshold, bounds.margin)
+        gate, escalates = find_row(score, bounds)
+        drift = find_drift(score, signals.density_with_masked, bounds.margin)
         return score._replace(gate=gate, escalate=escalates, drift=drift.categories, severity=drift.severity)
 
 
@@ -142,7 +142,6 @@ def score_reply(text: str, context: Context, prompt_id: str = "", transcript: st
         prompt_id=prompt_id,
         model=last.model,
         transcript=transcript,
-        record=last.record if last.text == text else "",
         text=kept[-1],
         turn=state.replies() + 1,
     )
@@ -182,56 +181,39 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     return is_on and not ReplyState(context.paths, context.session).is_judge_disabled()
 
 
-class LastReply:
-    """The last reply at the end of a transcript. Any field may be empty: the file may lag behind, and a turn may be long.
+class LastReply(NamedTuple):
+    """The last reply at the end of a transcript, and the prompt before it; of a slash command, its arguments.
 
-    `text` and `record` are the assistant's last text and its record's id. `has_prompt` says that the user's message before it was found;
-    its text, `prompt`, is empty for a slash command without arguments. `repeated_prompt` is the client's copy of the prompt, for turns
-    whose own record is further back than is read.
+    Any field may be empty: the file may lag behind, and a turn may be long.
     """
 
-    def __init__(self) -> None:
-        self.model = self.record = self.text = self.prompt = ""
-        self.has_prompt = False
-        self.repeated_prompt: str | None = None
+    text: str
+    prompt: str
+    model: str
 
 
 def read_last_reply(path: str) -> LastReply:
     """Return the last reply at the end of a transcript. Never raises; the fields stay empty for an unreadable file."""
-    reply = LastReply()
-    for record in records_backwards(path, _TAIL_BYTES):
-        _add_record(reply, record)
-        if reply.has_prompt and reply.model:
-            return reply
-    if not reply.has_prompt and reply.repeated_prompt is not None:
-        reply.has_prompt, reply.prompt = True, reply.repeated_prompt
-    return reply
+    text = model = ""
+    prompt: str | None = None
+    repeated: str | None = None  # the client's copy of a prompt whose own row is further back than is read
+    for row in records_backwards(path, _TAIL_BYTES):
+        kind, words = user_input_of(row)
+        if row.get("type") == "assistant":
+            text = text or (reply_text_of(row) if prompt is None else "")
+            model = model or _model_of(row)  # even of an earlier turn, because it is most likely the same
+        elif prompt is None and kind:
+            prompt = words
+        elif repeated is None and row.get("type") == "last-prompt":
+            repeated = _repeated_prompt(row.get("lastPrompt"))
+        if prompt is not None and model:
+            break
+    return LastReply(text, (repeated or "") if prompt is None else prompt, model)
 
 
-def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
-    """Fill in the empty fields from one record; records come newest first."""
-    kind = record.get("type")
-    if kind == "assistant":
-        _add_answer(reply, record)
-    elif reply.has_prompt:  # an earlier turn: only its model is of use, because it is most likely the same
-        return
-    elif kind == "user":
-        kind, reply.prompt = user_input_of(record)
-        reply.has_prompt = bool(kind)
-    elif kind == "last-prompt" and reply.repeated_prompt is None:
-        reply.repeated_prompt = _repeated_prompt(record.get("lastPrompt"))
-    elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
-        reply.model = reply.model or as_text(as_object(record.get("params")).get("model"))
-
-
-def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
-    message = record.get("message")
-    if not isinstance(message, dict) or message.get("model") == SYNTHETIC or record.get("isSidechain"):
-        return
-    reply.model = reply.model or as_text(message.get("model"))
-    text = "" if reply.text or reply.has_prompt else reply_text_of(record)
-    if text:
-        reply.text, reply.record = text, as_text(record.get("uuid"))
+def _model_of(row: Row) -> str:
+    model = as_text(message_of(row).get("model"))
+    return "" if model == SYNTHETIC or row.get("isSidechain") else model
 
 
 def _repeated_prompt(text: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Learn from past replies: which phrases the judge clears, how often it agrees, which phrases rules miss, which thresholds would fit.
+"""Learn from past replies: which phrases the judge clears, how often it agrees, which phrases rules miss.
 
 The results are proposals. Nothing changes until the user asks for it (`memory replies tune --apply`).
 """
@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import read_regular, replace_file
 from ..kernel.paths import Paths, load_data
-from ..kernel.settings import Settings
 from ..kernel.stats import Proportion, share
-from .gate import PREAMBLE, QUERY_TYPES, THRESHOLD, GateBounds, find_row, thousandths
+from .gate import GateBounds, find_row
 from .prose import BREAK, Prose, rule_problem, word_classes
 from .rows import PADDING_DIMENSIONS, Judged, Score, missed_by_rules, reread_replies, severe_dimensions
 from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_user_pack
@@ -32,11 +31,6 @@ _SENTENCE_ENDS = ".!?:\n"
 _MAX_CANDIDATES = 20
 _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
-MIN_REPLIES = 200  # to fit thresholds; the interval of a share of 25% is then +- 6 points
-_MIN_SHARE, _TARGET_SHARE, _MAX_SHARE = 0.2, 0.25, 0.3
-_MIN_MEASURED = 20  # words; shorter replies have no meaningful density
-_MIN_OF_KIND = 40  # with fewer replies of its kind, a threshold only moves along with the others
-_QUANTILES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 _PREAMBLES = (4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 100, 150, 200)
 
 
@@ -138,10 +132,10 @@ def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[tu
             yield " ".join(words), text[:start].rstrip()[-1:] in _SENTENCE_ENDS
 
 
-def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds) -> str:
+def gate_advice(study: TuningStudy, scores: Sequence[Score], bounds: GateBounds) -> str:
     """Return a sentence of advice on the escalation gate.
 
-    It names a value with which fewer or more of the `replies` escalate: of the setting that made most of the judged ones escalate, if
+    It names a value with which fewer or more of the scored replies escalate: of the setting that made most of the judged ones escalate, if
     that has one.
     """
     agreement = study.agreement
@@ -153,23 +147,28 @@ def gate_advice(study: TuningStudy, replies: Sequence[MeasuredReply], bounds: Ga
         is_narrower = agreement.value > _MAX_AGREEMENT
         agree = "" if is_narrower else "only "
         change = "ask the judge %s often" % ("less" if is_narrower else "more")
-        setting = _effective_setting(study, replies, bounds, is_narrower)
+        setting = _effective_setting(study, scores, bounds, is_narrower)
         change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
     return "judge and rules agree on %s%s of the judged replies: %s" % (agree, agreement, change)
 
 
 def _effective_setting(
-    study: TuningStudy, replies: Sequence[MeasuredReply], bounds: GateBounds, is_narrower: bool
+    study: TuningStudy, scores: Sequence[Score], bounds: GateBounds, is_narrower: bool
 ) -> str:
     """Return the setting with a value that changes how many replies escalate, of the most frequent row that has one; or ""."""
-    before, choose = escalated_share(replies, bounds).k, min if is_narrower else max
+    before, choose = _escalated(scores, bounds), min if is_narrower else max
     for row in dict.fromkeys([*study.rows, *_ROWS]):
         trials = _trials(row, bounds, is_narrower)
-        counts = {setting: escalated_share(replies, trial).k for setting, trial in trials}
+        counts = {setting: _escalated(scores, trial) for setting, trial in trials}
         setting = choose(counts, key=counts.__getitem__, default="")
         if setting and counts[setting] != before and (counts[setting] < before) is is_narrower:
             return setting
     return ""
+
+
+def _escalated(scores: Iterable[Score], bounds: GateBounds) -> int:
+    """Return how many replies escalate with given numbers of the gate."""
+    return sum(find_row(score, bounds)[1] for score in scores if score.density is not None)
 
 
 def _trials(row: str, bounds: GateBounds, is_narrower: bool) -> Iterator[tuple[str, GateBounds]]:
@@ -244,95 +243,3 @@ def propose_pack(study: TuningStudy, state_dir: str | None) -> PackChange:
         if candidate.promote and candidate.phrase not in present and not rule_problem(new, classes):
             rules.append(new)
     return PackChange(before, {**before, "exempt": exempt, "rules": rules})
-
-
-class MeasuredReply(NamedTuple):
-    """The gate's inputs for a reply, from the ledger; the density is in thousandths."""
-
-    kind: str
-    padding: int
-    preamble: int
-    density: int
-
-
-class ThresholdFit(NamedTuple):
-    """The proposed thresholds, and the shares that escalate before and after."""
-
-    bounds: GateBounds
-    before: Proportion
-    after: Proportion
-
-    def settings(self) -> dict[str, float]:
-        """Return the proposed thresholds by the names of their settings."""
-        densities = self.bounds.thresholds.items()
-        values = {THRESHOLD % kind: thousandths / 1000 for kind, thousandths in densities}
-        return {**values, PREAMBLE: self.bounds.preamble_min}
-
-    def changes(self, settings: Settings) -> dict[str, float]:
-        """Return the proposed values that differ from some settings."""
-        return {name: value for name, value in self.settings().items() if value != settings.get(name)}
-
-
-def measured_replies(scores: Iterable[Score]) -> list[MeasuredReply]:
-    """Return the replies of at least 20 words with a density."""
-    return [
-        MeasuredReply(score.query_type, score.padding_count, score.preamble_words, thousandths(score.density))
-        for score in scores
-        if score.density is not None and score.words >= _MIN_MEASURED
-    ]
-
-
-def escalated_share(replies: Sequence[MeasuredReply], bounds: GateBounds) -> Proportion:
-    """Return the share of replies that escalate under given thresholds."""
-    rows = [find_row(reply.padding, reply.preamble, reply.density, reply.kind, bounds) for reply in replies]
-    return share(sum(escalates for _, escalates in rows), len(rows))
-
-
-def is_outside(part: Proportion) -> bool:
-    """Return whether a share is outside 20 to 30%; False for too few replies."""
-    return part.n >= MIN_REPLIES and not _is_in_range(part)
-
-
-def _is_in_range(part: Proportion) -> bool:
-    return part.value is not None and _MIN_SHARE <= part.value <= _MAX_SHARE
-
-
-def fit_thresholds(replies: Sequence[MeasuredReply], bounds: GateBounds) -> ThresholdFit:
-    """Propose thresholds for some replies; the present `bounds` remain if they already reach 20 to 30%.
-
-    Only two numbers are fitted, so a few hundred replies suffice: one density quantile that gives the thresholds of all kinds of messages,
-    and `preamble_min`. Of the combinations that come equally near to 25% (in whole percent), the smallest change wins. Replies with one or
-    two filler phrases escalate whatever the thresholds are.
-    """
-
-    def loss(trial: GateBounds) -> tuple[int, int, int]:
-        value = escalated_share(replies, trial).value
-        distance = 100 if value is None else round(100 * abs(value - _TARGET_SHARE))
-        moved = sum(abs(trial.thresholds[kind] - bounds.thresholds[kind]) for kind in QUERY_TYPES)
-        return distance, abs(trial.preamble_min - bounds.preamble_min), moved
-
-    before, best = escalated_share(replies, bounds), bounds
-    if not _is_in_range(before):
-        preambles = sorted({*_PREAMBLES, bounds.preamble_min})
-        moved = [_at_quantile(replies, quantile, bounds) for quantile in _QUANTILES]
-        trials = [
-            bounds._replace(thresholds=thresholds, preamble_min=preamble)
-            for thresholds in moved
-            for preamble in preambles
-        ]
-        best = min([bounds, *trials], key=loss)
-    return ThresholdFit(best, before, escalated_share(replies, best))
-
-
-def _at_quantile(replies: Sequence[MeasuredReply], quantile: float, bounds: GateBounds) -> dict[str, int]:
-    """Return the thresholds at a quantile of each kind's densities; kinds with few replies move by the others' mean."""
-    moved: dict[str, int] = {}
-    weighted = total = 0
-    for kind in QUERY_TYPES:
-        densities = sorted(reply.density for reply in replies if reply.kind == kind)
-        if len(densities) >= _MIN_OF_KIND:
-            moved[kind] = densities[int(quantile * (len(densities) - 1))]
-            weighted += len(densities) * (moved[kind] - bounds.threshold(kind))
-            total += len(densities)
-    shift = round(weighted / total) if total else 0
-    return {kind: moved.get(kind, max(0, min(1000, bounds.threshold(kind) + shift))) for kind in QUERY_TYPES}

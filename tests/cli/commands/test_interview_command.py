@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.interview.setup import find_pack
+from memory_plugin.kernel.paths import data_path
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import SESSION, Project
 
@@ -68,7 +68,6 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
     assert (over["stop"], over["reason"]) == (True, "asked")
     proposed = talk(project, "finish")
     assert [memory["title"] for memory in proposed["memories"]] == [FAST["text"], CLERKS["text"]]
-    assert talk(project, "replay")["differ"] == []
     chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute at most"}]}
     written = talk(project, "finish", "--confirm", data=chosen)["memories"]
     assert [memory["trusted"] for memory in written] == [True]
@@ -95,9 +94,8 @@ def test_the_state_is_the_users_alone_and_a_kill_loses_nothing(project: Project)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("UPDATE interviews SET state = '{}'")  # killed before it was committed
-    found = talk(project, "replay")
-    assert found == {"interview": name, "decisions": 2, "differ": [], "same_state": True}
-    assert talk(project, "resume")["turn"] == 2
+    assert talk(project, "resume", "--session", name)["turn"] == 2
+    assert len(talk(project, "export")["turns"]) == 1
 
 
 def test_several_interviews_at_once(project: Project) -> None:
@@ -194,7 +192,7 @@ def test_a_bad_answer_changes_nothing(project: Project, stdin: str) -> None:
     begin(project)
     run = project.cli("interview", "answer", "--json", stdin=stdin)
     assert (run.returncode, run.stderr.count("\n")) == (1, 1)
-    assert talk(project, "replay")["decisions"] == 1
+    assert talk(project, "export")["turns"] == []
 
 
 def test_a_damaged_file_is_named(project: Project) -> None:
@@ -207,34 +205,6 @@ def test_a_damaged_file_is_named(project: Project) -> None:
     assert "interviews.sqlite" in run.stderr
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param("UPDATE interviews SET state = substr(state, 1, 40)", id="a state that was cut off"),
-        pytest.param("UPDATE interviews SET setup = substr(setup, 1, 40)", id="a setup that was cut off"),
-        pytest.param("UPDATE interviews SET state = '[]'", id="another type"),
-        pytest.param("UPDATE interviews SET setup = '{\"topic\": 5}'", id="missing fields"),
-        pytest.param('UPDATE interviews SET state = \'{"turns": [5], "nodes": 7}\'', id="other types inside"),
-    ],
-)
-def test_a_damaged_interview_is_named_and_can_be_discarded(project: Project, damage: str) -> None:
-    name = begin(project)
-    path = os.path.join(project.state, "interviews.sqlite")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(damage)
-        connection.commit()
-    way_out = "memory interview discard --session %s" % name
-    for action in ("export", "finish", "answer"):
-        run = project.cli("interview", action, stdin="for clerks" if action == "answer" else "")
-        assert (run.returncode, run.stdout) == (1, "")
-        assert run.stderr.startswith(
-            "memory: the interview %s in %s is damaged, or this is a bug: " % (name, path)
-        )
-        assert run.stderr.endswith(". To delete it: %s\n" % way_out)
-    assert project.cli(*way_out.split()[1:]).returncode == 0
-    assert talk(project, "status") == {"interviews": []}
-
-
 def test_the_output_for_people(project: Project) -> None:
     begin(project)
     run = project.cli("interview", "answer", stdin="clerks use it")
@@ -243,7 +213,6 @@ def test_the_output_for_people(project: Project) -> None:
     assert "coverage_gap" in project.cli("interview", "explain").stdout
     assert "flowchart BT" in project.cli("interview", "export").stdout
     assert "> clerks use it" in project.cli("interview", "export").stdout
-    assert "identical" in project.cli("interview", "replay").stdout
     assert SESSION not in run.stdout
 
 
@@ -309,7 +278,7 @@ FACTORS = re.compile(r"^(?:next: )?cover_element on .*: ([0-9.]+) = ([0-9.]+) x 
 
 @pytest.mark.parametrize("multiplier", [1.0, 1.12, 1.125])
 def test_the_factors_that_are_shown_make_the_score(project: Project, multiplier: float) -> None:
-    with open(find_pack("requirements", ""), encoding="utf-8") as file:
+    with open(data_path("interview", "packs", "requirements.json"), encoding="utf-8") as file:
         pack = json.load(file)
     pack["multipliers"] = {"exploratory": {"cover_element": multiplier}}
     path = project.write("pack.json", pack)

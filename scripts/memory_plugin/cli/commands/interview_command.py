@@ -10,11 +10,9 @@ from typing import Any, Callable, NamedTuple
 
 from ...interview import Reminder, interview_store, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer
-from ...kernel.files import bug_text
 from ...kernel.text.clean import counted
-from ...memories import InvalidMemory
 from ...work.settings_change import invalid_values
-from ..command_context import DONE, FAILED, CommandContext, CommandError, UsageError
+from ..command_context import DONE, FAILED, CommandContext, UsageError
 from ..console import Console, read_text
 from ..options import add_flag, require_existing
 
@@ -47,9 +45,8 @@ _NEXT = "next, with the question and the answer on standard input: memory interv
 _NO_MEMORIES = "No memories to write: no answer came with a concept. /memory:interview adds them; by hand, see: memory interview --help"
 _NOT_DEEPER = "  not used: deeper; nothing you said can be deepened yet"
 _MAX_INPUT = 1 << 20
-ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
+ACTIONS = ("start", *_STEPS, "status", "explain", "export", "finish", "discard")
 _SECONDS = 10.0
-_DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -86,27 +83,20 @@ class _Run(NamedTuple):
 
 
 def run(arguments: Namespace, context: CommandContext) -> int | None:
-    """Run one action. Raises CommandError, which says what to do, if the stored interview is damaged."""
+    """Run one action."""
     this = _Run(arguments, context, interview_store.InterviewStore(context.paths.state()))
-    try:
-        return _HANDLERS.get(arguments.action, _step)(this)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        name = this.store.last_read
-        if not name or isinstance(error, InvalidMemory):  # that is about what would be written
-            raise
-        what = "%s: %s" % (bug_text(error), error)
-        raise CommandError(_DAMAGED % (name, this.store.path, what, name)) from error
+    return _HANDLERS.get(arguments.action, _step)(this)
 
 
 def _start(this: _Run) -> None:
-    from ...interview.setup import MAX_TOPIC, covered_elements, find_pack, new_setup, read_pack
+    from ...interview.setup import MAX_TOPIC, covered_elements, new_setup, read_pack
 
     arguments, context, settings = this.arguments, this.context, this.context.settings
     topic = clean_text(" ".join(arguments.words), MAX_TOPIC)
     if not topic:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
     require_existing(*(name for name in [arguments.pack] if name.endswith(".json")))
-    pack = read_pack(find_pack(arguments.pack, context.paths.state("interview", "packs")))
+    pack = read_pack(arguments.pack)
     most = arguments.max_turns
     max_turns = settings.integer("interview.max_turns") if most is None else most
     for problem in invalid_values(settings, "interview.scoring"):
@@ -235,18 +225,16 @@ def _status(this: _Run) -> None:
 def _explain(this: _Run) -> None:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
     interview, words = this.current(), this.arguments.words
-    if this.arguments.all:
-        decisions = pipeline.all_decisions(this.store, interview)
-    else:
-        decisions = [decision for _, decision in this.store.events(interview.id)]
+    decisions = [decision for _, decision in this.store.events(interview.id)]
     chosen = [one for one in decisions if not words or str(one["turn"]) == words[0]]
     if not chosen:
         text = "explain: expected a turn from 1 to %d, got %s"
         raise interview_store.InterviewError(text % (decisions[-1]["turn"], words[0]))
+    decision = chosen[-1] if this.arguments.all else pipeline.with_best_alternatives(chosen[-1])
     if this.arguments.json:
-        this.context.console.json({**chosen[-1], "interview": interview.id})
+        this.context.console.json({**decision, "interview": interview.id})
     else:
-        _show_decision(this.context.console, chosen[-1])
+        _show_decision(this.context.console, decision)
 
 
 def _show_decision(console: Console, decision: interview_store.Decision) -> None:
@@ -267,14 +255,6 @@ def _figures(question: dict[str, Any]) -> str:
     return "%s on %s: %.3f = %.3f x %g" % (question["strategy"], question["focus"]["label"], *factors)
 
 
-def _replay(this: _Run) -> int:
-    replayed = pipeline.replay(this.store, this.current())
-    is_same = not replayed.differ and replayed.same_state
-    verdict = "identical" if is_same else "DIFFERENT: events %s" % replayed.differ
-    this.show(replayed, "%s, %s" % (counted(replayed.decisions, "decision"), verdict))
-    return DONE if is_same else FAILED
-
-
 def _export(this: _Run) -> None:
     from ...interview.results import as_markdown, as_record
 
@@ -285,24 +265,12 @@ def _export(this: _Run) -> None:
         this.context.console.verbatim(as_markdown(interview))
 
 
-def _pack(this: _Run) -> None:
-    """List all packs."""
-    from ...interview.setup import SHIPPED, own_packs
-
-    folder = this.context.paths.state("interview", "packs")
-    own = own_packs(folder)
-    text = "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
-    this.show({"shipped": SHIPPED, "own": own, "folder": folder}, text)
-
-
 _HANDLERS: dict[str, Callable[[_Run], int | None]] = {
     "start": _start,
     "check-question": _check_question,
     "status": _status,
     "explain": _explain,
-    "replay": _replay,
     "export": _export,
-    "pack": _pack,
     "finish": _finish,
     "discard": _discard,
 }

@@ -26,7 +26,6 @@ from ...replies.rows import (
     read_scores,
 )
 from ...replies.score import ReplyScorer, read_last_reply
-from ...replies.tune import is_outside
 from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from ..console import read_text
 from ..options import add_days_option, add_flag, answer_lines, require_existing
@@ -63,7 +62,6 @@ _EFFECT = """\
 Wordy replies whose next reply was not wordy
   corrected:      {corrected}
   control group:  {control}"""
-_OUTSIDE = "The share for a judge is not 20 to 30%; to adjust thresholds: memory replies tune --thresholds"
 
 
 def _configure_score(parser: ArgumentParser) -> None:
@@ -221,8 +219,6 @@ def _show_history(scores: list[Score], unreadable: int, context: CommandContext)
     shares = {"with filler": total.padded, "wordy": total.drifted, "for a judge": total.escalated}
     shares.update({"missed by rules (audit)": missed} if missed.n else {})
     console.table(["share", "replies"], [[name, str(part)] for name, part in shares.items()])
-    if is_outside(total.escalated):
-        console.paragraph(_OUTSIDE)
     if unreadable:
         console.line("Unreadable lines in the ledger: %d" % unreadable)
     days = group_by_day(scores)[-_MAX_BARS:]

@@ -1,16 +1,15 @@
-"""`memory replies tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply them."""
+"""`memory replies tune`: propose changes to the user's rule pack from judged replies, and apply them."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
 from ...kernel.context import days_ago
-from ...kernel.settings.user_file import change_values
 from ...replies import reset_tuning_reminder, tune
 from ...replies.gate import GateBounds
-from ...replies.rows import Score, read_scores
+from ...replies.rows import read_scores
 from ...replies.signals import load_filler_rules
-from ..command_context import Approval, CommandContext, CommandError
+from ..command_context import Approval, CommandContext
 from ..options import add_days_option, add_flag
 
 HELP = "adjust the filler rules by a judge's verdicts"
@@ -18,8 +17,6 @@ EXAMPLES = """\
   memory replies tune                shows agreement, cleared patterns, new phrases and proposals
   memory replies tune --apply        writes the proposals into your own rule pack, with a backup
   memory replies tune --days 90 --json
-  memory replies tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
-  memory replies tune --thresholds --apply      writes them into your settings, with a backup
 """
 _DAYS = 60
 _SHOWN = 12
@@ -32,34 +29,23 @@ _RESCORED = (
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    add_flag(parser, "--apply", "write the proposals: rules into your pack, thresholds into your settings")
-    add_flag(
-        parser,
-        "--thresholds",
-        "fit the density thresholds and `preamble` to your replies, so that a judge sees 20 to 30%%",
-    )
+    add_flag(parser, "--apply", "write the proposals into your own rule pack")
 
 
 def approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what to change; None for an analysis."""
-    what = "change the thresholds?" if arguments.thresholds else "change the filler rules?"
-    return Approval(what) if arguments.apply else None
+    return Approval("change the filler rules?") if arguments.apply else None
 
 
 def run(arguments: Namespace, context: CommandContext) -> None:
-    """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
+    """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply.
+
+    Raises RulePackError if the pack cannot be read.
+    """
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
-    if arguments.thresholds:
-        _tune_thresholds(scores, arguments, context)
-    else:
-        _tune_rules(scores, arguments, context)
-
-
-def _tune_rules(scores: list[Score], arguments: Namespace, context: CommandContext) -> None:
-    """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
     console, state = context.console, context.paths.state()
     study = tune.study_scores(scores, load_filler_rules(state))
-    advice = tune.gate_advice(study, tune.measured_replies(scores), GateBounds.of(context.settings))
+    advice = tune.gate_advice(study, scores, GateBounds.of(context.settings))
     change = tune.propose_pack(study, state)
     diff = change.diff
     effect = change.rescored(scores) if diff else {}
@@ -102,30 +88,3 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
         console.line("No change to the filler rules is proposed.")
         return
     console.lines(*diff.splitlines(), "", _RESCORED % effect)
-
-
-def _tune_thresholds(scores: list[Score], arguments: Namespace, context: CommandContext) -> None:
-    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
-    replies = tune.measured_replies(scores)
-    if len(replies) < tune.MIN_REPLIES:
-        text = "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
-        raise CommandError(text % (tune.MIN_REPLIES, len(replies), arguments.days))
-    console, settings = context.console, context.settings
-    fit = tune.fit_thresholds(replies, GateBounds.of(settings))
-    changes = fit.changes(settings)
-    applies = arguments.apply and bool(changes)
-    backup = change_values(context.paths.config_dir, changes).backup if applies else None
-    if arguments.json:
-        record = {"replies": len(replies), "before": fit.before, "after": fit.after, "changes": changes}
-        console.json({**record, "settings": fit.settings(), "applied": applies})
-        return
-    console.line("now:      %s to a judge" % (fit.before,))
-    if not changes:
-        console.line("No change is proposed.")
-        return
-    console.lines("proposed: %s to a judge" % (fit.after,), "")
-    rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
-    console.table(["setting", "now", "proposed"], rows)
-    if applies:
-        kept = " The previous version: %s." % backup if backup else ""
-        console.line("Written to your settings.%s" % kept)

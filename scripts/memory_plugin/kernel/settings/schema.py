@@ -51,6 +51,7 @@ class Rule:
         self.format: str = get("format", "")
         self.items = Rule(entry["items"]) if "items" in entry else None
         self.others: Mapping[str, Any] | None = get("additionalProperties") or None
+        self.required: list[str] = get("required", [])
         self.sum: float | None = get("x-sum")
         self.table: list[str] = get("x-table", [])
         self.project: str = get("x-project", "")
@@ -109,9 +110,18 @@ def mismatch(rule: Rule, value: object) -> Mismatch:
     if not _fits(rule, value):
         return (), expected(rule), shown(value), None
     if isinstance(value, list):
-        invalid = [item for item in value if rule.items and mismatch(rule.items, item)]
-        return ((), expected(rule), "one with " + shown(invalid[0]), invalid[0]) if invalid else None
+        return _mismatch_of_item(rule, rule.items, value) if rule.items else None
     return _mismatch_below(rule, value) if isinstance(value, dict) else None
+
+
+def _mismatch_of_item(rule: Rule, items: Rule, values: list[object]) -> Mismatch:
+    for at, item in enumerate(values):
+        problem = mismatch(items, item)
+        if problem is not None and items.type == "object":
+            return ((str(at), *problem[0]), *problem[1:])
+        if problem is not None:
+            return (), expected(rule), "one with " + shown(item), item
+    return None
 
 
 def _fits(rule: Rule, value: object) -> bool:
@@ -129,6 +139,9 @@ def _fits(rule: Rule, value: object) -> bool:
 
 
 def _mismatch_below(rule: Rule, value: dict[str, Any]) -> Mismatch:
+    for name in rule.required:
+        if name not in value:
+            return (name,), "a value", "none", None
     for name, item in value.items():
         below = rule.below(name)
         if below is None:
@@ -171,6 +184,8 @@ def expected(rule: Rule) -> str:
     if rule.items and rule.items.choices:
         is_short = len(rule.items.choices) <= _MAX_CHOICES
         words = "a list of " + (", ".join(map(dumps, rule.items.choices)) if is_short else "known ids")
+    elif rule.items and rule.items.type == "object":
+        words = "a list of blocks, each with " + ", ".join(rule.items.entries())
     elif rule.items and rule.items.type != "string":
         words = "a list of %d%s numbers" % (rule.sizes[-1], " whole" * (rule.items.type == "integer"))
     elif rule.others:
