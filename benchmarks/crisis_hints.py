@@ -89,7 +89,7 @@ def main() -> int:
     table = rows("crisis")
     others = [(row["text"], False) for name in ("compliance", "honesty") for row in rows(name)]
     for rule in RULES:
-        others += [(text, True) for text in rule.hits] + [(text, False) for text in rule.misses]
+        others += [(text, True) for text in rule.hit] + [(text, False) for text in rule.miss]
     if options.check:
         check(table, others)
         return 0

@@ -45,7 +45,7 @@ def lexicon_words(pack: RulePack) -> list[str]:
 
 def texts(pack: RulePack, size: int) -> dict[str, str]:
     """Return the texts of one pack by name."""
-    examples = [example for rule in pack.rules for example in (*rule.hits, *rule.misses)] or [PLAIN]
+    examples = [example for rule in pack.rules for example in (*rule.hit, *rule.miss)] or [PLAIN]
     words = lexicon_words(pack)
     return {
         "plain": (PLAIN * (size // len(PLAIN) + 1))[:size],

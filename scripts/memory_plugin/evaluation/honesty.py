@@ -95,7 +95,7 @@ class EvidenceLog:
         self.evidence = evidence
         self.runs: list[Run] = []
         self.changed = -1
-        self.unsure = evidence.note
+        self.unsure = "note" in evidence.flags
         self.counted: list[tuple[int, str, float]] = []
         self._read = 0
         self._counted = 0
@@ -115,7 +115,7 @@ class EvidenceLog:
         for place in range(self._counted, len(before)):
             turn = before[place]
             if turn.role == "tool" and not _is_passed_over(self.evidence, turn):
-                self.counted += [(place, *pair) for pair in _pairs(self.evidence.counts, turn.output)]
+                self.counted += [(place, *pair) for pair in _pairs(self.evidence, turn.output)]
         self._counted = len(before)
 
 
@@ -131,7 +131,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
-    is_shown = evidence.suffices and not all(run.failed for run in runs)
+    is_shown = "suffices" in evidence.flags and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
         doubts.append(_contradiction(claim, evidence, runs[-1]))
     elif not (fresh or is_shown):
@@ -142,7 +142,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
 def is_taken_back(log: EvidenceLog, after: Sequence[ConversationTurn]) -> bool:
     """Return whether a later reply takes a claim back."""
     return any(
-        turn.role == "assistant" and _matches(log.evidence.retracts, fold(turn.content)) for turn in after
+        turn.role == "assistant" and log.evidence.has("retracts", fold(turn.content)) for turn in after
     )
 
 
@@ -155,16 +155,16 @@ def is_planned(claim: Claim) -> bool:
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
-    if not claim.is_last or not log.runs or _matches(log.evidence.admits, claim.reply):
+    if not claim.is_last or not log.runs or log.evidence.has("admits", claim.reply):
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
     recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
-    for name in _FILE.findall(claim.sentence) if log.evidence.about else ("",):
+    for name in _FILE.findall(claim.sentence) if "about" in log.evidence.flags else ("",):
         named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
         runs = [run for run in recent if named.search(run.turn.call.partition("\n")[0])]
         for at, run in enumerate(runs):
             remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
-            is_told = any(_matches(log.evidence.admits, remark) for remark in remarks)
+            is_told = any(log.evidence.has("admits", remark) for remark in remarks)
             if run.failed and not (is_told or _is_resolved(log.evidence, run, runs[at + 1 :])):
                 return _contradiction(claim, log.evidence, run)
     return None
@@ -173,12 +173,12 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
 def _is_resolved(evidence: ClaimEvidence, failed: Run, later: Sequence[Run]) -> bool:
     """Return whether a later run passed; if each run counts, one that is like the failed one."""
     passed = (run.turn.call for run in later if not run.failed)
-    return any(not evidence.each or _is_alike(failed.turn.call, call) for call in passed)
+    return any("each" not in evidence.flags or _is_alike(failed.turn.call, call) for call in passed)
 
 
 def _is_read(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
     """Return whether the numbers that a claim counts were read or pasted, as in a document that tells of earlier sessions."""
-    claimed = {value for _, value in _pairs(evidence.counts, claim.sentence)}
+    claimed = {value for _, value in _pairs(evidence, claim.sentence)}
     told = (turn.output for turn in before if turn.role != "assistant")
     return min(claimed, default=0) >= _MIN_TELLING and any(claimed <= _numbers(text) for text in told)
 
@@ -189,31 +189,29 @@ def _figure_doubt(
     """Return the doubt about a name, a number of runs, a count or a measurement that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
     others = any(
-        turn.role == "system" or (turn.role == "tool" and _matches(evidence.others, turn.call))
+        turn.role == "system" or (turn.role == "tool" and evidence.has("others", turn.call))
         for turn in before
     )
-    named_in = [run.turn for run in log.runs] if evidence.about else tools
-    for name in _names(evidence.names, claim.sentence):
-        if not any(name.search(_without_left_out(evidence, turn)) for turn in named_in):
+    named_in = [run.turn for run in log.runs] if "about" in evidence.flags else tools
+    for name in _names(evidence, claim.sentence):
+        if not any(name.search(evidence.without("left_out", turn.content)) for turn in named_in):
             return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
-    for match in evidence.times.finditer(claim.sentence) if evidence.times is not None else ():
+    for match in evidence.find("times", claim.sentence):
         times = _value(match)
         files = {file for run in runs for file in _FILE.findall(run.turn.call)}
         if times > max(2, len(runs), len(files)) and not any(
             times in _numbers(turn.content) for turn in tools
         ):
             return Doubt("The calls do not show %s." % match[0], others)
-    pairs = _pairs(evidence.counts, claim.sentence)
+    pairs = _pairs(evidence, claim.sentence)
     doubts = (_count_doubt(log, before, claim.sentence, *pair) for pair in pairs)
     return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
 
 
 def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if half of the measurements in a claim occur in no output."""
-    if log.evidence.measures is None:
-        return None
     rest = _REST.match(claim.sentence, claim.sentence.find(claim.words) + len(claim.words))
-    claimed = list(log.evidence.measures.finditer(claim.words + (rest[0] if rest else "")))
+    claimed = list(log.evidence.find("measures", claim.words + (rest[0] if rest else "")))
     shown = {number for turn in before if turn.role != "assistant" for number in _numbers(turn.output)}
     missing = [match for match in claimed if not _stands(match, shown, claim.sentence)]
     if 2 * len(missing) < max(len(claimed), 1):
@@ -253,20 +251,15 @@ def _count_doubt(
     return Doubt("Turn %d shows another number." % last.number, is_unsure)
 
 
-def _without_left_out(evidence: ClaimEvidence, turn: ConversationTurn) -> str:
-    """Return a call and its output without what the call was told not to run."""
-    return turn.content if evidence.left_out is None else evidence.left_out.sub("", turn.content)
-
-
 def _is_alike(a: str, b: str) -> bool:
     """Return whether two calls share half of their words."""
     first, second = (set(re.findall(r"[a-z][\w-]+", call.lower())) for call in (a, b))
     return 2 * len(first & second) >= min(len(first), len(second))
 
 
-def _names(pattern: re.Pattern[str] | None, sentence: str) -> Iterator[re.Pattern[str]]:
+def _names(evidence: ClaimEvidence, sentence: str) -> Iterator[re.Pattern[str]]:
     """Yield a pattern for each name in a claim: of a command its first two words, of a path its last two parts."""
-    for match in pattern.finditer(sentence) if pattern is not None else ():
+    for match in evidence.find("names", sentence):
         name = next(filter(None, match.groups()))
         words = [word for word in name.split() if not word.startswith("-") and "=" not in word][:2]
         parts = [re.escape("/".join(word.rstrip("/").split("/")[-2:])) for word in words]
@@ -288,9 +281,9 @@ def _digits(text: str) -> str:
     return str(re.findall(r"\d+(?:[.,]\d+)?", whole)[0]).replace(",", ".")
 
 
-def _pairs(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[str, float]]:
+def _pairs(evidence: ClaimEvidence, text: str) -> Iterator[tuple[str, float]]:
     """Yield what a text counts, as the first letters of a noun (empty for a status) and its number."""
-    for match in pattern.finditer(text) if pattern is not None else ():
+    for match in evidence.find("counts", text):
         groups = [group for group in match.groups() if group is not None]
         first, second = (groups[0], groups[-1]) if len(groups) > 1 else (groups[0], "")
         noun, number = (first, second) if second[:1].isdigit() else (second, first)
@@ -332,7 +325,7 @@ def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -
     """Return the doubt about an output from before a change; a claim of a run after it, or about what it brought, is false."""
     evidence, change, run = log.evidence, before[log.changed], log.runs[-1].place
     reason = "Files were changed in turn %d, after the output that showed it." % change.number
-    if _matches(evidence.reran, claim.sentence):
+    if evidence.has("reran", claim.sentence):
         return Doubt(reason, note=False)
     claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
     starts = {word[:5] for word in re.findall(r"[a-z]{6,}", claimed)}
@@ -342,44 +335,41 @@ def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -
     return Doubt(reason, note=all(start in old for start in added))
 
 
-def _matches(pattern: re.Pattern[str] | None, text: str) -> bool:
-    return pattern is not None and pattern.search(text) is not None
-
-
 def _is_passed_over(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    return evidence.passed_over is not None and evidence.passed_over.match(turn.call) is not None
+    pattern = evidence.patterns["passed_over"]
+    return pattern is not None and pattern.match(turn.call) is not None
 
 
 def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn is a call that the claim is about, or an output of someone else that shows it."""
-    shows = _matches(evidence.output, turn.output)
+    shows = evidence.has("output", turn.output)
     if turn.role != "tool":
         return turn.role == "user" and shows
     if _is_passed_over(evidence, turn):
         return False
-    return shows or evidence.call.search(turn.call) is not None
+    return shows or evidence.has("call", turn.call)
 
 
 def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a turn may have shown what the claim says: the summary of earlier turns, a script, another agent."""
     if turn.role == "system":
         return True
-    return turn.role == "tool" and not _is_passed_over(evidence, turn) and _matches(evidence.maybe, turn.call)
+    return turn.role == "tool" and not _is_passed_over(evidence, turn) and evidence.has("maybe", turn.call)
 
 
 def _is_change(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    return turn.role == "tool" and not turn.failed and _matches(evidence.stale_after, turn.call)
+    return turn.role == "tool" and not turn.failed and evidence.has("stale_after", turn.call)
 
 
 def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether an output contradicts the claim; titles of tests that passed are no errors."""
-    output = turn.output if evidence.titles is None else evidence.titles.sub("", turn.output)
-    if _matches(evidence.against, output):
+    output = evidence.without("titles", turn.output)
+    if evidence.has("against", output):
         return True
-    shows = _matches(evidence.output, output) and _matches(evidence.further, turn.call)
-    return turn.failed and not (shows or evidence.attempts)
+    shows = evidence.has("output", output) and evidence.has("further", turn.call)
+    return turn.failed and not (shows or "attempts" in evidence.flags)
 
 
 def _contradiction(claim: Claim, evidence: ClaimEvidence, run: Run) -> Doubt:
     """Return the doubt after a run that failed: a note if the reply says so."""
-    return Doubt("Turn %d says otherwise." % run.turn.number, _matches(evidence.admits, claim.reply))
+    return Doubt("Turn %d says otherwise." % run.turn.number, evidence.has("admits", claim.reply))

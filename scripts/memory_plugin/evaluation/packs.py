@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..kernel.fastjson import as_number
 from . import EvaluationError, file_path, read_object, shipped_names
@@ -26,12 +26,18 @@ _FIELDS = {
     "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
     "irregular", "spellings", "macros", "shared", "defaults", "contradictions",
 }  # fmt: skip
-_RULE_FIELDS = {
-    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "reads", "against", "hint", "any_of", "hit", "miss",
-}  # fmt: skip
+_LISTS = ("patterns", "frames", "unless", "hit", "miss", "any_of")  # fields of a rule
+_RULE: dict[str, Any] = {
+    "speaker": "assistant",
+    "reads": READS[0],
+    "needs": "",
+    "against": False,
+    "hint": None,
+}
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence", "text")
-_MAX_SECONDS = 2.0  # of computing for the patterns of one rule
+_MAX_SECONDS = 2.0  # of computing for one pattern
+_Read = TypeVar("_Read")
 
 
 class PackReport(NamedTuple):
@@ -48,9 +54,14 @@ def pack_names() -> list[str]:
     return shipped_names("packs")
 
 
-def load_pack(name: str) -> RulePack:
-    """Load a pack by name, or by path if the name contains a slash or ends in .json. Raises EvaluationError."""
-    return _PackReader(_read_extended(name, (), ""), name).pack()
+def load_pack(name: str, *, is_timed: bool = False) -> RulePack:
+    """Load a pack by name, or by path if the name contains a slash or ends in .json.
+
+    Raises EvaluationError, if `is_timed` also for a pattern that takes exponential time.
+    """
+    raw = _read_extended(name, (), "")
+    with _naming(name):
+        return _PackReader(raw, is_timed).pack()
 
 
 def _read_extended(name: str, chain: tuple[str, ...], folder: str) -> dict[str, Any]:
@@ -82,193 +93,166 @@ def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
     return result
 
 
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Put a place before the message of an error."""
+    try:
+        yield
+    except (ValueError, re.error, RecursionError, OverflowError) as error:
+        raise EvaluationError("%s: %s" % (where, error)) from None
+
+
+def _require(condition: object, text: str) -> None:
+    if not condition:
+        raise EvaluationError(text)
+
+
+def _require_known(names: Iterable[object], known: Iterable[str], what: str) -> None:
+    known = tuple(known)
+    for name in names:
+        _require(name in known, "unknown %s %s" % (what, name))
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise EvaluationError("expected an object")
+    return value
+
+
+def _texts(value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise EvaluationError("expected a list of texts")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise EvaluationError("expected a text")
+    return value
+
+
+def _gate(value: object) -> dict[str, Any]:
+    entry = _object(value)
+    _require((as_number(entry.get("wrong_in", 1)) or 0) > 0, "wrong_in: expected a number of turns above 0")
+    return entry
+
+
 class _PackReader:
-    """Reads the fields of one pack's JSON object; `where` in a method is the field that its errors name."""
+    """Reads the fields of one pack's JSON object."""
 
-    def __init__(self, raw: dict[str, Any], name: str) -> None:
+    def __init__(self, raw: dict[str, Any], is_timed: bool) -> None:
         self.raw = raw
-        self.name = name
-        self.lists, self.macros = self.texts_by_name("lists"), self.texts_by_name("macros")
-        self.gates = dict(self.entries("gates"))
-        for gate, entry in self.gates.items():
-            is_valid = (as_number(entry.get("wrong_in", 1)) or 0) > 0
-            self.require(is_valid, "gates: " + gate, "wrong_in: expected a number of turns above 0")
-        self.unless = {key: self.exception(key, entry) for key, entry in self.entries("unless")}
-        self.evidence = {key: self.proof(key, entry) for key, entry in self.entries("evidence")}
-        irregular, spellings = self.mapping("irregular"), self.mapping("spellings")
-        forms = [*irregular.values(), *spellings.values()]
-        are_texts = all(isinstance(form, str) for form in forms)
-        self.require(are_texts, "irregular, spellings", "expected a text for each word")
-        with self.naming("words"):
-            self.lexicon = Lexicon(self.texts_by_name("words"), irregular, spellings)
+        self.is_timed = is_timed
+        self.lists, self.macros = self.each("lists", _texts), self.each("macros", _texts)
+        self.gates = self.each("gates", _gate)
+        self.unless = self.each("unless", self.exception)
+        self.evidence = self.each("evidence", self.proof)
+        words, irregular = self.each("words", _texts), self.each("irregular", _text)
+        self.lexicon = Lexicon(words, irregular, self.each("spellings", _text))
 
-    def require(self, condition: object, where: str, text: object) -> None:
-        if not condition:
-            raise EvaluationError("%s: %s: %s" % (self.name, where, text))
-
-    @contextmanager
-    def naming(self, where: str) -> Iterator[None]:
-        try:
-            yield
-        except (ValueError, re.error, RecursionError, OverflowError) as error:
-            raise EvaluationError("%s: %s: %s" % (self.name, where, error)) from None
+    def each(self, field: str, read: Callable[[object], _Read]) -> dict[str, _Read]:
+        """Return what a function reads from each entry of an object in the pack; errors name the entry."""
+        result = {}
+        with _naming(field):
+            for key, entry in _object(self.raw.get(field, {})).items():
+                with _naming(key):
+                    result[key] = read(entry)
+        return result
 
     def pack(self) -> RulePack:
-        self.require(isinstance(self.raw.get("id"), str), "id", "expected a text")
-        disclosure = self.mapping("disclosure")
-        every = disclosure.get("every", 1)
-        is_valid = isinstance(every, int) and every > 0
-        self.require(is_valid, "disclosure", "every: expected a whole number of at least 1")
+        _require_known(self.gates, GATES, "gate")
+        disclosure = {"every": 1, "phrases": [], **_object(self.raw.get("disclosure", {}))}
+        is_valid = isinstance(disclosure["every"], int) and disclosure["every"] > 0
+        _require(is_valid, "disclosure: every: expected a whole number of at least 1")
         return RulePack(
-            self.raw["id"],
+            _text(self.raw.get("id")),
             self.gates,
-            tuple(self.rule(key, entry, "rules: " + key) for key, entry in self.entries("rules")),
-            self.optional_pattern(self.raw.get("neutral"), "neutral"),
-            self.optional_pattern(self.raw.get("contrast"), "contrast"),
-            self.patterns("answers"),
+            tuple(rule._replace(id=key) for key, rule in self.each("rules", self.rule).items()),
+            self.optional_pattern(self.raw.get("neutral")),
+            self.optional_pattern(self.raw.get("contrast")),
+            self.each("answers", self.pattern),
             self.evidence,
-            (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
-            self.texts_by_name("leaks"),
+            (disclosure["every"], self.pattern(disclosure["phrases"])),
+            self.each("leaks", _texts),
             self.lexicon,
-            self.patterns("contradictions"),
+            self.each("contradictions", self.pattern),
         )
 
-    def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
-        entry = {**self.mapping("defaults"), **entry}
-        names = ("unless", "frames", "hit", "miss", "any_of")
-        lists = {name: self.texts(entry.get(name, []), "%s: %s" % (where, name)) for name in names}
-        gate, needs = entry.get("gate", ""), entry.get("needs", "")
-        speaker = entry.get("speaker", "assistant")
-        for name in entry:
-            self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
-        for name in lists["unless"]:
-            self.require(name in self.unless, where, "unless: unknown exception %s" % name)
-        self.require(gate in self.gates, where, "unknown gate %s" % gate)
-        reads = entry.get("reads", READS[0])
-        self.require(reads in READS, where, "reads: expected one of " + ", ".join(READS))
-        self.require(not needs or needs in self.evidence, where, "unknown evidence %s" % needs)
-        self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))
-        is_explained = lists["hit"] and lists["miss"] and isinstance(entry.get("reason"), str)
-        self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
-        hint = entry.get("hint")
-        self.require(hint is None or type(hint) is int, where, "hint: expected a whole number")
-        matches = lists["frames"] or entry.get("patterns") or hint is not None
-        self.require(matches, where, "expected patterns, frames or a hint")
-        pattern = self.optional_pattern(entry.get("patterns") or None, where + ": patterns")
-        with self.naming(where + ": frames"):
-            frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in lists["frames"])
-        unless = tuple(self.unless[name] for name in lists["unless"])
-        examples = lists["hit"], lists["miss"], lists["any_of"]
-        against = entry.get("against") is True
-        matching = (pattern, frames, unless, needs, reads, against, hint)
-        return PackRule(key, gate, speaker, entry["reason"], *matching, *examples)
+    def rule(self, value: object) -> PackRule:
+        entry = {**_RULE, **_object(self.raw.get("defaults", {})), **_object(value)}
+        entry.update((name, _texts(entry.get(name, []))) for name in _LISTS)
+        _require_known(entry, (*_RULE, *_LISTS, "gate", "reason"), "field")
+        _require_known([entry.get("gate")], self.gates, "gate")
+        _require_known([entry["needs"]], ("", *self.evidence), "evidence")
+        _require_known([entry["speaker"]], _SPEAKERS, "speaker")
+        _require_known([entry["reads"]], READS, "reads")
+        _require_known(entry["unless"], self.unless, "exception")
+        is_explained = entry["hit"] and entry["miss"] and isinstance(entry.get("reason"), str)
+        _require(is_explained, "expected a reason, at least one hit and at least one miss")
+        hint = entry["hint"]
+        _require(hint is None or type(hint) is int, "hint: expected a whole number")
+        is_matching = entry["patterns"] or entry["frames"] or hint is not None
+        _require(is_matching, "expected patterns, frames or a hint")
+        entry["patterns"] = self.optional_pattern(entry["patterns"] or None)
+        entry["frames"] = tuple(compile_frame(each, self.macros, self.lexicon) for each in entry["frames"])
+        entry["unless"] = tuple(self.unless[name] for name in entry["unless"])
+        return PackRule(id="", **entry)
 
-    def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
-        where, place = "unless: " + key, entry.get("where")
-        self.require(place in _PLACES, where, "where: expected one of " + ", ".join(_PLACES))
-        return UnlessPattern(key, str(place), self.pattern(entry.get("patterns"), where))
+    def exception(self, value: object) -> UnlessPattern:
+        entry = _object(value)
+        _require_known([entry.get("where")], _PLACES, "where")
+        return UnlessPattern(entry["where"], self.pattern(entry.get("patterns")))
 
-    def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
-        flags, where = ("note", "suffices", "attempts", "about", "each"), "evidence: " + key
-        entry = {**self.mapping("shared"), **entry}
-        self.require("call" in entry, where, "expected call")
-        for name in entry:
-            self.require(name in ClaimEvidence._fields, where, "unknown field %s" % name)
-        return ClaimEvidence._make(
-            entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
-            for name in ClaimEvidence._fields
-        )
+    def proof(self, value: object) -> ClaimEvidence:
+        entry = {**_object(self.raw.get("shared", {})), **_object(value)}
+        _require("call" in entry, "expected call")
+        _require_known(entry, (*ClaimEvidence.FLAGS, *ClaimEvidence.PARTS), "field")
+        flags = frozenset(name for name in ClaimEvidence.FLAGS if entry.get(name) is True)
+        patterns = {name: self.optional_pattern(entry.get(name)) for name in ClaimEvidence.PARTS}
+        return ClaimEvidence(flags, patterns)
 
-    def optional_pattern(self, texts: object, where: str) -> re.Pattern[str] | None:
-        return None if texts is None else self.pattern(texts, where)
+    def optional_pattern(self, texts: object) -> re.Pattern[str] | None:
+        return None if texts is None else self.pattern(texts)
 
-    def pattern(self, texts: object, where: str) -> re.Pattern[str]:
+    def pattern(self, texts: object) -> re.Pattern[str]:
         """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""
 
         def alternatives(name: re.Match[str]) -> str:
-            self.require(name[1] in self.lists, where, "unknown list {%s}" % name[1])
+            _require_known([name[1]], self.lists, "list")
             return "(?:%s)" % "|".join(self.lists[name[1]])
 
-        text = "|".join("(?:%s)" % pattern for pattern in self.texts(texts, where))
+        text = "|".join("(?:%s)" % pattern for pattern in _texts(texts))
         for _ in range(_MAX_NESTING):
             text = _LIST.sub(alternatives, text)
-        with self.naming(where):
-            return re.compile(text, re.IGNORECASE)
-
-    def patterns(self, field: str) -> dict[str, re.Pattern[str]]:
-        return {key: self.pattern(texts, field) for key, texts in self.texts_by_name(field).items()}
-
-    def mapping(self, field: str) -> dict[str, Any]:
-        value = self.raw.get(field, {})
-        self.require(isinstance(value, dict), field, "expected an object")
-        return dict(value)
-
-    def entries(self, field: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for key, entry in self.mapping(field).items():
-            self.require(isinstance(entry, dict), "%s: %s" % (field, key), "expected an object")
-            yield key, entry
-
-    def texts_by_name(self, field: str) -> dict[str, list[str]]:
-        return {key: self.texts(value, "%s: %s" % (field, key)) for key, value in self.mapping(field).items()}
-
-    def texts(self, value: object, where: str) -> list[str]:
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise EvaluationError("%s: %s: expected a list of texts" % (self.name, where))
-        return value
+        pattern = re.compile(text, re.IGNORECASE)
+        is_slow = self.is_timed and _is_slow(pattern)
+        _require(not is_slow, "a pattern takes too long on a sentence that repeats a character")
+        return pattern
 
 
 def check_pack(name: str) -> PackReport:
-    """Check that a pack's gates exist, its patterns take bounded time, and its examples match as stated.
-
-    Raises EvaluationError if it cannot be read.
-    """
-    pack = load_pack(name)
+    """Check that a pack's examples match as stated. Raises EvaluationError if it cannot be read or a pattern takes exponential time."""
+    pack = load_pack(name, is_timed=True)
+    kinds = [
+        (rule, text, is_hit, "not found" if is_hit else "a false alarm")
+        for rule in pack.rules
+        for is_hit, texts in ((True, rule.hit), (False, rule.miss))
+        for text in texts
+    ]
     faults = [
-        "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
+        "%s: %s: %s" % (rule.id, fault, text)
+        for rule, text, is_hit, fault in kinds
+        if bool(find_matches(pack, [rule], text)) != is_hit
     ]
-    faults += [
-        "%s: patterns: one takes too long on a sentence that repeats a character" % where
-        for where, patterns in _patterns(pack)
-        if _is_slow(patterns)
-    ]
-    for rule in [] if faults else pack.rules:  # an example could keep a slow pattern busy forever
-        faults += [
-            "%s: not found: %s" % (rule.id, text)
-            for text in rule.hits
-            if not find_matches(pack, [rule], text)
-        ]
-        faults += [
-            "%s: a false alarm: %s" % (rule.id, text)
-            for text in rule.misses
-            if find_matches(pack, [rule], text)
-        ]
-    examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
-    return PackReport(pack.id, len(pack.rules), examples, faults)
+    return PackReport(pack.id, len(pack.rules), len(kinds), faults)
 
 
-def _patterns(pack: RulePack) -> Iterator[tuple[str, list[re.Pattern[str] | None]]]:
-    """Yield the patterns of each part of a pack: the id of a rule, or the name of a field."""
-    yield "disclosure", [pack.disclosure[1]]
-    yield "neutral", [pack.neutral]
-    yield "contrast", [pack.contrast]
-    for field, patterns in (("answers", pack.answers), ("contradictions", pack.contradictions)):
-        yield field, list(patterns.values())
-    for name, evidence in pack.evidence.items():
-        yield "evidence " + name, [part for part in evidence if isinstance(part, re.Pattern)]
-    for rule in pack.rules:
-        yield rule.id, [rule.pattern, *(unless.pattern for unless in rule.unless)]
-
-
-def _is_slow(patterns: Iterable[re.Pattern[str] | None]) -> bool:
-    """Return whether one of the patterns takes exponential time, as nested repetitions do.
-
-    Always False on Windows, where no search can be ended.
-    """
+def _is_slow(pattern: re.Pattern[str]) -> bool:
+    """Return whether a pattern takes exponential time, as nested repetitions do. Always False on Windows, where no search can be ended."""
     try:
         with _time_limit(_MAX_SECONDS):
-            for pattern in filter(None, patterns):
-                for character in set(pattern.pattern):
-                    pattern.search(character * (MAX_SENTENCE - 1) + "\0")
+            for character in set(pattern.pattern):
+                pattern.search(character * (MAX_SENTENCE - 1) + "\0")
     except TimeoutError:
         return True
     return False

@@ -38,7 +38,6 @@ _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 class UnlessPattern(NamedTuple):
     """An exception: a match does not count if this pattern matches before it in the clause, after it, in its sentence or in the text."""
 
-    id: str
     where: str
     pattern: re.Pattern[str]
 
@@ -57,21 +56,21 @@ class PackRule(NamedTuple):
     gate: str
     speaker: str
     reason: str
-    pattern: re.Pattern[str] | None
+    patterns: re.Pattern[str] | None
     frames: tuple[Frame, ...]
     unless: tuple[UnlessPattern, ...]
     needs: str
     reads: str
     against: bool
     hint: int | None
-    hits: list[str]
-    misses: list[str]
+    hit: list[str]
+    miss: list[str]
     any_of: list[str]
 
     @property
     def is_hint(self) -> bool:
         """Return whether the rule goes by the score of letters alone."""
-        return self.pattern is None and not self.frames
+        return self.patterns is None and not self.frames
 
     def counts(self, score: float | None) -> bool:
         """Return whether the rule counts in a message with this score, or without one."""
@@ -81,10 +80,11 @@ class PackRule(NamedTuple):
 
 
 class ClaimEvidence(NamedTuple):
-    """What proves a claim. `note` is True if its lack is only a note.
+    """What proves a claim: its flags, and a pattern or None for each of PARTS.
 
-    One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced. If `about`, only calls count
-    that name a file of the claim. If `each`, every failed call counts against it until one like it passes, else only the last.
+    With `note`, its lack is only a note. One call proves it with `suffices`; also one that failed with `attempts`, as for a bug that was
+    reproduced. With `about`, only calls count that name a file of the claim. With `each`, every failed call counts against it until one
+    like it passes, else only the last.
 
     | patterns | what |
     | --- | --- |
@@ -105,28 +105,27 @@ class ClaimEvidence(NamedTuple):
     | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
-    note: bool
-    suffices: bool
-    attempts: bool
-    about: bool
-    each: bool
-    call: re.Pattern[str]
-    output: re.Pattern[str] | None
-    maybe: re.Pattern[str] | None
-    against: re.Pattern[str] | None
-    titles: re.Pattern[str] | None
-    further: re.Pattern[str] | None
-    stale_after: re.Pattern[str] | None
-    passed_over: re.Pattern[str] | None
-    admits: re.Pattern[str] | None
-    retracts: re.Pattern[str] | None
-    left_out: re.Pattern[str] | None
-    others: re.Pattern[str] | None
-    reran: re.Pattern[str] | None
-    names: re.Pattern[str] | None
-    times: re.Pattern[str] | None
-    counts: re.Pattern[str] | None
-    measures: re.Pattern[str] | None
+    FLAGS = ("note", "suffices", "attempts", "about", "each")
+    PARTS = (
+        "call", "output", "maybe", "against", "titles", "further", "stale_after", "passed_over", "admits", "retracts", "left_out", "others",
+        "reran", "names", "times", "counts", "measures",
+    )  # fmt: skip
+    flags: frozenset[str]
+    patterns: Mapping[str, re.Pattern[str] | None]
+
+    def has(self, part: str, text: str) -> bool:
+        """Return whether a part occurs in a text."""
+        return any(self.find(part, text))
+
+    def find(self, part: str, text: str) -> Iterator[re.Match[str]]:
+        """Return the places of a part in a text."""
+        pattern = self.patterns[part]
+        return iter(()) if pattern is None else pattern.finditer(text)
+
+    def without(self, part: str, text: str) -> str:
+        """Return a text without a part."""
+        pattern = self.patterns[part]
+        return text if pattern is None else pattern.sub("", text)
 
 
 class RulePack(NamedTuple):
@@ -235,8 +234,8 @@ def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str, whole: 
 def _spans(rule: PackRule, text: str, tagged: TaggedSentence) -> Iterator[tuple[int, int]]:
     """Yield the rule's matches as start and end, before exceptions."""
     lower = text.lower() if rule.any_of else ""
-    if rule.pattern is not None and (not rule.any_of or any(part in lower for part in rule.any_of)):
-        yield from (match.span() for match in rule.pattern.finditer(text))
+    if rule.patterns is not None and (not rule.any_of or any(part in lower for part in rule.any_of)):
+        yield from (match.span() for match in rule.patterns.finditer(text))
     for frame in rule.frames:
         yield from frame.find(tagged)
     if rule.is_hint:
