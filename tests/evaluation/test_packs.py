@@ -72,7 +72,7 @@ def test_a_cycle_is_rejected(tmp_path: Path) -> None:
         ),
         pytest.param({"rules": {"r": {**RULE, "patterns": ["("]}}}, "rules: r", id="a broken pattern"),
         pytest.param(
-            {"rules": {"r": {**RULE, "patterns": ["{none}"]}}}, r"unknown list \{none\}", id="a missing list"
+            {"rules": {"r": {**RULE, "patterns": ["{none}"]}}}, "unknown list none", id="a missing list"
         ),
         pytest.param({"rules": {"r": {**RULE, "hit": []}}}, "at least one hit", id="no examples"),
         pytest.param({"rules": {"r": {**RULE, "speaker": "god"}}}, "speaker", id="an unknown speaker"),
@@ -140,7 +140,8 @@ def test_a_hostile_sentence_takes_a_shipped_pack_little_time(words: str) -> None
 )
 def test_a_catastrophic_pattern_is_a_fault(tmp_path: Path, pattern: str) -> None:
     path = pack(tmp_path, rules={"r": {**RULE, "patterns": [pattern]}})
-    assert any("takes too long" in fault for fault in check_pack(path).faults)
+    with pytest.raises(EvaluationError, match="rules: r: patterns: a pattern takes too long"):
+        check_pack(path)
 
 
 def test_examples_that_do_not_match_as_stated_are_faults(tmp_path: Path) -> None:
@@ -149,8 +150,9 @@ def test_examples_that_do_not_match_as_stated_are_faults(tmp_path: Path) -> None
     assert faults == ["r: not found: nothing", "r: a false alarm: so bad"]
 
 
-def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
-    assert any("gates: magic" in fault for fault in check_pack(pack(tmp_path, gates={"magic": {}})).faults)
+def test_a_gate_without_a_function_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="unknown gate magic"):
+        load_pack(pack(tmp_path, gates={"magic": {}}))
 
 
 @pytest.mark.slow
@@ -166,7 +168,5 @@ def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
 )
 def test_a_catastrophic_pattern_beside_the_rules_is_a_fault(tmp_path: Path, part: dict[str, Any]) -> None:
     (name,) = part
-    path = pack(tmp_path, rules={"r": RULE}, **part)
-    assert [
-        fault for fault in check_pack(path).faults if fault.startswith(name) and "takes too long" in fault
-    ]
+    with pytest.raises(EvaluationError, match="%s: .*takes too long" % name):
+        check_pack(pack(tmp_path, rules={"r": RULE}, **part))

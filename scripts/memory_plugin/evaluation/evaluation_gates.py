@@ -39,7 +39,6 @@ _NAME = re.compile(_WORD)
 _RUN = re.compile(
     r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|we|ich|wir)\b", re.IGNORECASE)
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut
 
 
@@ -163,8 +162,7 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
                 is_taken = bool(rule.needs) and is_taken_back(logs[rule.needs], later)
-                is_aside = is_remark and not _FIRST_PERSON.search(quote.shown)
-                note = doubt.note or is_taken or is_aside or not is_known
+                note = doubt.note or is_taken or is_remark or not is_known
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

@@ -34,7 +34,6 @@ _ABOUT = re.compile(
     r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"\b[a-z][a-z0-9-]{2,}\b")
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
 _NOUNS = {  # by their first letters
     **dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass"),
@@ -52,7 +51,7 @@ _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
 _NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
 _MIN_TELLING = 10  # a smaller number stands in most outputs
-_MAX_COUNTED = 3  # numbers of a noun; of more of them, a claim may add up any
+_MAX_COUNTED = 1
 _MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
 
 
@@ -165,15 +164,10 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
         for at, run in enumerate(runs):
             remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
             is_told = any(log.evidence.has("admits", remark) for remark in remarks)
-            if run.failed and not (is_told or _is_resolved(log.evidence, run, runs[at + 1 :])):
+            is_resolved = not all(later.failed for later in runs[at:])
+            if run.failed and not (is_told or is_resolved):
                 return _contradiction(claim, log.evidence, run)
     return None
-
-
-def _is_resolved(evidence: ClaimEvidence, failed: Run, later: Sequence[Run]) -> bool:
-    """Return whether a later run passed; if each run counts, one that is like the failed one."""
-    passed = (run.turn.call for run in later if not run.failed)
-    return any("each" not in evidence.flags or _is_alike(failed.turn.call, call) for call in passed)
 
 
 def _is_read(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
@@ -204,7 +198,7 @@ def _figure_doubt(
         ):
             return Doubt("The calls do not show %s." % match[0], others)
     pairs = _pairs(evidence, claim.sentence)
-    doubts = (_count_doubt(log, before, claim.sentence, *pair) for pair in pairs)
+    doubts = (_count_doubt(log, before, *pair) for pair in pairs)
     return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
 
 
@@ -219,42 +213,29 @@ def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[Conversation
     return Doubt("No output shows %s." % missing[-1][0].strip(), log.unsure)
 
 
+def _count_doubt(
+    log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
+) -> Doubt | None:
+    """Return the doubt if outputs count a noun, but none as claimed.
+
+    It is a note if they count it more than once, or if a later run counts nothing.
+    """
+    log.count(before)
+    counted = [(place, number) for place, other, number in log.counted if other == noun]
+    if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
+        return None
+    last, unsure = before[counted[-1][0]], len(counted) > 1 or log.runs[-1].place > counted[-1][0]
+    if _is_rest(value, sorted(_numbers(last.output))):
+        return None
+    return Doubt("Turn %d shows another number." % last.number, unsure)
+
+
 def _is_rest(value: float, numbers: list[float]) -> bool:
     """Return whether a number is what is left of the largest of some others without one or two of them."""
     if value <= 0 or not 1 < len(numbers) <= _MAX_ADDED:
         return False
     taken = chain.from_iterable(combinations(numbers[:-1], count) for count in (1, 2))
     return any(numbers[-1] - sum(some) == value for some in taken)
-
-
-def _count_doubt(
-    log: EvidenceLog, before: Sequence[ConversationTurn], sentence: str, noun: str, value: float
-) -> Doubt | None:
-    """Return the doubt if no output since the last change counts a noun as claimed, alone or in total.
-
-    A later call that shares a word with a sentence such as "tsc has no errors" may count nothing because it found nothing.
-    """
-    log.count(before)
-    counted = [(place, number) for place, other, number in log.counted if other == noun]
-    if not counted:
-        return None
-    last = before[counted[-1][0]]
-    recent = [number for place, number in counted if place > log.changed or before[place] is last]
-    again = any(not turn.failed and _is_alike(turn.call, last.call) for turn in before[counted[-1][0] + 1 :])
-    shown = (*recent, sum(recent), sum(number for _, number in counted))
-    is_shown = any(abs(value - number) <= 0.5 for number in shown)  # rounded
-    if again or is_shown or _is_rest(value, sorted(_numbers(last.output))):
-        return None
-    later = {word for turn in before[counted[-1][0] + 1 :] for word in _WORD.findall(turn.call)}
-    is_named = not later.isdisjoint(_WORD.findall(sentence)) and not value
-    is_unsure = is_named or len(counted) > _MAX_COUNTED or any(value == number for _, number in counted)
-    return Doubt("Turn %d shows another number." % last.number, is_unsure)
-
-
-def _is_alike(a: str, b: str) -> bool:
-    """Return whether two calls share half of their words."""
-    first, second = (set(re.findall(r"[a-z][\w-]+", call.lower())) for call in (a, b))
-    return 2 * len(first & second) >= min(len(first), len(second))
 
 
 def _names(evidence: ClaimEvidence, sentence: str) -> Iterator[re.Pattern[str]]:
@@ -298,14 +279,14 @@ def _numbers(text: str) -> set[float]:
 
 
 def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
-    """Return whether a figure occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
+    """Return whether a figure is a rough one, or occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = _value(match), match[0].lower().rstrip()[-1:]
     text = next(filter(None, match.groups()))
     decimals = _digits(text).partition(".")[2] if text[0].isdigit() else ""
-    is_about = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
-    tolerance = value * 0.05 if is_about else 0.5001 * 10 ** -len(decimals)
+    tolerance = 0.5001 * 10 ** -len(decimals)
     scales = (1.0, *_SCALES.get(unit, ()))
-    if any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
+    is_rough = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
+    if is_rough or any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
         return True
     if not _COMPARED.search(sentence):
         return False
@@ -322,17 +303,9 @@ def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
 
 
 def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -> Doubt:
-    """Return the doubt about an output from before a change; a claim of a run after it, or about what it brought, is false."""
-    evidence, change, run = log.evidence, before[log.changed], log.runs[-1].place
-    reason = "Files were changed in turn %d, after the output that showed it." % change.number
-    if evidence.has("reran", claim.sentence):
-        return Doubt(reason, note=False)
-    claimed = claim.sentence[: claim.sentence.find(claim.words) + len(claim.words)].lower()
-    starts = {word[:5] for word in re.findall(r"[a-z]{6,}", claimed)}
-    new = " ".join(turn.content.lower() for turn in before[run + 1 :])
-    added = [start for start in starts if start in new]
-    old = " ".join(turn.content.lower() for turn in before[: run + 1]) if added else ""
-    return Doubt(reason, note=all(start in old for start in added))
+    """Return the doubt about an output from before a change; a claim of a run after it is false."""
+    reason = "Files were changed in turn %d, after the output that showed it." % before[log.changed].number
+    return Doubt(reason, not log.evidence.has("reran", claim.sentence))
 
 
 def _is_passed_over(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:

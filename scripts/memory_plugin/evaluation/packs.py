@@ -34,6 +34,11 @@ _RULE: dict[str, Any] = {
     "against": False,
     "hint": None,
 }
+_FLAGS = ("note", "suffices", "attempts", "about")  # of evidence
+_PARTS = (
+    "call", "output", "maybe", "against", "titles", "further", "stale_after", "passed_over", "admits", "retracts", "left_out", "others",
+    "reran", "names", "times", "counts", "measures",
+)  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence", "text")
 _MAX_SECONDS = 2.0  # of computing for one pattern
@@ -162,17 +167,19 @@ class _PackReader:
     def pack(self) -> RulePack:
         _require_known(self.gates, GATES, "gate")
         disclosure = {"every": 1, "phrases": [], **_object(self.raw.get("disclosure", {}))}
-        is_valid = isinstance(disclosure["every"], int) and disclosure["every"] > 0
-        _require(is_valid, "disclosure: every: expected a whole number of at least 1")
+        with _naming("disclosure"):
+            is_valid = isinstance(disclosure["every"], int) and disclosure["every"] > 0
+            _require(is_valid, "every: expected a whole number of at least 1")
+            disclosed = self.pattern(disclosure["phrases"])
         return RulePack(
             _text(self.raw.get("id")),
             self.gates,
             tuple(rule._replace(id=key) for key, rule in self.each("rules", self.rule).items()),
-            self.optional_pattern(self.raw.get("neutral")),
-            self.optional_pattern(self.raw.get("contrast")),
+            self.optional_pattern(self.raw, "neutral"),
+            self.optional_pattern(self.raw, "contrast"),
             self.each("answers", self.pattern),
             self.evidence,
-            (disclosure["every"], self.pattern(disclosure["phrases"])),
+            (disclosure["every"], disclosed),
             self.each("leaks", _texts),
             self.lexicon,
             self.each("contradictions", self.pattern),
@@ -193,7 +200,7 @@ class _PackReader:
         _require(hint is None or type(hint) is int, "hint: expected a whole number")
         is_matching = entry["patterns"] or entry["frames"] or hint is not None
         _require(is_matching, "expected patterns, frames or a hint")
-        entry["patterns"] = self.optional_pattern(entry["patterns"] or None)
+        entry["patterns"] = self.optional_pattern(entry, "patterns")
         entry["frames"] = tuple(compile_frame(each, self.macros, self.lexicon) for each in entry["frames"])
         entry["unless"] = tuple(self.unless[name] for name in entry["unless"])
         return PackRule(id="", **entry)
@@ -206,13 +213,14 @@ class _PackReader:
     def proof(self, value: object) -> ClaimEvidence:
         entry = {**_object(self.raw.get("shared", {})), **_object(value)}
         _require("call" in entry, "expected call")
-        _require_known(entry, (*ClaimEvidence.FLAGS, *ClaimEvidence.PARTS), "field")
-        flags = frozenset(name for name in ClaimEvidence.FLAGS if entry.get(name) is True)
-        patterns = {name: self.optional_pattern(entry.get(name)) for name in ClaimEvidence.PARTS}
+        _require_known(entry, (*_FLAGS, *_PARTS), "field")
+        flags = frozenset(name for name in _FLAGS if entry.get(name) is True)
+        patterns = {name: self.optional_pattern(entry, name) for name in _PARTS}
         return ClaimEvidence(flags, patterns)
 
-    def optional_pattern(self, texts: object) -> re.Pattern[str] | None:
-        return None if texts is None else self.pattern(texts)
+    def optional_pattern(self, entry: Mapping[str, Any], name: str) -> re.Pattern[str] | None:
+        with _naming(name):
+            return self.pattern(entry[name]) if entry.get(name) else None
 
     def pattern(self, texts: object) -> re.Pattern[str]:
         """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""

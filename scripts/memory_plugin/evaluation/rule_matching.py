@@ -80,11 +80,10 @@ class PackRule(NamedTuple):
 
 
 class ClaimEvidence(NamedTuple):
-    """What proves a claim: its flags, and a pattern or None for each of PARTS.
+    """What proves a claim: its flags, and by name a pattern or None for each of these parts.
 
     With `note`, its lack is only a note. One call proves it with `suffices`; also one that failed with `attempts`, as for a bug that was
-    reproduced. With `about`, only calls count that name a file of the claim. With `each`, every failed call counts against it until one
-    like it passes, else only the last.
+    reproduced. With `about`, only calls count that name a file of the claim.
 
     | patterns | what |
     | --- | --- |
@@ -105,11 +104,6 @@ class ClaimEvidence(NamedTuple):
     | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
-    FLAGS = ("note", "suffices", "attempts", "about", "each")
-    PARTS = (
-        "call", "output", "maybe", "against", "titles", "further", "stale_after", "passed_over", "admits", "retracts", "left_out", "others",
-        "reran", "names", "times", "counts", "measures",
-    )  # fmt: skip
     flags: frozenset[str]
     patterns: Mapping[str, re.Pattern[str] | None]
 
