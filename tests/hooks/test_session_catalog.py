@@ -175,21 +175,6 @@ def test_a_project_can_shorten_the_catalog(stored: Project) -> None:
     assert catalogs(stored)[0]["tokens"] <= 200  # type: ignore[operator]
 
 
-def test_memories_related_to_the_branch_come_first_in_a_large_store(project: Project) -> None:
-    for n in range(220):
-        category = ("decisions", "runbooks")[n % 2]
-        primary = {"decisions": "decision", "runbooks": "steps"}[category]
-        fields = {"category": category[:-1], "updated_at": "2026-02-02T00:00:00Z"}
-        data = memory("A decision about part %d of the system and its neighbors" % n, "x", **fields)
-        put(project, "m%d" % n, {**data, "content": {primary: "x"}}, category)
-    old = memory("Invoices are exported as CSV by night", "x", category="runbook")
-    put(project, "csv", {**old, "updated_at": "2020-01-01T00:00:00Z", "content": {"steps": "x"}}, "runbooks")
-    project.cli("accept", "--all")
-    assert "Invoices" not in project.start().context
-    project.git("checkout", "-q", "-b", "feature/invoices-export")
-    assert "by title:\nInvoices are exported as CSV by night\n" in project.start().context
-
-
 LONG_RULE = "Name test %02d after its module, so that pytest finds each of them at once with its option -k"
 
 
@@ -238,18 +223,12 @@ def put_rules(project: Project, number: int) -> None:
     project.cli("accept", "--all")
 
 
-def test_of_very_many_rules_the_users_own_and_those_that_applied_come_first(project: Project) -> None:
+def test_of_very_many_rules_the_users_own_come_first(project: Project) -> None:
     project.save("Never log request bodies", "They hold addresses.", category="constraint")
     put_rules(project, 520)
-    old = memory("Sign each tag", "With the release key.", category="preference")
-    data = {**old, "updated_at": "2001-01-01T00:00:00Z", "content": {"value": "With the release key."}}
-    put(project, "signed", data, "preferences")
-    project.cli("accept", "--all")
-    assert project.cli("feedback", "useful", "signed").returncode == 0
     told = project.start().context.split("More rules, by title:")[0]
-    assert "- Never log request bodies.\n- Sign each tag." in told
-    assert " of 522; all: memory list --rules):" in told
-    assert catalogs(project)[0]["rules"] == 522
+    assert " of 521; all: memory list --rules):\n- Never log request bodies." in told
+    assert catalogs(project)[0]["rules"] == 521
 
 
 @pytest.mark.parametrize("way", ["phrases by Claude", "another clone"])

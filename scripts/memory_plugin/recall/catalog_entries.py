@@ -1,4 +1,4 @@
-"""Read the entries of the session catalog from the index: standing rules, titles, and those related to the current work.
+"""Read the entries of the session catalog from the index, standing rules and titles, and choose what fits.
 
 A store of 10,000 memories takes no longer than a small one: SQLite's indexes return the newest entries, and only as many are read as fit
 into a catalog.
@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
-_MAX_RELATED = 20
-_MAX_NAMED = 500  # SQLite takes at most 999 values
-_MIN_SHARE = 0.4  # of the best match's score, for a memory that is related to the work
 _USES = (USED, USEFUL)
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
-# The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
+# The same conditions as in the partial indexes of `index_refresh`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
 _UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
@@ -70,16 +67,13 @@ class CatalogEntry:
         self.is_own = bool(own)
 
 
-def standing_rules(connection: Connection, context: Context) -> tuple[list[CatalogEntry], int]:
+def standing_rules(connection: Connection) -> tuple[list[CatalogEntry], int]:
     """Return the trusted rules that have not expired, the last changed first, and how many there are. Raises SqliteError.
 
-    Of very many, those are returned that `by_claim` can put first.
+    Of very many, the user's own and the last changed are returned.
     """
-    rules, number = _entries(connection, _RULE, (), _MAX_RULES, _OWN_FIRST), _count(connection, _RULE)
-    if number > _MAX_RULES:
-        present = {rule.key for rule in rules}
-        rules += _named(connection, _RULE, [key for key in _applications(context) if key not in present])
-    return sorted(rules, key=lambda rule: rule.updated_at, reverse=True), number
+    rules = _entries(connection, _RULE, (), _MAX_RULES, _OWN_FIRST)
+    return sorted(rules, key=lambda rule: rule.updated_at, reverse=True), _count(connection, _RULE)
 
 
 def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
@@ -112,13 +106,8 @@ def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
 
 def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
     """Return the trusted memories with these keys, except rules. Raises SqliteError."""
-    return _named(connection, "rule = ''", keys)
-
-
-def _named(connection: Connection, condition: str, keys: list[str]) -> list[CatalogEntry]:
-    keys = keys[:_MAX_NAMED]
-    marks = ", ".join("?" * len(keys))
-    return _entries(connection, "%s AND key IN (%s)" % (condition, marks), keys, len(keys), _NEWEST)
+    condition = "rule = '' AND key IN (%s)" % ", ".join("?" * len(keys))
+    return _entries(connection, condition, keys, len(keys), _NEWEST)
 
 
 def count_memories(connection: Connection) -> int:
@@ -152,20 +141,6 @@ def recently_used(context: Context) -> list[str]:
     """Return the keys of memories that replies used or users called useful recently, once for each use, from the end of the ledger."""
     rows = [row for row in latest_rows(FEEDBACK, context) if row.get("kind") in _USES]
     return [key for row in rows for key in row.get("memories", ())]
-
-
-def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
-    """Return at most 20 memories (no rules) that match a text, the best match first. Raises SqliteError and IndexUnavailable."""
-    from .query import analyze
-    from .ranking import FTS5, candidate_backend, rank
-
-    backend, now = candidate_backend(connection, FTS5), now_iso()
-    query = analyze(text)
-    hits = rank(connection, query, _MAX_RELATED, only_injectable=True, expires_after=now, backend=backend)
-    best = max((hit.score for hit in hits), default=0.0)
-    related = [hit.key for hit in hits if hit.score >= _MIN_SHARE * best]
-    entries = {entry.key: entry for entry in named_titles(connection, related)}
-    return [entries[key] for key in related if key in entries]
 
 
 class CatalogBlock:

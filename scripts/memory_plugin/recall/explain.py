@@ -198,9 +198,7 @@ def reason_text(reason: str) -> str:
 
 def problem(row: Row) -> str:
     """Return the problem with the index as text; empty if it answered and was up to date."""
-    reason, unread = row.get("problem", ""), row.get("unread", 0)
-    left = "; %d file%s not indexed yet" % (unread, " is" if unread == 1 else "s are") if unread else ""
-    return reason_text(reason) + left if reason else ""
+    return reason_text(row.get("problem", ""))
 
 
 def remedy(row: Row) -> str:

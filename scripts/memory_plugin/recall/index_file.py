@@ -42,7 +42,6 @@ OUTDATED = "index_outdated"
 _WATCHED = "watched"
 # Whether documents changed since the prepared files were written, and what memories change for each other was updated: 1 or 0.
 STALE = "stale"
-_UNREAD = "unread"
 PROJECT_ROOT = "root"
 DECIDED = "decided"  # the state of the records of trust at the last refresh
 _SEEN = "seen"  # the record of a name that changes no trust (`trust_file.SEEN`)
@@ -216,15 +215,6 @@ def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
     meta_set(connection, _WATCHED, dumps(marks))
 
 
-def set_unread(connection: Connection, files: int) -> None:
-    """Save how many changed files are not indexed yet, inside the caller's transaction."""
-    meta_set(connection, _UNREAD, str(files))
-
-
-def unread_files(connection: Connection) -> int:
-    """Return how many changed files are not indexed yet, as far as the last refresh knows."""
-    saved = meta_get(connection, _UNREAD) or "0"
-    return value_of(lambda: int(saved), _UNREAD)
 
 
 def _saved_value(connection: Connection, name: str) -> object:

@@ -190,7 +190,6 @@ def refresh(
         index_file.meta_set(connection, index_file.STALE, str(int(is_stale)))
         index_file.save_snapshot(connection, marks)
         index_file.meta_set(connection, index_file.DECIDED, trust_state)
-        index_file.set_unread(connection, report.remaining)
     return report
 
 

@@ -27,7 +27,6 @@ from .index_file import (
     new_decisions,
     open_index,
     refresh_lock,
-    unread_files,
 )
 from .query import analyze
 from .ranking import FTS5, Hit, candidate_backend, rank, unranked
@@ -158,7 +157,6 @@ def _describe(
         ],
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
-        unread=lookup.unread,
         problem=lookup.problem,
     )
 
@@ -185,17 +183,16 @@ def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
 class Lookup:
     """One query to the index, within the deadline of its context.
 
-    `answered_by` is fts5, keyword or none; `problem` says, for the ledger, why the index could not answer or is not up to date; `unread` is
-    how many files a refresh has yet to read; `needs_refresh` asks for a background process that brings the index up to date.
+    `answered_by` is fts5, keyword or none; `problem` says, for the ledger, why the index could not answer or is not up to date;
+    `needs_refresh` asks for a background process that brings the index up to date.
     """
 
-    __slots__ = ("_context", "answered_by", "needs_refresh", "problem", "unread")
+    __slots__ = ("_context", "answered_by", "needs_refresh", "problem")
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self.answered_by = "none"
         self.problem = ""
-        self.unread = 0
         self.needs_refresh = False
 
     def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> list[Hit]:
@@ -238,7 +235,6 @@ class Lookup:
         changed = changed_paths(connection)
         if changed != set():
             self.problem = self.problem or "refreshing"
-            self.unread = unread_files(connection)
             self.needs_refresh = True
         strategy, deadline = self._context.settings.text("retrieval.match_strategy"), self._context.deadline
         self.answered_by = backend = candidate_backend(connection, strategy)

@@ -21,7 +21,6 @@ from .catalog_entries import (
     named_titles,
     newest_titles,
     recently_used,
-    related_titles,
     standing_rules,
 )
 from .decision import LISTED, estimated_tokens
@@ -43,7 +42,6 @@ _MAX_USED = 50  # older memories that are listed because they were used recently
 _WHOLE = "catalog"  # the key of the catalog's whole content in a session's history
 _PENDING, _PHRASES = "pending", "phrases"
 _MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
-_ALWAYS_FITS = 100  # memories whose titles fit into a catalog
 _CATEGORIES = ("CONSTRAINT", "DECISION", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 _ORDER = dict(zip(_CATEGORIES, range(len(_CATEGORIES))))  # any other comes last
 
@@ -82,7 +80,7 @@ def session_catalog(
     With `trial`, what it contains is added to that history instead of the session's.
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
-    rules, number = standing_rules(connection, context)
+    rules, number = standing_rules(connection)
     titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
     if not rules and not titles:
         return None
@@ -99,7 +97,7 @@ def session_catalog(
     history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
     unknown = [entry for entry in titles if entry.key not in known]
-    ordered = _ordered(connection, unknown, known, total, context)
+    ordered = _ordered(connection, unknown, known, context)
     new_rules = [entry for entry in rules if entry.key not in known]
     number -= len(rules) - len(new_rules)
     _fill_in(answer, new_rules, number, ordered, total, history, context)
@@ -107,27 +105,14 @@ def session_catalog(
 
 
 def _ordered(
-    connection: Connection, titles: list[CatalogEntry], known: set[str], total: int, context: Context
+    connection: Connection, titles: list[CatalogEntry], known: set[str], context: Context
 ) -> list[CatalogEntry]:
-    """Return the titles by category, recently used ones first; in a store too large for a catalog, those related to the work come first."""
+    """Return the titles by category, recently used ones first."""
     used = dict.fromkeys(recently_used(context))
     present = {entry.key for entry in titles} | known
     ordered = titles + named_titles(connection, [key for key in used if key not in present][-_MAX_USED:])
     ordered.sort(key=lambda entry: entry.updated_at, reverse=True)
-    ordered.sort(key=lambda entry: (entry.key not in used, _ORDER.get(entry.category, len(_ORDER))))
-    if total <= _ALWAYS_FITS:
-        return ordered
-    related = [entry for entry in related_titles(connection, _work_words(context)) if entry.key not in known]
-    keys = {entry.key for entry in related}
-    return related + [entry for entry in ordered if entry.key not in keys]
-
-
-def _work_words(context: Context) -> str:
-    """Return the branch's name and the paths of the changed files, as a text to search for."""
-    from .project_files import branch_name, changed_files
-
-    root = context.paths.project_root
-    return "\n".join([branch_name(root), *changed_files(root)])
+    return sorted(ordered, key=lambda entry: (entry.key not in used, _ORDER.get(entry.category, len(_ORDER))))
 
 
 def subagent_rules(connection: Connection, agent: str, context: Context) -> Answer | None:
@@ -135,7 +120,7 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
 
     It has its own history, because its context is its own.
     """
-    rules, number = standing_rules(connection, context)
+    rules, number = standing_rules(connection)
     if not rules:
         return None
     answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")

@@ -32,7 +32,7 @@ from ..memories.trust import Trust
 from . import index_documents
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
 from .in_force import superseded_documents, update_guards
-from .index_file import UNSURE, set_unread, transaction, unread_files
+from .index_file import UNSURE, transaction
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
 MAX_MEMORY = 53_248
@@ -161,8 +161,6 @@ def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
             due += found
             report = report.plus(RefreshReport(dropped=_drop_gone(run, gone), problem=problem))
     now, later = _within_budget(run, due)
-    with transaction(run.connection):
-        set_unread(run.connection, len(due))
     for files in _batches(now):
         report = report.plus(_refresh_batch(run, files))
     run.defer(later)
@@ -270,7 +268,6 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
         index_documents.drop(connection, [old for old, new in before if old != new])
         index_documents.put(connection, documents)
         update_guards(connection, memories, trust)
-        set_unread(connection, unread_files(connection) - len(memories) - len(unreadable))
     read = len(documents) - len(unreadable)
     dropped = sum(known[one.path].status == ACTIVE for one in unreadable if one.path in known)
     return RefreshReport(read, dropped, len(memories) - read, len(unreadable), problem=problem)

@@ -125,7 +125,6 @@ def _add_prompt(
             "found": 3,
             "inject_threshold": 0.5,
             "pointer_threshold": 0.35,
-            "unread": 0,
             "problem": "",
             "prompt_id": "p" + name,
             "ms": round(chance.uniform(6, 44), 1),

@@ -26,7 +26,6 @@ RECALL = {
     "found": 1,
     "inject_threshold": 0.5,
     "pointer_threshold": 0.35,
-    "unread": 0,
     "problem": "",
     "prompt_id": "p1",
     "ms": 12.5,
