@@ -88,7 +88,7 @@ def failures_in(
             put(connection, (document(record) for record in memories))
         for failure in failures:
             failed = FailedCommand(str(failure["command"]), str(failure["error"]))
-            hits = rank(connection, analyze(failed.text), POOL, only_injectable=True, expires_after="")
+            hits = rank(connection, analyze(failed.text), POOL, only_injectable=True)
             signals = failure_signals(failed, hits)
             labels = failure.get("relevant") if kind == "own" else []
             assert isinstance(labels, list)

@@ -75,10 +75,7 @@ def product(records: list[Record]) -> Search:
         put(connection, map(document, records))
 
     def search(text: str) -> list[str]:
-        return [
-            hit.key
-            for hit in rank(connection, analyze(text), CUTS[-1], only_injectable=True, expires_after="")
-        ]
+        return [hit.key for hit in rank(connection, analyze(text), CUTS[-1], only_injectable=True)]
 
     return search
 

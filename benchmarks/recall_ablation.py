@@ -87,9 +87,7 @@ def reached(source: Set, change: Change) -> float:
             put(connection, (document(record) for record in source.corpus))
         gains = []
         for asked in source.queries:
-            hits = rank(
-                connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, expires_after=""
-            )
+            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True)
             wanted = source.relevant[str(asked["id"])]
             gains.append(
                 ndcg(Answer("own", hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values())))

@@ -88,7 +88,7 @@ def query(state: str, limit: int) -> None:
     most_injected, most_pointed = most()
     for line in sys.stdin:
         asked = json.loads(line)
-        hits = rank(connection, analyze(asked["text"]), limit, only_injectable=True, expires_after="")
+        hits = rank(connection, analyze(asked["text"]), limit, only_injectable=True)
         results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
         inject = [hit.key for hit in hits if hit.confidence >= inject_from][:most_injected]
         plausible = [hit.key for hit in hits if hit.pointer_confidence >= point_from]

@@ -128,9 +128,9 @@ def results_for(
             follows = bool(extra) and gate.is_followup(text, MAX_FOLLOWUP)
             is_asked = not gate.refusal(text) and (follows or effective_length(text) >= MIN_LENGTH)
             query = analyze(text, extra if follows else "")
-            hits = rank(connection, query, LIMIT, only_injectable=True, expires_after="") if is_asked else []
+            hits = rank(connection, query, LIMIT, only_injectable=True) if is_asked else []
             if is_asked and judged:
-                hits += unranked(connection, hits, "", WHOLE_STORE)
+                hits += unranked(connection, hits, WHOLE_STORE)
             kind, identity = str(prompt.get("type") or prompt.get("kind")), str(prompt["id"])
             found.append(PromptResult(store, variant, kind, identity, relevant.get(identity, {}), hits))
     return found

@@ -156,9 +156,7 @@ def _answers(
             put(connection, (document(record) for record in corpus))
         answers = []
         for at, query in enumerate(queries + negatives):
-            hits = rank(
-                connection, analyze(str(query["text"])), LIMIT, only_injectable=True, expires_after=""
-            )
+            hits = rank(connection, analyze(str(query["text"])), LIMIT, only_injectable=True)
             kind = str(query["kind"]) if at >= len(queries) else "own"
             grades = relevant[str(query["id"])] if kind == "own" else {}
             answers.append(

@@ -87,10 +87,8 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
     connection = create_index(str(tmp_path / "index.sqlite"))
     with transaction(connection):
         put(connection, [document, *OTHERS[:others]])
-    best = rank(connection, analyze(prompt), 1, only_injectable=True, expires_after="")[0]
-    other = rank(
-        connection, analyze(prompt.replace("throttle", "parser")), 1, only_injectable=True, expires_after=""
-    )
+    best = rank(connection, analyze(prompt), 1, only_injectable=True)[0]
+    other = rank(connection, analyze(prompt.replace("throttle", "parser")), 1, only_injectable=True)
     connection.close()
     assert best.confidence >= THRESHOLD
     assert not other or other[0].confidence < THRESHOLD
@@ -110,7 +108,7 @@ def test_the_only_memory_on_a_subject_is_found_among_thousands(tmp_path: Path) -
             [*others, memory("Use Postgres for the billing database", "Postgres 15, never MySQL.")],
         )
     query = analyze("which database do we use for billing?")
-    best = rank(connection, query, 1, only_injectable=True, expires_after="")[0]
+    best = rank(connection, query, 1, only_injectable=True)[0]
     connection.close()
     assert best.title.startswith("Use Postgres")
     assert best.confidence >= THRESHOLD

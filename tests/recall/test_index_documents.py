@@ -17,10 +17,8 @@ from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
     IndexedFile,
     drop,
-    files_at,
-    files_below,
+    files_by_folder,
     files_of_texts,
-    files_outside,
     put,
     set_injectable,
     total_documents,
@@ -82,11 +80,7 @@ def test_listing_by_scope(connection: Connection) -> None:
     assert [found.key for found in all_documents(connection, "user")] == ["b"]
     assert total_documents(connection) == 2
     known = {"/p/b.json": IndexedFile("/p/b.json", "b", "1:2:3", memory("b").digest, "active")}
-    assert files_below(connection, "user", "/p") == known
-    assert files_below(connection, "user", "/q") == {}
-    assert files_at(connection, "user", ["/p/b.json", "/p/c.json"]) == known
-    assert files_outside(connection, "user", "/q") == known
-    assert files_outside(connection, "user", "/p") == {}
+    assert files_by_folder(connection, "user") == {"/p": known}
 
 
 def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:

@@ -22,7 +22,6 @@ from memory_plugin.recall.ranking import CATEGORIES, FTS5, KEYWORD, Hit, candida
 from tests.recall.memories import memory
 
 MakeIndex = Callable[..., Connection]
-NOW = "2026-06-01T00:00:00Z"
 LOW, HIGH = 0.25, 0.5
 RANK_BY_SCORE = load_data("recall", "confidence")["entries"]["rank_by_score"]["value"]
 
@@ -76,7 +75,6 @@ def ranked(
         analyze(text, extra),
         limit,
         only_injectable=injectable,
-        expires_after=NOW,
         backend=backend,
     )
 
@@ -246,7 +244,6 @@ def test_a_deadline_ends_the_search(make_index: MakeIndex, *, fts5: bool) -> Non
             analyze("billing database"),
             5,
             only_injectable=True,
-            expires_after=NOW,
             deadline=Spent(0),
             backend=FTS5 if fts5 else KEYWORD,
         )
@@ -255,7 +252,6 @@ def test_a_deadline_ends_the_search(make_index: MakeIndex, *, fts5: bool) -> Non
         analyze("billing database"),
         5,
         only_injectable=True,
-        expires_after=NOW,
         deadline=Spent(99),
         backend=FTS5 if fts5 else KEYWORD,
     )

@@ -62,7 +62,7 @@ def ranked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, memories)
-        return rank(connection, analyze(text, extra), 15, only_injectable=True, expires_after="")
+        return rank(connection, analyze(text, extra), 15, only_injectable=True)
 
 
 def injected(hits: list[Hit]) -> set[str]:
@@ -110,8 +110,7 @@ def test_the_exact_phrase_is_nearly_always_enough(size: int) -> None:
         with transaction(connection):
             put(connection, store)
         results = [
-            one.title
-            in injected(rank(connection, analyze(phrase + "?"), 15, only_injectable=True, expires_after=""))
+            one.title in injected(rank(connection, analyze(phrase + "?"), 15, only_injectable=True))
             for one, phrase in phrases
         ]
     assert sum(results) / len(results) >= 0.9

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
@@ -152,15 +151,6 @@ def is_read(folder: str) -> bool:
     except (OSError, ValueError):
         return True
     return modes.S_ISDIR(status.st_mode) and not os.path.lexists(os.path.join(folder, ".git"))
-
-
-def examined(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the status of those of these files that exist, as `listing` does for a folder."""
-    for path in paths:
-        with suppress(OSError):
-            status = os.lstat(path)
-            if modes.S_ISREG(status.st_mode) and has_memory_name(os.path.basename(path)):
-                yield path, status
 
 
 def listing(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, os.stat_result]]:

@@ -18,7 +18,6 @@ from .query import load_model
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
 # The conditions are those of the partial index of links.
 _LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents WHERE status = 'active' AND scope != 'native' "
-_AFTER_SEP = chr(ord(os.sep) + 1)
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
     ", ".join(_COLUMNS),
     ", ".join("?" * len(_COLUMNS)),
@@ -38,32 +37,13 @@ class IndexedFile(NamedTuple):
     status: str
 
 
-def files_below(connection: Connection, scope: str, folder: str) -> dict[str, IndexedFile]:
-    """Return what the index knows about the files of a folder, by path."""
-    start = storable(folder)
-    return _files(
-        connection, "scope = ? AND path > ? AND path < ?", scope, start + os.sep, start + _AFTER_SEP
-    )
-
-
-def files_outside(connection: Connection, scope: str, folder: str) -> dict[str, IndexedFile]:
-    """Return what the index knows about the files of a scope that are not below a folder, by path."""
-    start = storable(folder)
-    before = _files(connection, "scope = ? AND path < ?", scope, start + os.sep)
-    return {**before, **_files(connection, "scope = ? AND path >= ?", scope, start + _AFTER_SEP)}
-
-
-def files_at(connection: Connection, scope: str, paths: Iterable[str]) -> dict[str, IndexedFile]:
-    """Return what the index knows about these files of a scope, by path; unknown ones are left out."""
-    found: dict[str, IndexedFile] = {}
-    for path in paths:
-        found.update(_files(connection, "scope = ? AND path = ?", scope, storable(path)))
-    return found
-
-
-def _files(connection: Connection, condition: str, *values: str) -> dict[str, IndexedFile]:
-    select = "SELECT path, key, stamp, digest, status FROM documents WHERE "
-    return {row[0]: IndexedFile(*row) for row in connection.execute(select + condition, values)}
+def files_by_folder(connection: Connection, scope: str) -> dict[str, dict[str, IndexedFile]]:
+    """Return what the index knows about the files of a scope, by folder and path."""
+    folders: dict[str, dict[str, IndexedFile]] = {}
+    select = "SELECT path, key, stamp, digest, status FROM documents WHERE scope = ?"
+    for file in map(IndexedFile._make, connection.execute(select, (scope,))):
+        folders.setdefault(os.path.dirname(file.path), {})[file.path] = file
+    return folders
 
 
 def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:

@@ -130,10 +130,8 @@ def neighbors(
 
 def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
     """Return the nearest memories, injectable or not."""
-    query, now = analyze(text), now_iso()
-    return rank(
-        connection, query, limit, only_injectable=False, expires_after=now, deadline=deadline, backend=backend
-    )
+    query = analyze(text)
+    return rank(connection, query, limit, only_injectable=False, deadline=deadline, backend=backend)
 
 
 def _temporary_index(paths: Paths, settings: Settings) -> Connection:

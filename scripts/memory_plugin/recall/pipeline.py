@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.context import now_iso
 from ..kernel.files import Busy, error_text, os_error_text
 from .gate import MAX_FOLLOWUP, effective_length
 from .history import RecallHistory
@@ -238,17 +237,9 @@ class Lookup:
             self.needs_refresh = True
         strategy, deadline = self._context.settings.text("retrieval.match_strategy"), self._context.deadline
         self.answered_by = backend = candidate_backend(connection, strategy)
-        hits = rank(
-            connection,
-            query,
-            pool,
-            only_injectable=True,
-            expires_after=now_iso(),
-            deadline=deadline,
-            backend=backend,
-        )
+        hits = rank(connection, query, pool, only_injectable=True, deadline=deadline, backend=backend)
         if whole_store:
-            hits += unranked(connection, hits, now_iso(), whole_store)
+            hits += unranked(connection, hits, whole_store)
         if hits and (changed is None or any(path.endswith(_TRUST) for path in changed)):
             return self._without_doubt(connection, hits)
         return hits

@@ -10,7 +10,7 @@ the words' exact forms and of their character 4-grams add to it.
 
 from __future__ import annotations
 
-from ..kernel.context import Deadline
+from ..kernel.context import Deadline, now_iso
 from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.files import read_regular
 from ..kernel.sqlite import Connection
@@ -71,13 +71,12 @@ def rank(
     limit: int,
     *,
     only_injectable: bool,
-    expires_after: str,
     deadline: Deadline | None = None,
     backend: str = FTS5,
 ) -> list[Hit]:
     """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
-    With `only_injectable` all other memories are ignored, and so are those that expire up to the time `expires_after` (in UTC).
+    With `only_injectable` all other memories are ignored, and so are those that have expired.
     Raises TimeoutError when the deadline passes, IndexUnavailable if the index holds no model, and SqliteError if it is damaged or locked.
     """
     model = load_model(connection)
@@ -88,7 +87,7 @@ def rank(
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
     rowids = candidates(connection, terms, model, only_injectable, deadline, backend)
-    pool = _pool(connection, rowids, only_injectable, expires_after)
+    pool = _pool(connection, rowids, only_injectable)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
         return []
@@ -104,13 +103,13 @@ def rank(
     return _reorder_examined(hits, model)
 
 
-def unranked(connection: Connection, hits: list[Hit], expires_after: str, whole_store: int) -> list[Hit]:
+def unranked(connection: Connection, hits: list[Hit], whole_store: int) -> list[Hit]:
     """Return the other injectable memories of a store of at most `whole_store`, with a score of 0, in a fixed order."""
     if _totals(connection, True)[0] > whole_store:
         return []
     keys = {hit.key for hit in hits}
     select = "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?)"
-    rows = connection.execute(select % HIT_COLUMNS, (expires_after,)).fetchall()
+    rows = connection.execute(select % HIT_COLUMNS, (now_iso(),)).fetchall()
     others = [Hit(row) for row in rows if row[0] not in keys]
     return sorted(others, key=lambda hit: digest(hit.key.encode("utf-8", "replace")))
 
@@ -121,13 +120,13 @@ def candidate_backend(connection: Connection, strategy: str) -> str:
 
 
 def _pool(
-    connection: Connection, rowids: list[int], only_injectable: bool, expires_after: str
+    connection: Connection, rowids: list[int], only_injectable: bool
 ) -> list[tuple[int, tuple[str, ...]]]:
     """Return (row id, analyzed fields) of the candidates, without expired ones if only injectable ones are wanted."""
     rows = connection.execute(
         "SELECT rowid, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s) AND (? OR expires_at = '' OR expires_at > ?)"
         % ",".join("?" * len(rowids)),
-        (*rowids, not only_injectable, expires_after),
+        (*rowids, not only_injectable, now_iso()),
     )
     return [(row[0], row[1:]) for row in rows]
 

@@ -20,7 +20,6 @@ from ..memories.memory_files import (
     Store,
     StoredMemory,
     TooManyEntries,
-    examined,
     is_read,
     listing,
     read_memory,
@@ -172,25 +171,21 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index
 
     Raises TooManyEntries.
     """
-    connection, left = run.connection, run.budget.entries
+    left, known_by_folder = run.budget.entries, index_documents.files_by_folder(run.connection, store.scope)
     due: list[DueFile] = []
-    gone, problem = list(index_documents.files_outside(connection, store.scope, store.root).values()), ""
+    gone: list[index_documents.IndexedFile] = []
+    problem = ""
     is_closed = bool(why_not_read(store))
-    named: dict[str, list[str]] = {}
-    for path in (run.edited or set()).union(run.changed or ()):
-        named.setdefault(os.path.dirname(path), []).append(path)
+    touched = {os.path.dirname(path) for path in (run.edited or set()).union(run.changed or ())}
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not is_read(folder):
-            gone += index_documents.files_below(connection, store.scope, folder).values()
+            continue  # what the index has of it is gone
+        known = known_by_folder.pop(index_documents.storable(folder), {})
+        if not (run.edited is None or run.has_changed(folder) or folder in touched):
             continue
-        if run.edited is None or run.has_changed(folder):
-            files, known = listing(folder, left), index_documents.files_below(connection, store.scope, folder)
-        else:
-            paths = named.get(folder, [])
-            files, known = examined(paths), index_documents.files_at(connection, store.scope, paths)
         try:
-            for path, status in files:
+            for path, status in listing(folder, left):
                 left = left and left - 1
                 row = known.pop(path, None)
                 is_same = row is not None and row.mark in (stamp(status), _unread_mark(status))
@@ -200,6 +195,8 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index
         except OSError as error:
             run.check_again([folder])
             problem = problem or os_error_text(error)
+    for files in known_by_folder.values():
+        gone += files.values()
     return due, gone, problem
 
 
