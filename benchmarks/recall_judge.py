@@ -34,10 +34,10 @@ from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings import Settings, defaults
+from memory_plugin.recall import decision
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, judge_candidates
-from memory_plugin.recall.ranking import Hit
 
 BYTES_PER_TOKEN = 3.3  # of the questions, which are English prose and JSON
 ANSWER_TOKENS = 12
@@ -149,7 +149,7 @@ def main() -> int:
     options = parser.parse_args()
     sources = [plain(source) if options.plain else source for source in sets(options.data, options.only)]
     # These memories have no files that could have been edited.
-    with tempfile.TemporaryDirectory() as folder, patch.object(Hit, "is_current", return_value=True):
+    with tempfile.TemporaryDirectory() as folder, patch.object(decision, "is_current", return_value=True):
         os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "config")
         os.makedirs(os.path.join(folder, "project"))
         paths = locate(os.path.join(folder, "project"))

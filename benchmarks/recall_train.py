@@ -100,7 +100,7 @@ HELPS_WEIGHT = 0.6
 # memory. Chosen by cross-validation over stores.
 INJECT_FROM, WANTS_FROM = 0.49, -0.90
 REASONS = {
-    "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
+    "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/confidence.py. "
     "Fitted by benchmarks/recall_train.py.",
     "wants": "Does this prompt want anything stored here? Boosted trees over the signals of its first matches (recall/confidence.py). "
     "Fitted by benchmarks/recall_train.py.",

@@ -11,18 +11,17 @@ from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.recall import feedback
+from memory_plugin.recall import history
 from memory_plugin.recall.decision import shifted_threshold
-from memory_plugin.recall.feedback import (
+from memory_plugin.recall.history import (
     USED,
     USEFUL,
     WRONG,
     Feedback,
-    find_uses,
     record_feedback,
     reset_feedback,
 )
-from memory_plugin.recall.recall_rows import _FIELDS, injected_in_session
+from memory_plugin.recall.recall_rows import _FIELDS, find_uses, injected_in_session
 from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 from tests.replies.builders import assistant_record, call_record, user_record, write_transcript
@@ -91,7 +90,7 @@ def test_a_reset_forgets_the_named_ones_or_all(project: Project) -> None:
 def test_the_feedback_changed_longest_ago_goes_first(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feedback, "_MAX_ENTRIES", 2)
+    monkeypatch.setattr(history, "_MAX_ENTRIES", 2)
     with at_home(project) as paths:
         for key in ("project:decision/a", OTHER, "project:decision/a", KEY):
             record_feedback(paths, [key], WRONG)
@@ -136,7 +135,7 @@ def test_a_file_that_cannot_be_read_now_is_not_replaced(
     with at_home(project) as paths:
         record_feedback(paths, [KEY], WRONG)
         with monkeypatch.context() as patch:
-            patch.setattr(feedback, "read_regular", unreadable)
+            patch.setattr(history, "read_regular", unreadable)
             with pytest.raises(Unreadable):
                 record_feedback(paths, [OTHER], WRONG)
         assert Feedback(paths).shift(KEY) == 0.15

@@ -12,9 +12,8 @@ import pytest
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.paths import locate
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.recall import Answer
 from memory_plugin.recall import pipeline as lookup
-from memory_plugin.recall.gate import Prompt, admit
+from memory_plugin.recall.gate import Answer, Prompt, admit
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.index_file import index_path
 from memory_plugin.recall.pipeline import recall

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
+from memory_plugin.recall.confidence import log_improbability, match_signals, prompt_signals
 from memory_plugin.recall.index_refresh import model as model_text
-from memory_plugin.recall.query import Model, PromptTerms, Term, analyze, intents_in
+from memory_plugin.recall.query import Match, Model, PromptTerms, Term, analyze, intents_in
 from memory_plugin.recall.ranking import best_matches
-from memory_plugin.recall.signals import Match, log_improbability, match_signals, prompt_signals
 
 MODEL = Model(loads(model_text()))
 AVERAGES = [5.0, 1.0, 20.0, 1.0, 1.0, 28.0]

@@ -14,8 +14,7 @@ from ..kernel.context import LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
-from ..recall import Answer
-from ..recall.gate import Prompt, admit, load_gate
+from ..recall.gate import Answer, Prompt, admit, load_gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

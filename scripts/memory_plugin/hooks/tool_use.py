@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..recall import Answer
+    from ..recall.gate import Answer
     from .entry import Event
 
 # Words without expansions: bare, in single quotes, or in double quotes.
@@ -171,7 +171,7 @@ def _about_file(event: Event) -> dict[str, object] | None:
 
 
 def _answer(place: str, event: Event) -> Answer:
-    from ..recall import Answer
+    from ..recall.gate import Answer
 
     return Answer(place, tool=event.field("tool_name"), tool_use_id=event.field("tool_use_id"))
 

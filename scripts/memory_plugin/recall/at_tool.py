@@ -12,9 +12,9 @@ from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import as_object
 from ..kernel.paths import load_data
 from ..kernel.text.words import stems
-from . import Answer
 from .confidence import logistic
 from .decision import Limits, apply_feedback, choose, render_answer
+from .gate import Answer
 from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, index_path, open_index
 from .pipeline import Lookup, candidate_row
@@ -145,7 +145,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     commanded: log of the weight of the words that it shares with the command
     over: its score over that of the best other match
     fixing: 1 for the categories that say what to do about a failure
-    The others are signals of a match (`signals.py`).
+    The others are signals of a match (`confidence.py`).
     """
     spoken = stems(" ".join(word for word in failed.text.split() if "/" not in word))
     commanded = stems(failed.command)

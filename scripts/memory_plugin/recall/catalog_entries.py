@@ -13,7 +13,7 @@ from ..kernel.context import now_iso
 from ..kernel.files import stamp
 from ..kernel.text import cut_at_word, escape_content
 from .decision import first_sentence, joined, one_line, tokens_of
-from .feedback import USED, USEFUL
+from .history import USED, USEFUL
 from .recall_rows import FEEDBACK, RECALLS, latest_rows
 
 TYPE_CHECKING = False

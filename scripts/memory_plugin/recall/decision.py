@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.fastjson import digest
+from ..kernel.files import read_regular
 from ..kernel.text import cut_at_word, escape_content
 
 TYPE_CHECKING = False
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings import Settings
-    from . import Answer
+    from .gate import Answer
     from .history import RecallHistory
     from .ranking import Hit
 
@@ -36,6 +38,7 @@ _MAX_RECEIPT_TITLES = 2
 _MAX_SHORT_TITLE = 52  # characters of a title in a receipt, if several do not fit whole
 _MAX_WHOLE_TITLES = 120  # characters of all titles in a receipt that shows them whole
 _MAX_POINTER = 200  # characters
+_MAX_FILE = 512 * 1024  # bytes
 _ENDS = (".", "!", "?", ":", "\u3002")
 _SENTENCE_ENDS = (". ", "! ", "? ", "\u3002")
 _AFTER_TEXT = ("Files: ", "More: ", "</memory>")  # the lines that may follow the text in a memory's element
@@ -101,7 +104,7 @@ class Choice:
             return "already_injected"
         if len(self.full) >= self._limits.max_inject:
             return "over_limit"
-        if not hit.is_current():
+        if not is_current(hit):
             return "edited"
         return "" if self._budget.take(hit.injection_text) else "over_budget"
 
@@ -114,16 +117,24 @@ class Choice:
             return "already_pointed"
         if len(self.pointers) >= self._limits.max_pointers:
             return "over_limit"
-        if not hit.is_current():
+        if not is_current(hit):
             return "edited"
         return "" if self._budget.take_pointer(line) else "over_budget"
+
+
+def is_current(hit: Hit) -> bool:
+    """Return whether the memory's file is unchanged since it was indexed."""
+    try:
+        return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
+    except OSError:
+        return False
 
 
 def apply_feedback(hits: list[Hit], context: Context) -> None:
     """Shift the thresholds of the hits that users rated; most users have no feedback file."""
     if not os.path.exists(context.paths.state("feedback.json")):
         return
-    from .feedback import Feedback
+    from .history import Feedback
 
     feedback = Feedback(context.paths)
     for hit in hits:
@@ -299,6 +310,27 @@ def render(full: list[Hit], lines: Iterable[str], *, with_header: bool) -> str:
     if pointers:
         parts += [_TITLES_OPEN, *pointers, _TITLES_CLOSE]
     return "".join([*parts, _CLOSE])
+
+
+def with_gone_files(block: str, hits: Iterable[Hit], root: str) -> str:
+    """Return what Claude is shown with a mark behind those files of a project's memories that are gone; patterns are not looked at.
+
+    The memories' own texts stay as they are: their digest says what Claude has seen.
+    """
+    for hit in hits:
+        head, mark, rest = hit.injection_text.rpartition("\nFiles: ")
+        if mark and hit.scope == "project":
+            files, end, tail = rest.partition("\n")
+            names = [name + " (gone)" if _is_gone(name, root) else name for name in files.split(", ")]
+            block = block.replace(hit.injection_text, "".join((head, mark, ", ".join(names), end, tail)))
+    return block
+
+
+def _is_gone(name: str, root: str) -> bool:
+    path = name.partition(":")[0].replace("\\", "/")
+    is_elsewhere = path[:1] in ("", "/", "~", "!") or path.startswith("../")
+    is_pattern = any(sign in path for sign in "*?[{&<>\u2026")
+    return not (is_elsewhere or is_pattern or os.path.lexists(os.path.join(root, path)))
 
 
 def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_receipt: str) -> None:

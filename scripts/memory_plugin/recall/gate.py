@@ -8,7 +8,10 @@ from __future__ import annotations
 from ..kernel.paths import load_data
 from ..kernel.settings import Settings
 from ..kernel.text import without_private
-from . import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
@@ -31,6 +34,38 @@ _MIN_OF_VERB = 4  # letters of a verb without the pronoun at its end
 _MAX_ASK, _MIN_ASK = 300, 2  # characters of a prompt that may ask about the past, and its least words
 _MARKS = str.maketrans(dict.fromkeys(",.;:?!()-\"'\u00bf\u00a1\u2019", " "))
 _loaded: list[Gate] = []
+
+
+class Answer:
+    """What recall answers at one place: a text for Claude, two lines for the user, and the record of the decision; all texts may be empty.
+
+    `receipt` says what was injected, `notice` something about the judges. `needs_refresh` asks for a background process that brings the
+    index up to date. Until a decision is recorded, the record says that a fault prevented it.
+    """
+
+    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
+
+    def __init__(self, place: str, **facts: object) -> None:
+        """`facts` are added to the record."""
+        self.block = ""
+        self.notice = ""
+        self.receipt = ""
+        self.needs_refresh = False
+        self.record: dict[str, Any] = {
+            "place": place,
+            "outcome": "failed",
+            "reason": "fault",
+            "answered_by": "rules",
+            "candidates": [],
+            "injected": [],
+            "pointed": [],
+            **facts,
+        }
+
+    def withhold(self, reason: str, outcome: str = "silent") -> Answer:
+        """Record that nothing is injected, and the reason; return this answer."""
+        self.record.update(outcome=outcome, reason=reason)
+        return self
 
 
 class Prompt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..kernel.context import Context
 from ..kernel.fastjson import as_object, as_text
 from ..memories.guard_file import GuardFile, GuardInForce
-from . import Answer
+from .gate import Answer
 from .history import FOREVER, RecallHistory
 
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's

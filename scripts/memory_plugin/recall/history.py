@@ -1,9 +1,12 @@
-"""The history of a session: which memories were injected where, so that each place stays within its limits.
+"""The history of a session: which memories were injected where, so that each place stays within its limits; and the feedback on memories.
 
 A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
 history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
 repeat what a parallel one is adding decides inside `with history:`, under a lock. The wait for the lock is short and ends with Busy; the
 hook then adds nothing, because repeating a memory is worse than omitting it. If a row cannot be appended, its memory may be repeated.
+
+Feedback is the users' ratings, and which memories replies used. A rating moves a memory's own threshold within bounds: down if it was
+useful, up if it was wrong. It does not affect guards and the session catalog, which have no threshold. It can be reset.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ from __future__ import annotations
 import errno
 import os
 
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.context import now_iso
+from ..kernel.fastjson import as_integer, as_object, digest, dumps, loads
 from ..kernel.files import APPEND, FileLock, make_folder, read_regular, remove_file, require_regular
-from ..kernel.paths import session_file
+from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
 
@@ -26,6 +32,19 @@ _MAX_BYTES = 4 << 20  # tens of thousands of records
 _REPEAT_AFTER = 40  # turns
 FOREVER = 1 << 30  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
+
+USED, USEFUL, WRONG = "used", "useful", "wrong"
+# At the default thresholds, two "useful" raise a memory from a pointer to its full text. One "wrong" outweighs one "useful", because an
+# irrelevant text costs trust, and a missing one only a search.
+_USEFUL_STEP = 0.1
+_WRONG_STEP = 0.15
+_MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
+_USER_SCOPE = "user:"
+_MAX_FEEDBACK_BYTES = 4 << 20
+_MAX_ENTRIES = 20_000
+_FEEDBACK_WAIT = 2.0
+_SCHEMA = 1
+_FEEDBACK_FILE = "feedback.json"
 
 
 def forget_session(paths: Paths, session: str) -> None:
@@ -187,3 +206,94 @@ class RecallHistory:
 
 def _digest(text: str) -> str:
     return digest(text.encode("utf-8", "replace"), 8)
+
+
+class Feedback:
+    """The feedback on the memories of one project and of the user; memories are identified only by digests of their keys."""
+
+    __slots__ = ("_entries", "_project")
+
+    def __init__(self, paths: Paths) -> None:
+        """Read the file; a missing or damaged one counts as empty."""
+        self._project = paths.project_key
+        self._entries = _entries(read_state(paths.state(_FEEDBACK_FILE), _MAX_FEEDBACK_BYTES))
+
+    def shift(self, key: str) -> float:
+        """Return the shift of a memory's thresholds against the settings, from -0.2 to 0.45; 0 without feedback."""
+        counts = self.counts(key)
+        shift = _WRONG_STEP * counts[WRONG] - _USEFUL_STEP * counts[USEFUL]
+        return max(_MIN_SHIFT, min(_MAX_SHIFT, shift))
+
+    def counts(self, key: str) -> dict[str, int]:
+        """Return how often users called a memory useful or wrong, and how many replies used it."""
+        entry = self._entries.get(_entry_key(self._project, key), {})
+        return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
+
+    def used_at(self, key: str) -> str:
+        """Return when a reply last used a memory, in the ledgers' time format; empty if none did."""
+        value = self._entries.get(_entry_key(self._project, key), {}).get("used_at")
+        return value if isinstance(value, str) else ""
+
+
+def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
+    """Add one to the USED, USEFUL or WRONG count of each memory. Raises OSError, and Busy if another process holds the file."""
+    with _locked(paths):
+        entries = _entries_to_change(paths)
+        for key in keys:
+            mark = _entry_key(paths.project_key, key)
+            entry = entries[mark] = entries.pop(mark, {})  # the last changed goes to the end
+            entry[kind] = _count(entry, kind) + 1
+            if kind == USED:
+                entry["used_at"] = now_iso()
+        _write(paths, entries)
+
+
+def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
+    """Delete the feedback on some memories (None: on all, of every project); return how many had any. Raises OSError and Busy."""
+    with _locked(paths):
+        entries = _entries_to_change(paths)
+        marks = list(entries) if keys is None else [_entry_key(paths.project_key, key) for key in keys]
+        deleted = [mark for mark in marks if entries.pop(mark, None) is not None]
+        if deleted:
+            _write(paths, entries)
+    return len(deleted)
+
+
+def _locked(paths: Paths) -> FileLock:
+    make_folder(paths.state("locks"))
+    return FileLock(paths.state("locks", "feedback.lock"), _FEEDBACK_WAIT)
+
+
+def _entry_key(project: str, key: str) -> str:
+    """Return the digest that identifies a memory, so that no title is stored; a user-scope memory has the same in all projects."""
+    name = key if key.startswith(_USER_SCOPE) else project + "\0" + key
+    return _digest(name)
+
+
+def _entries(data: dict[str, object]) -> dict[str, dict[str, object]]:
+    memories = as_object(data.get("memories"))
+    return {mark: entry for mark, entry in memories.items() if isinstance(entry, dict)}
+
+
+def _count(entry: dict[str, object], kind: str) -> int:
+    return max(0, as_integer(entry.get(kind)) or 0)
+
+
+def _entries_to_change(paths: Paths) -> dict[str, dict[str, object]]:
+    """Return the file's entries; a damaged file is first renamed to keep it. Raises OSError if the file cannot be read.
+
+    An unreadable file must not count as empty, because it would be replaced and the feedback lost.
+    """
+    try:
+        data = loads(read_regular(paths.state(_FEEDBACK_FILE), _MAX_FEEDBACK_BYTES)[0].decode("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        os.replace(paths.state(_FEEDBACK_FILE), paths.state(_FEEDBACK_FILE) + ".damaged")
+        return {}
+    return _entries(as_object(data))
+
+
+def _write(paths: Paths, entries: dict[str, dict[str, object]]) -> None:
+    newest = dict(list(entries.items())[-_MAX_ENTRIES:])
+    write_state(paths.state(_FEEDBACK_FILE), {"schema": _SCHEMA, "memories": newest}, durable=True)

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.settings import Settings
     from ..kernel.sqlite import Connection
-    from . import Answer
     from .decision import Choice
-    from .gate import Prompt
+    from .gate import Answer, Prompt
     from .judging import Judged
     from .query import Query
 
@@ -122,7 +121,7 @@ def _choose(
     context: Context,
 ) -> Choice:
     """Choose among the hits, fill in the answer, and add what is injected to `history`, without saving it."""
-    from .decision import Limits, apply_feedback, choose, render_answer
+    from .decision import Limits, apply_feedback, choose, render_answer, with_gone_files
 
     apply_feedback(hits, context)
     limits = Limits(context.settings, room)
@@ -134,10 +133,7 @@ def _choose(
         answer.withhold(choice.reason)
         return choice
     render_answer(answer, choice, history, context.settings.text("retrieval.receipt"))
-    if "\nFiles: " in answer.block:  # most memories name none, and then nothing is imported
-        from .project_files import with_gone_files
-
-        answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
+    answer.block = with_gone_files(answer.block, choice.full, context.paths.project_root)
     return choice
 
 

@@ -14,11 +14,8 @@ from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
-    from .ranking import Hit
 
 SCHEMA = 2
 # The ways in which a memory names a file, the most certain first: its path, a pattern, a folder above it, in the title or body, and the
@@ -166,24 +163,3 @@ def write_named_files(paths: Paths, connection: Connection) -> bool:
     head = dumps({"schema": SCHEMA, "root": paths.project_root, "patterns": patterns})
     content = "\n".join([head, *lines, ""]).encode("utf-8") if patterns or lines else b""
     return replace_if_changed(named_files_path(paths), content, _MAX_BYTES)
-
-
-def with_gone_files(block: str, hits: Iterable[Hit], root: str) -> str:
-    """Return what Claude is shown with a mark behind those files of a project's memories that are gone; patterns are not looked at.
-
-    The memories' own texts stay as they are: their digest says what Claude has seen.
-    """
-    for hit in hits:
-        head, mark, rest = hit.injection_text.rpartition("\nFiles: ")
-        if mark and hit.scope == "project":
-            files, end, tail = rest.partition("\n")
-            names = [name + " (gone)" if _is_gone(name, root) else name for name in files.split(", ")]
-            block = block.replace(hit.injection_text, "".join((head, mark, ", ".join(names), end, tail)))
-    return block
-
-
-def _is_gone(name: str, root: str) -> bool:
-    path = name.partition(":")[0].replace("\\", "/")
-    is_elsewhere = path[:1] in ("", "/", "~", "!") or path.startswith("../")
-    is_pattern = any(sign in path for sign in "*?[{&<>\u2026")
-    return not (is_elsewhere or is_pattern or os.path.lexists(os.path.join(root, path)))

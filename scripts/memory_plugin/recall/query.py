@@ -11,7 +11,7 @@ from math import log
 
 from ..kernel.fastjson import loads
 from ..kernel.text.words import fold, form, language, tokenize
-from .index_file import IndexUnavailable, meta_get, value_of
+from .index_file import IndexUnavailable, joined, meta_get, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -298,6 +298,29 @@ def is_one_edit(left: str, right: str) -> bool:
         return len(right) - len(left) == 1 and left[at:] == right[at + 1 :]
     swapped = left[at : at + 2] == right[at : at + 2][::-1] and left[at + 2 :] == right[at + 2 :]
     return left != right and (left[at + 1 :] == right[at + 1 :] or swapped)
+
+
+class Match:
+    """A document's score and its parts, sums over the terms of the query; `matched` maps the stems of matching terms to their parts.
+
+    `category` is its label; the score does not depend on it. `confidence`, `pointer_confidence` and `signals` are those of `Hit`.
+    """
+
+    __slots__ = (
+        "category", "confidence", "fields", "form_score", "gram_score", "lengths", "matched", "pointer_confidence", "rowid", "score",
+        "signals", "stem_score", "text", "title",
+    )  # fmt: skip
+
+    def __init__(self, rowid: int, fields: tuple[str, ...]) -> None:
+        self.rowid = rowid
+        self.category = ""
+        self.fields = fields
+        self.text = joined(fields)
+        self.lengths = [field.count("~") for field in fields]
+        self.score = self.stem_score = self.form_score = self.gram_score = self.title = 0.0
+        self.confidence = self.pointer_confidence = 0.0
+        self.matched: dict[str, float] = {}
+        self.signals: dict[str, float] = {}
 
 
 class PromptTerms:

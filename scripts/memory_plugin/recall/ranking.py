@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from ..kernel.context import Deadline, now_iso
 from ..kernel.fastjson import as_texts, digest, loads
-from ..kernel.files import read_regular
 from ..kernel.sqlite import Connection
-from .confidence import rate
+from .confidence import rate, stems_to_compare
 from .index_file import POSTINGS, STRONG_MARK, IndexUnavailable, has_fts5, joined, value_of
-from .query import Model, PromptTerms, Query, Term, intents_in, load_model, stem_idfs, weigh_terms
-from .signals import Match, stems_to_compare
+from .query import Match, Model, PromptTerms, Query, Term, intents_in, load_model, stem_idfs, weigh_terms
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
@@ -27,7 +25,6 @@ CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "S
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 _CATEGORY = 3  # its place in them
-_MAX_FILE = 512 * 1024  # bytes
 _GRAM = 4  # characters
 
 
@@ -36,7 +33,7 @@ class Hit:
 
     `confidence` in [0, 1] rates whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
     are comparable across queries. `parts` explain the score, `terms` maps the matching stems to theirs, and `signals` is empty for a
-    memory that the confidence models did not examine. `shift` is how far ratings moved its own thresholds (`feedback.py`), usually 0.
+    memory that the confidence models did not examine. `shift` is how far ratings moved its own thresholds (`history.py`), usually 0.
     `way` is how it names a file of a tool call (`project_files.py`), else empty.
     """
 
@@ -56,13 +53,6 @@ class Hit:
         self.terms: dict[str, float] = {}
         self.signals: dict[str, float] = {}
         self.way = ""
-
-    def is_current(self) -> bool:
-        """Return whether the memory's file is unchanged since it was indexed."""
-        try:
-            return digest(read_regular(self.path, _MAX_FILE)[0]) == self.digest
-        except OSError:
-            return False
 
 
 def rank(

@@ -1,13 +1,21 @@
-"""The ledgers `recalls` and `feedback`: their forms, their latest rows, and the memories that a session was shown."""
+"""The ledgers `recalls` and `feedback`: their forms, their latest rows, the memories that a session was shown, and which of them it used.
+
+A reply used a memory if the memory's rare words or paths occur in it or in its tool calls, or if it followed the memory's guard. Otherwise
+the use is unknown, because Claude may follow a rule without repeating its words. The words of the prompt, and the tool call at which a
+memory was injected, do not count as its use, because they triggered it.
+"""
 
 from __future__ import annotations
 
 from ..kernel import records
-from ..kernel.fastjson import as_text
+from ..kernel.fastjson import as_text, as_texts, loads
+from .index_file import INDEX_ERRORS, index_path, open_index, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.sqlite import Connection
+    from ..kernel.transcript.turn import Turn
 
 _TAIL_BYTES = 64 * 1024
 _MAX_MEMORIES = 30
@@ -15,6 +23,18 @@ _MAX_MEMORIES = 30
 _IGNORED_PLACES = ("catalog", "subagent")
 # The fields of a record that tell how a memory was injected.
 _FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
+
+_MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
+_TRANSCRIPT_BYTES = 256 * 1024
+# A word is rare if at most this many memories of the store, or this share of them, and at most this share of everyday technical texts
+# contain it.
+_RARE_MEMORIES = 2
+_RARE_MEMORIES_SHARE = 0.02
+_RARE_SHARE = 0.002
+_MIN_RARE = 4  # characters
+_MIN_NAME = 5  # characters of a path or full name, one of which is enough
+_MIN_RARE_WORDS = 2
+_TOOL, _FAILURE = "tool", "failure"
 
 _VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
 _CANDIDATE = {
@@ -85,3 +105,95 @@ def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
                 elif key in row.get("injected", ()):
                     injected[key] = fields
     return dict(list(injected.items())[-_MAX_MEMORIES:])
+
+
+def find_uses(
+    injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context, prompt_id: str = ""
+) -> list[str]:
+    """Return the memories that the last reply used, and those whose guard it followed on this prompt."""
+    followed = [
+        key
+        for key, row in injected.items()
+        if prompt_id and row["prompt_id"] == prompt_id and row["outcome"] == "reminded"
+    ]
+    rest = {key: row for key, row in injected.items() if key not in followed}
+    return followed + (_repeated_in_reply(rest, reply, transcript, context) if rest else [])
+
+
+def _repeated_in_reply(
+    injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context
+) -> list[str]:
+    """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
+    from contextlib import closing
+
+    from ..kernel.text.words import stems
+    from ..kernel.transcript.reader import turns_since_prompt
+
+    turns = turns_since_prompt(transcript, _TRANSCRIPT_BYTES) if transcript else []
+    prompt_stems = stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
+    # The tool call at which each memory was injected; empty for other places.
+    calls = {
+        key: row["tool_use_id"] if row["place"] in (_TOOL, _FAILURE) else "" for key, row in injected.items()
+    }
+    texts = {
+        call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call) for call in set(calls.values())
+    }
+    stems_by_call = {call: stems(text) - prompt_stems for call, text in texts.items()}
+    # At its file, a memory's path in the call is no use.
+    read = {key: "" if injected[key]["place"] == _TOOL else texts[call] for key, call in calls.items()}
+    try:
+        with closing(open_index(index_path(context.paths))) as connection:
+            held = {key: stems_by_call[call] for key, call in calls.items()}
+            return [key for key in calls if _is_used(connection, key, held[key], read[key])]
+    except INDEX_ERRORS:
+        return []
+
+
+def _call_arguments(turns: list[Turn], injecting: str) -> str:
+    """Return the text arguments of the turns' tool calls, the last first, without the call at which a memory was injected."""
+    parts: list[str] = []
+    room = _MAX_CHARACTERS
+    for turn in reversed(turns):
+        for call in turn.calls:
+            if injecting and call.id == injecting:
+                continue
+            for value in call.input.values():
+                if isinstance(value, str) and room > 0:
+                    parts.append(value[:room])
+                    room -= len(value)
+    return "\n".join(parts)
+
+
+def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
+    """Return whether `reply` contains a path of a memory, or `stems` its rare words; `reply` is empty if it was injected at its file."""
+    select = (
+        "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
+        "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?"
+    )
+    row = connection.execute(select, (key,)).fetchone()
+    if row is None:
+        return False
+    paths = value_of(lambda: as_texts(loads(row[1])), "paths")
+    if any(len(path) >= _MIN_NAME and path in reply for path in paths):
+        return True
+    from ..kernel.text.words import is_compound_name
+
+    memory_stems = {term.partition("~")[0] for term in row[0].split()}
+    shared = _rare_stems(connection, memory_stems & stems)
+    return len(shared) >= _MIN_RARE_WORDS or any(
+        is_compound_name(stem) and len(stem) >= _MIN_NAME for stem in shared
+    )
+
+
+def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:
+    """Return the stems that few memories of this store and few everyday texts contain."""
+    from .query import frequencies
+
+    documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
+    max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * documents)
+    known = frequencies(connection, {stem for stem in stems if len(stem) >= _MIN_RARE}, only_injectable=False)
+    return [
+        stem
+        for stem, (strong, weak, share) in known.items()
+        if strong + weak <= max_memories and share < _RARE_SHARE
+    ]

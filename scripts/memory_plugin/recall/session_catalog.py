@@ -13,7 +13,6 @@ from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import open_to_read, os_error_text
 from ..kernel.paths import read_state, record_once
-from . import Answer
 from .catalog_entries import (
     arrange,
     by_claim,
@@ -24,6 +23,7 @@ from .catalog_entries import (
     standing_rules,
 )
 from .decision import LISTED, estimated_tokens
+from .gate import Answer
 from .history import CATALOG, FOREVER, SUBAGENT, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
 

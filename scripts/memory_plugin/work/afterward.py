@@ -15,8 +15,8 @@ from ..kernel.fastjson import as_integer, as_text, loads
 from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
-from ..recall.feedback import USED, find_uses, record_feedback
-from ..recall.recall_rows import injected_in_session
+from ..recall.history import USED, record_feedback
+from ..recall.recall_rows import find_uses, injected_in_session
 from ..replies import ReplyState
 from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
 from ..replies.rows import Score

@@ -14,8 +14,7 @@ from ..kernel.text import without_private
 from ..kernel.transcript import PROMPT, reply_text_of, user_input_of
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..memories.trust import PENDING
-from ..recall import Answer
-from ..recall.gate import Prompt, admit, turn_text
+from ..recall.gate import Answer, Prompt, admit, turn_text
 from ..recall.history import RecallHistory
 from ..recall.index_file import INDEX_ERRORS, IndexUnavailable
 from ..recall.memory_search import search

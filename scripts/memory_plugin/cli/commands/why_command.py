@@ -11,7 +11,7 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall import explain
 from ...recall.decision import shifted_threshold
-from ...recall.feedback import USEFUL, WRONG, Feedback, record_feedback, reset_feedback
+from ...recall.history import USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from ...work.memory_facts import titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
 from ..options import add_flag
