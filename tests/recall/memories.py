@@ -6,6 +6,9 @@ from memory_plugin.kernel.fastjson import digest
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.ranking import Hit
 
+with open(__file__, "rb") as _file:
+    _DIGEST = digest(_file.read())
+
 
 def memory(  # noqa: PLR0913 - a record, made by keyword
     title: str,
@@ -43,16 +46,6 @@ def memory(  # noqa: PLR0913 - a record, made by keyword
     )
 
 
-class HitWithoutFile(Hit):
-    """A hit whose file counts as unchanged, unless `is_edited`."""
-
-    is_edited = False
-
-    def is_current(self) -> bool:
-        """Return whether its file counts as unchanged."""
-        return not self.is_edited
-
-
 def hit(  # noqa: PLR0913 - a record, made by keyword
     key: str,
     confidence: float,
@@ -63,10 +56,10 @@ def hit(  # noqa: PLR0913 - a record, made by keyword
     text: str = "",
     scope: str = "project",
     name: str = "",
-) -> HitWithoutFile:
-    """Return a ranked memory with these confidences and this text; its score is the confidence."""
-    row = (key, name or key, scope, "DECISION", title or "Title of " + key, tags, "/p/" + key)
-    made = HitWithoutFile((*row, "digest", "trusted", "", text))
+) -> Hit:
+    """Return a ranked memory with these confidences and this text; its score is the confidence, and its file this one, unchanged."""
+    row = (key, name or key, scope, "DECISION", title or "Title of " + key, tags, __file__)
+    made = Hit((*row, _DIGEST, "trusted", "", text))
     made.score = made.confidence = confidence
     made.pointer_confidence = confidence if pointer is None else pointer
     return made

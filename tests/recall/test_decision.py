@@ -23,7 +23,6 @@ from memory_plugin.recall.decision import (
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit
 from tests.recall import memories
-from tests.recall.memories import HitWithoutFile
 
 NOWHERE = Paths("/")  # a history without a session is not saved
 
@@ -35,7 +34,7 @@ def settings(**values: object) -> Settings:
 
 def hit(
     key: str, confidence: float, pointer: float | None = None, scope: str = "project", size: int = 40
-) -> HitWithoutFile:
+) -> Hit:
     """Return a ranked memory."""
     return memories.hit(key, confidence, pointer, scope=scope, text=key + "x" * size)
 
@@ -163,7 +162,7 @@ def test_a_text_that_fits_nowhere_is_withheld() -> None:
 @pytest.mark.parametrize("confidence", [HIGH, MIDDLE])
 def test_an_edited_file_is_never_injected(confidence: float) -> None:
     edited = hit("a", confidence)
-    edited.is_edited = True
+    edited.digest = "another"
     choice = decide([edited, hit("b", confidence)])
     assert "a" not in "".join(chosen_keys(choice))
     assert choice.withheld == {"a": "edited"}

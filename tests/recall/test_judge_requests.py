@@ -22,7 +22,7 @@ def test_titles_categories_and_tags_go_out_and_nothing_else(make_trial: MakeTria
         assert notes[0]["category"] == "decision"
         assert notes[0]["tags"] == ["auth"]
         assert "the body of" not in json.dumps(seen.body)
-        assert "/p/" not in json.dumps(seen.body)
+        assert "memories.py" not in json.dumps(seen.body)
 
 
 def test_of_a_long_prompt_the_head_and_the_tail_go_out(make_trial: MakeTrial) -> None:
