@@ -215,8 +215,6 @@ def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
     meta_set(connection, _WATCHED, dumps(marks))
 
 
-
-
 def _saved_value(connection: Connection, name: str) -> object:
     saved = meta_get(connection, name)
     return value_of(lambda: loads(saved), name) if saved else None
