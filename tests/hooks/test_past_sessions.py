@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-import time
+import threading
 
 import pytest
 
@@ -106,10 +106,9 @@ def test_a_reply_that_ends_while_another_process_indexes_is_indexed_after_it(tol
     transcript = write_rows(told.config, told.root, "6f70-gallery", rows)
     (path,) = glob.glob(os.path.join(told.state, "past", "*.sqlite3"))
     event = told.event("Stop", session_id="6f70-gallery", transcript_path=transcript)
-    with FileLock(path + ".lock", 0):
-        told.hook("Stop", {**event, "last_assistant_message": "The gallery is white."})
-        time.sleep(1)
-    told.wait_for_background()
+    lock = FileLock(path + ".lock", 0).__enter__()
+    threading.Timer(1, lock.__exit__).start()
+    told.hook("Stop", {**event, "last_assistant_message": "The gallery is white."})
     assert "is white" in told.prompt("what did we do about the gallery?").context
 
 
