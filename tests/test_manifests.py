@@ -163,8 +163,8 @@ def test_a_skill_has_one_short_description(skill: str) -> None:
 NEEDS_APPROVAL = (
     *("accept", "reject", "promote", "judge on", "config set", "config unset", "feedback reset", "useful", "wrong"),
     *("import promote", "feedback useful", "feedback wrong", "replies tune --apply"),
-    *("check phrases --judge", "session calibrate 0d1ec0de", "session langfuse push", "config statusline install"),
-    *("tune --apply", "session score --current --yes", "session calibrate --ask"),
+    *("check phrases --judge", "session langfuse push", "config statusline install"),
+    *("tune --apply", "session score --current --yes"),
     *("capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
 )  # fmt: skip
 

@@ -25,7 +25,6 @@ from tests.project import Project
         ["session", "signals"],
         ["session", "prepare"],
         ["session", "score"],
-        ["session", "calibrate", "--set", "tool_efficiency=1"],
         ["interview", "start", "billing", "--pack"],
         ["list", "--root"],
     ],

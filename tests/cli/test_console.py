@@ -39,7 +39,8 @@ def console(encoding: str = "utf-8", terminal: bool = False) -> tuple[Console, S
 
 def test_json_is_plain_ascii() -> None:
     screen, out, _ = console("ascii")
-    screen.json({"a": "ä\ud800"})
+    screen.as_json = True
+    screen.result({"a": "ä\ud800"}, "text")
     assert out.written.isascii()
     assert json.loads(out.written) == {"a": "ä\ud800"}
 

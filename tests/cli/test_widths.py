@@ -67,7 +67,7 @@ USUAL = (
     "session list",
     "session show",
     "session calibrate",
-    "session langfuse check",
+    "session langfuse push",
     "interview list",
     "interview start",
     "interview status",

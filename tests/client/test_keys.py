@@ -20,7 +20,7 @@ from tests.hooks.test_keys import KEYS, SPOOFS, keyed
 
 pytestmark = pytest.mark.client
 ALLOWED = ("--allowedTools", "Bash")
-ASKS = "memory judge check%s; memory session langfuse check%s"
+ASKS = "memory judge check%s"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def make_attack(
 
     variables = {key: expand(value) for key, value in variables.items()}
     sandbox.write(os.path.join(sandbox.project, ".claude", "settings.json"), {"env": variables, **more})
-    return expand(before) + ASKS % (expand(after), expand(after))
+    return expand(before) + ASKS % expand(after)
 
 
 @pytest.mark.parametrize("name", SPOOFS)
@@ -132,7 +132,6 @@ def test_the_same_command_sends_the_key_to_the_users_own_address(
     sandbox.write(os.path.join(sandbox.project, ".claude", "settings.json"), {})
     run_command(sandbox, command)
     assert "/v1/chat/completions" in keyed(own.requests)
-    assert len(keyed(own.requests)) > 1, "Langfuse as well"
     assert evil.requests == []
 
 

@@ -130,19 +130,14 @@ PROMISES = {
             "1. goal_achievement (0, 1, 2, 3)",
         ),
         (
-            "Your own scores are stored next to the scorer's.",
-            "memory session calibrate --current --set goal_achievement=complete --json",
-            '"label": "complete"',
-        ),
-        (
             "Agreement between you and the scorer is reported with intervals.",
             "memory session calibrate --help",
             "how well the scorer agrees",
         ),
         (
-            "Scores can go to Langfuse, which needs seven score configs.",
-            "memory session langfuse --help",
-            "setup",
+            "Scores can go to Langfuse, with their score configs.",
+            "memory session langfuse push --help",
+            "with their configs",
         ),
         ("Grading on request has its own cost cap.", "memory config show judge.caps.request_usd", "2.0"),
     ],

@@ -29,7 +29,6 @@ KEYS: dict[str, Any] = {
 ASKED = {
     "openai": "memory judge check",
     "anthropic": "memory judge check",
-    "langfuse": "memory session langfuse check",
 }
 VENDORS = list(ASKED)
 DOUBTFUL = "Great question! I would be happy to help with that."  # two filler phrases: for the judge to say
@@ -56,11 +55,10 @@ class Table(NamedTuple):
 
     def settings(self, vendor: str, url: str) -> dict[str, Any]:
         """Write the settings of a user who has the judge on, and its address set."""
-        backend = "openai" if vendor == "langfuse" else vendor
-        suffix = "/v1" if backend == "openai" else ""
+        suffix = "/v1" if vendor == "openai" else ""
         return {
             "memory": {
-                "judge": {"backend": backend, "base_url": url + suffix},
+                "judge": {"backend": vendor, "base_url": url + suffix},
                 "retrieval": {"judge": {"enabled": True}},
                 "sessions": {"langfuse": {"host": url}},
             }

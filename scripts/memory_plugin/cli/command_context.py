@@ -61,7 +61,9 @@ class CommandContext(WorkContext):
         return refreshed.is_done
 
     def report_unreadable(self) -> None:
-        """Print a line about files in the stores that hold no memory, with the first one and the reason, if there are any."""
+        """Print a line about files in the stores that hold no memory, with the first one and the reason; nothing with `--json`."""
+        if self.console.as_json:
+            return
         from ..kernel.text.clean import counted, plain
         from ..recall.memory_search import unreadable_files
 

@@ -13,7 +13,7 @@ import re
 import sys
 from argparse import ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -32,7 +32,7 @@ from ..memories.tickets import FOLDER, OPTION, settle, take_ticket
 from ..work import WorkError
 from .command_context import DONE, FAILED, USAGE, CommandContext, CommandError, Handler, UsageError
 from .console import Console, broken, finish_streams, prepare_streams, terminal_width, wrapped
-from .options import add_actions, add_common_options, require_existing
+from .options import add_common_options, require_existing
 
 _INTERRUPTED = 130
 _NOTED = (
@@ -96,19 +96,20 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     if not context.inside_client:
         return _started(arguments, context, handler)
     if arguments.command != "describe":
-        _settle(arguments, context)
+        _settle(context)
     approval = handler.approval and handler.approval(arguments, context)
     if approval is None:
         return _started(arguments, context, handler)
     if not ticket or take_ticket(context.paths, context.session, ticket, argv) is None:
         raise CommandError(_NOT_APPROVED % approval.question)
-    console.result(arguments.json, {"waits_for": "Claude Code's transcript"}, _NOTED)
+    console.result({"waits_for": "Claude Code's transcript"}, _NOTED)
     return DONE
 
 
 def _prepared(argv: list[str], console: Console, caller: Caller) -> tuple[Namespace, CommandContext, Handler]:
     """Return the arguments of a command line, its context and its handler. Raises SystemExit and UsageError."""
     arguments = parse_arguments(argv)
+    console.as_json = arguments.json
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
@@ -123,31 +124,31 @@ def _started(arguments: Namespace, context: CommandContext, handler: Handler) ->
         return handler.run(arguments, context) or 0
 
 
-def _settle(arguments: Namespace, context: CommandContext) -> None:
+def _settle(context: CommandContext) -> None:
     """Carry out what the user allowed earlier in this session, if the transcript says so by now."""
     if context.paths.state_dir is None or not os.path.isdir(context.paths.state(FOLDER)):
         return
     allowed, lines = settle(context.paths, context.session)
     for line in lines:
         context.console.error(line.removeprefix("memory: "))
-    with redirect_stdout(sys.stderr) if arguments.json else nullcontext():
-        carry_out(allowed, context)
+    said = Console(sys.stderr) if context.console.as_json else Console()
+    carry_out(allowed, context.caller, said)
 
 
-def carry_out(commands: list[dict[str, Any]], caller: CommandContext) -> int:
+def carry_out(commands: list[dict[str, Any]], caller: Caller, console: Console) -> int:
     """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed."""
     code, folder = 0, os.getcwd()
     for command in commands:
         try:
             os.chdir(str(command["folder"]))
-            code = _guarded(partial(_run_allowed, command, caller), caller.console) or code
+            code = _guarded(partial(_run_allowed, command, caller, console), console) or code
         finally:
             os.chdir(folder)
     return code
 
 
-def _run_allowed(command: dict[str, Any], caller: CommandContext) -> int:
-    arguments, context, handler = _prepared(as_texts(command["words"]), caller.console, caller.caller)
+def _run_allowed(command: dict[str, Any], caller: Caller, console: Console) -> int:
+    arguments, context, handler = _prepared(as_texts(command["words"]), console, caller)
     approval = handler.approval and handler.approval(arguments, context)
     if approval is not None and not set(as_texts(command["texts"])).issuperset(approval.texts):
         raise CommandError(_CHANGED)
@@ -200,13 +201,10 @@ def parse_arguments(words: Sequence[str]) -> Namespace:
 
 
 def handler_of(command: str) -> Handler:
-    """Return what carries out a command. A module of several commands lists them in HANDLERS."""
+    """Return what carries out a command."""
     name = ".commands." + COMMANDS[command].module
     module = import_with_cache_repair(lambda: import_module(name, __package__))
-    if COMMANDS[command].shared:
-        return cast("Handler", module.HANDLERS[command])
-    run, configure, approval = (getattr(module, part, None) for part in ("run", "configure", "approval"))
-    return Handler("%s\n%s" % (module.HELP, module.EXAMPLES), run, configure, approval)
+    return cast("Handler", module.HANDLERS[command])
 
 
 def _as_search_command(argv: list[str]) -> list[str]:
@@ -317,8 +315,9 @@ def _parser(command: str) -> _Parser:
         parser.texts = handler.help, handler.examples
     else:  # only its second words are commands
         parser.description = handler.help
-        pairs = {word: handler_of("%s %s" % (command, word)).help for word in second_words(command)}
-        add_actions(parser, pairs)
+        group = parser.add_subparsers(required=True, metavar=_ACTION)
+        for word in second_words(command):
+            group.add_parser(word, help=handler_of("%s %s" % (command, word)).help)
     if handler.configure:
         handler.configure(parser)
     return parser

@@ -1,4 +1,7 @@
-"""Terminal output for commands: text that fits the width, tables, color, progress and JSON; and safe handling of the standard streams."""
+"""Terminal output for commands: text that fits the width, tables, color, progress and JSON; and safe handling of the standard streams.
+
+A command gives its result in both forms, and the console prints the one that was asked for: with `--json` the record, else the text.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,7 @@ class Console:
     """The output and error streams. Color is used only on a terminal, and never when NO_COLOR is set (no-color.org)."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.as_json = False  # until the command line is read
         self._out = out or sys.stdout
         self._err = err or sys.stderr
         is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
@@ -61,16 +65,11 @@ class Console:
         """Whether the output is a terminal, where paragraphs are wrapped to its width."""
         return self.width < _UNLIMITED
 
-    def json(self, value: object) -> None:
-        """Print one JSON document in ASCII; a named tuple becomes an object."""
-        self.verbatim(json.dumps(_with_objects(value), indent=2))
-
-    def result(self, as_json: bool, record: object, *lines: str) -> None:
-        """Print a result: the record as JSON if `as_json`, otherwise the lines."""
-        if as_json:
-            self.json(record)
-        else:
-            self.lines(*lines)
+    def result(self, record: object, *lines: str) -> None:
+        """Print a result: with `--json` the record as one document in ASCII, in which named tuples are objects; else the lines."""
+        if self.as_json:
+            self.verbatim(json.dumps(_with_objects(record), indent=2))
+        self.lines(*lines)
 
     def lines(self, *texts: str) -> None:
         """Print each text as `line` does."""
@@ -78,11 +77,12 @@ class Console:
             self.line(text)
 
     def line(self, text: str = "") -> None:
-        """Print one line, wrapped to the terminal's width. Raises OSError, which names the stream."""
-        self.verbatim(wrapped(text, self.width) if self.wraps else text)
+        """Print one line, wrapped to the terminal's width; nothing with `--json`. Raises OSError, which names the stream."""
+        if not self.as_json:
+            self.verbatim(wrapped(text, self.width) if self.wraps else text)
 
     def verbatim(self, text: str) -> None:
-        """Print text without wrapping, and escape what the terminal cannot encode. Raises OSError, which names the stream.
+        """Print text in either form without wrapping, and escape what the terminal cannot encode. Raises OSError, which names the stream.
 
         Control and bidirectional characters, which a path may contain, are removed, except for our own color codes.
         """
@@ -155,8 +155,8 @@ class Console:
                 self.progress("%s: %d s" % (label, last - start), own=False)
 
     def can_prompt(self) -> bool:
-        """Return whether a person can answer: standard input and output are both a terminal."""
-        return bool(sys.stdin) and sys.stdin.isatty() and self._out.isatty()
+        """Return whether a person can answer: standard input and output are both a terminal, and the output is no JSON."""
+        return not self.as_json and bool(sys.stdin) and sys.stdin.isatty() and self._out.isatty()
 
     def confirm(self, question: str) -> bool:
         """Ask a yes-or-no question; return False for any answer but yes, and without a terminal."""
@@ -174,12 +174,15 @@ class Console:
             return text
         return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print rows under headers: in columns that fit the terminal, or tab-separated when piped.
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> None:
+        """Print rows under headers: in columns that fit the terminal, or tab-separated when piped. Without rows, print `empty`, if given.
 
         Control and invisible characters in a cell are removed: its text may come from someone else's file.
         """
         rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
+        if empty and not rows:
+            self.paragraph(empty)
+            return
         if not self.wraps:
             for cells in (headers, *rows):
                 self.line("\t".join(cells))

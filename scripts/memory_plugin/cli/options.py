@@ -10,9 +10,9 @@ import json
 import os
 import stat
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
 from .command_context import DONE, FAILED, CommandContext, CommandError, UsageError
@@ -41,14 +41,28 @@ def add_flag(parser: ArgumentParser, name: str, text: str) -> None:
     parser.add_argument(name, action="store_true", help=text)
 
 
-def add_actions(parser: ArgumentParser, purposes: Mapping[str, str]) -> dict[str, ArgumentParser]:
-    """Declare the actions of a command, given their help texts; return their parsers by name."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+class Action(NamedTuple):
+    """An action of a command: its help, and what carries it out, which returns the exit code, None for 0."""
+
+    text: str
+    run: Callable[[Namespace, CommandContext], int | None]
+
+
+def add_actions(parser: ArgumentParser, actions: Mapping[str, Action]) -> dict[str, ArgumentParser]:
+    """Declare the actions of a command; return their parsers by name."""
+    group = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     parsers = {}
-    for name, purpose in purposes.items():
-        parsers[name] = actions.add_parser(name, help=purpose, description=purpose)
+    for name, (text, run) in actions.items():
+        parsers[name] = group.add_parser(name, help=text, description=text)
+        parsers[name].set_defaults(run=run)
         add_common_options(parsers[name])
     return parsers
+
+
+def run_action(arguments: Namespace, context: CommandContext) -> int | None:
+    """Carry out the action that the arguments name."""
+    run: Callable[[Namespace, CommandContext], int | None] = arguments.run
+    return run(arguments, context)
 
 
 def add_days_option(parser: ArgumentParser, default: int | None) -> None:

@@ -293,6 +293,6 @@ def chosen_packs(names: list[str]) -> list[RulePack]:
             raise EvaluationError("%s has errors; see: memory evaluate rules check %s" % (name, name))
         packs.append(load_pack(name))
         if not packs[-1].gates:
-            why = "it is only a base for other packs; see: memory evaluate rules list"
+            why = "it is only a base for other packs; see: memory evaluate --help"
             raise EvaluationError("%s has no gates: %s" % (name, why))
     return packs

@@ -87,7 +87,7 @@ TABLE = (
     Command("replies history", shared="replies"),
     Command("replies tune", asks=True),
     Command("session", MORE, asks=True, prompts=True, about="past work, grades"),
-    Command("session calibrate", asks=True, prompts=True, shared="session_scores"),
+    Command("session calibrate", prompts=True, shared="session_scores"),
     Command("session langfuse", asks=True, shared="session_scores"),
     Command("interview", MORE, prompts=True, about="questions"),
     Command("evaluate", MORE, prompts=True, about="gates, jury", shared="evaluate"),

@@ -33,6 +33,7 @@ from .situation import FOCUSES, Focus, Params, Situation
 from .wording import QuestionSimilarity, wants_to_stop
 
 START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
+_MORE_QUESTIONS = 5  # after an interview was resumed
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
 _MAX_ALTERNATIVES = 3
 # Parts of a decision that Claude does not need.
@@ -94,15 +95,15 @@ def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) 
     return decision
 
 
-def resume(store: InterviewStore, interview: Interview, session: str, more: int) -> Decision:
-    """Return the pending decision, or for an ended interview a new one, with `more` questions added to its budget."""
+def resume(store: InterviewStore, interview: Interview, session: str) -> Decision:
+    """Return the pending decision, or for an ended interview a new one, with some questions added to its budget."""
     interview.session = session or interview.session
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.status == OPEN:
         store.save(interview)
         return store.events(interview.id)[-1][1]
-    return advance(store, interview, {"kind": RESUME, "more": more})
+    return advance(store, interview, {"kind": RESUME, "more": _MORE_QUESTIONS})
 
 
 def check_question(store: InterviewStore, interview: Interview, question: str) -> tuple[str, float]:

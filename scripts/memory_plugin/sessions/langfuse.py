@@ -192,18 +192,6 @@ def _fingerprint(body: Body) -> str:
     return digest(dumps(body).encode("ascii"), 8)
 
 
-def set_up(paths: Paths, client: LangfuseClient) -> tuple[dict[str, str], list[str]]:
-    """Create the missing score configs; return the ids of all by name, and the names of the new ones.
-
-    Raises JudgeError, OSError, and Busy if another process is sending.
-    """
-    outbox = Outbox(paths, client.access)
-    with outbox.locked():
-        outbox.configs, created = ensure_configs(client)
-        outbox.save()
-    return outbox.configs, created
-
-
 class PushResult(NamedTuple):
     """The numbers of confirmed and pending scores, and the refused ones with the reasons."""
 

@@ -207,16 +207,15 @@ def langfuse(context: WorkContext) -> Check:
     try:
         access = find_access(paths, settings, facts.session_scorer(context).off)
     except JudgeError as failed:
-        fix = "" if failed.name == "disabled" else "memory session langfuse check"
-        return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
+        return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail)
     outbox, push = Outbox(paths, access), "memory session langfuse push"
     outcomes, waiting = outbox.outcomes(), len(outbox.missing(ledger_scores(paths)))
-    text = "%s is set up; %s sent, %d to send; to ask whether it answers: memory session langfuse check"
+    text = "%s is set up; %s sent, %d to send"
     text %= access.address.authority, counted(outcomes.pop(STORED, 0), "score"), waiting
     if outcomes:
         why = tuple(sorted(outcomes))[:_SHOWN]
         text += ", %d refused by the server" % sum(outcomes.values())
-        return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
+        return Check(_LANGFUSE, WARN, text, push, why)
     address = tuple(facts.address_sentences(context, server_route(paths, settings), HOSTS))
     return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from memory_plugin.cli.command_context import CommandContext, CommandError
-from memory_plugin.cli.commands import judge_command as command
+from memory_plugin.cli.commands.judge_command import HANDLERS
 from memory_plugin.cli.console import Console
 from memory_plugin.host.environment import Taint
 from memory_plugin.kernel.context import Ledger
@@ -24,7 +24,7 @@ from memory_plugin.work.judges import opinions
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import Act, Server, answer
 
-EVEN = answer(payload("anthropic", '{"even": [1, 3]}', tokens=(200, 8)))
+JUDGE, EVEN = HANDLERS["judge"], answer(payload("anthropic", '{"even": [1, 3]}', tokens=(200, 8)))
 # All names that a call or an ask can fail with; each needs words.
 FAILURES = """
 no_key disabled bad_url no_state no_script timeout network tls proxy redirect rate_limited overloaded circuit_open over_budget
@@ -61,10 +61,11 @@ class User:
         """Return the result of one run, with the settings file as it is."""
         parser = argparse.ArgumentParser()
         parser.add_argument("--json", action="store_true")
-        command.configure(parser)
-        context = self.context()
+        JUDGE.configure(parser)  # type: ignore[misc]
+        context, arguments = self.context(), parser.parse_args(words)
+        context.console.as_json = arguments.json
         try:
-            code = command.run(parser.parse_args(words), context)
+            code = JUDGE.run(arguments, context) or 0  # type: ignore[misc]
         except CommandError as error:  # as `main` does
             context.console.error(str(error))
             code = error.exit_code
@@ -144,7 +145,7 @@ def test_on_with_host_needs_no_key_and_says_what_it_counts_against(create_user: 
     assert doctors_check(user.context())[:2] == ("judge", "ok")
     assert "no_host" in user.run("check").out  # no client listens to a test
     words = argparse.Namespace(action="on", feature="recall", host=True)
-    approval = command.approval(words, user.context())
+    approval = JUDGE.approval(words, user.context())  # type: ignore[misc]
     assert "count against your plan" in str(approval)
     user.run("on", "evaluation", "--host")
     assert user.own_value("evaluation.judge.judges") == ["host:claude-haiku-5-5"] * 3

@@ -194,9 +194,7 @@ def test_label_and_calibrate(project: Project) -> None:
     for identity in IDS[:3]:
         path = transcript(project, identity)
         assert project.cli("session", "score", path).returncode == 0
-        run = project.cli(
-            "session", "calibrate", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7"
-        )
+        run = project.cli("session", "calibrate", path, stdin="complete\n0.7\n")
         assert run.returncode == 0, run.stderr
     found = project.cli("session", "calibrate", "--json").json
     by_name = {row["dimension"]: row for row in found["dimensions"]}
@@ -212,10 +210,10 @@ def test_label_and_calibrate(project: Project) -> None:
 def test_labels_entered_one_at_a_time_add_up(project: Project) -> None:
     script_session_judge(project)
     path = transcript(project, IDS[0])
-    for given in ("goal_achievement=complete", "tool_efficiency=0.8", "tool_efficiency=0.7"):
-        assert project.cli("session", "calibrate", path, "--set", given).returncode == 0
+    for given in ("complete\n", "\n0.8\n", "\n0.7\n"):
+        assert project.cli("session", "calibrate", path, stdin=given).returncode == 0
     assert project.cli("session", "score", path).returncode == 0
-    figures = project.cli("session", "calibrate", "--report", "--json").json["dimensions"]
+    figures = project.cli("session", "calibrate", "--json").json["dimensions"]
     assert [row["dimension"] for row in figures if row["n"]] == ["goal_achievement", "tool_efficiency"]
 
 
@@ -225,6 +223,8 @@ def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "claims of completion" in run.stdout
+    assert "expected 0 failed, 1 partial, 2 complete, 3 exceeded" in run.stdout
+    assert not any(word in run.stdout for word in ("overall", "unscored")), "the scorer's scores stay hidden"
     (row,) = project.ledger("sessions")
     assert {name: entry["score"] for name, entry in row["dimensions"].items()} == {
         "goal_achievement": 2, "tool_efficiency": 0.8, "context_efficiency": 0.5,
@@ -232,17 +232,10 @@ def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [(("--set", "charm=1"), 2), (("--set", "tool_efficiency=7"), 2), ((), 1)]
+    ("typed", "inside"), [("\n\n\n\n\n\n", False), ("complete\n", True)], ids=["no score", "Claude"]
 )
-def test_invalid_label_files_are_refused(project: Project, arguments: tuple[str, ...], code: int) -> None:
-    assert project.cli("session", "calibrate", transcript(project, IDS[0]), *arguments).returncode == code
-    assert project.ledger("sessions") == []
-
-
-def test_labeling_inside_the_client_needs_approval(project: Project) -> None:
-    run = project.cli(
-        "session", "calibrate", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True
-    )
+def test_scores_are_a_persons(project: Project, typed: str, *, inside: bool) -> None:
+    run = project.cli("session", "calibrate", transcript(project, IDS[0]), stdin=typed, inside=inside)
     assert run.returncode == 1
     assert project.ledger("sessions") == []
 
@@ -253,13 +246,13 @@ def test_a_renamed_transcript_is_the_same_session_for_scores_and_labels(project:
     copy = os.path.join(project.root, "kept.jsonl")
     os.rename(path, copy)
     assert project.cli("session", "score", copy).returncode == 0
-    assert project.cli("session", "calibrate", copy, "--set", "goal_achievement=3").returncode == 0
+    assert project.cli("session", "calibrate", copy, stdin="3\n").returncode == 0
     assert project.cli("session", "calibrate", "--json").json["sessions"] == 1
 
 
 def test_an_unreachable_langfuse_names_its_own_settings(project: Project) -> None:
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
-    run = project.cli("session", "langfuse", "check", **env, LANGFUSE_HOST="http://127.0.0.1:9")
+    run = project.cli("session", "langfuse", "push", **env, LANGFUSE_HOST="http://127.0.0.1:9")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     assert "LANGFUSE_HOST" in run.stderr
     assert "judge" not in run.stderr
@@ -276,16 +269,13 @@ def langfuse() -> Iterator[Langfuse]:
         yield server
 
 
-def test_langfuse_from_check_to_push(project: Project, langfuse: Langfuse) -> None:
+def test_langfuse_push_and_pull(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
-    assert len(project.cli("session", "langfuse", "check", "--json", **env).json["missing_configs"]) == 7
-    assert len(project.cli("session", "langfuse", "setup", "--json", **env).json["created"]) == 7
-    assert project.cli("session", "langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
     run = project.cli("session", "langfuse", "push", **env)
     assert (run.returncode, run.stdout) == (0, "7 arrived, 0 pending, 0 refused\n")
-    assert len(langfuse.scores) == 7
+    assert (len(langfuse.configs), len(langfuse.scores)) == (7, 7)
     assert project.cli("session", "langfuse", "push", **env).stdout == "nothing to send\n"
     assert project.cli("session", "langfuse", "pull", "no-such", **env).returncode == 1
     inside = project.cli("session", "langfuse", "push", inside=True, **env)
@@ -299,13 +289,11 @@ def doctor(project: Project, **env: str) -> dict[str, Any]:
     return dict(check)
 
 
-@pytest.mark.parametrize("action", [["check"], ["push"], ["pull", "x"]], ids=" ".join)
-def test_langfuse_without_keys_prints_json(project: Project, action: list[str]) -> None:
-    run = project.cli("session", "langfuse", *action, "--json")
-    assert (run.returncode, run.stderr) == (1, "")
-    assert (run.json["ok"], run.json["failure"]) == (False, "no_key")
-    assert "LANGFUSE_PUBLIC_KEY is not set" in run.json["detail"]
-    assert "is not set" in project.cli("session", "langfuse", *action).stderr
+@pytest.mark.parametrize("action", [["push"], ["pull", "x", "--json"]], ids=" ".join)
+def test_langfuse_without_keys_says_which_are_missing(project: Project, action: list[str]) -> None:
+    run = project.cli("session", "langfuse", *action)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "LANGFUSE_PUBLIC_KEY is not set" in run.stderr
 
 
 def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
@@ -313,7 +301,7 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     assert (found["status"], found["text"]) == ("ok", "not set up; session scores stay on this machine")
     script_session_judge(project, langfuse={"host": langfuse.url})
     found = doctor(project)
-    assert (found["status"], found["fix"]) == ("warn", "memory session langfuse check")
+    assert (found["status"], found["fix"]) == ("warn", "")
     assert "LANGFUSE_PUBLIC_KEY is not set" in found["text"]
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
@@ -321,21 +309,16 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     assert (found["status"], found["fix"]) == ("note", "memory session langfuse push")
     assert "0 scores sent, 7 to send" in found["text"]
     assert langfuse.seen == []
-    project.cli("session", "langfuse", "setup", **env)
     project.cli("session", "langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == (
-        "ok",
-        "7 scores sent, 0 to send; to ask whether it answers: memory session langfuse check",
-    )
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, 0 to send")
     assert not {key for key in KEYS if key in found["text"]}
 
 
 def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
-    for action in ("check", "push"):
-        run = project.cli("session", "langfuse", action)
-        assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+    run = project.cli("session", "langfuse", "push")
+    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     project.write(
         ".claude/settings.json",
         {"env": {"LANGFUSE_HOST": "https://theirs.example"}},

@@ -1,4 +1,1 @@
-"""One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, context)`.
-
-A command without arguments of its own has no `configure`. `run` returns the exit code, or None for 0.
-"""
+"""One module per command, or for several that belong together; `HANDLERS` holds what carries out each."""

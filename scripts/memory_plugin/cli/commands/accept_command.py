@@ -130,7 +130,7 @@ def _accept(arguments: Namespace, context: CommandContext) -> None:
             load_trust(context.paths).accept(chosen, "accept")
             accepted, lines = [stored.memory.id for stored in chosen], _lines(chosen)
         context.refresh_index()
-    context.console.result(arguments.json, {"accepted": accepted, "left_out": []}, *lines)
+    context.console.result({"accepted": accepted, "left_out": []}, *lines)
 
 
 def _accept_all(arguments: Namespace, context: CommandContext) -> None:
@@ -145,15 +145,14 @@ def _accept_all(arguments: Namespace, context: CommandContext) -> None:
     replaced = sum(bool(stored.memory.superseded_by) for stored in chosen)
     parts += "; already replaced: %d" % replaced if replaced else ""
     total = "%s (%s)" % (counted(len(chosen), "memory"), parts)
-    asks = chosen and not arguments.json and context.console.can_prompt()
-    if asks and not context.console.confirm("Accept %s?" % total):
+    if chosen and context.console.can_prompt() and not context.console.confirm("Accept %s?" % total):
         context.console.line("Nothing changed. To read them first: memory review")
         return
     with context.console.working("accepting"):
         for start in range(0, len(chosen), _BATCH):
             batch = chosen[start : start + _BATCH]
             trust.accept(batch, "accept")
-            context.console.lines(*([] if arguments.json else _lines(batch)))
+            context.console.lines(*_lines(batch))
         context.refresh_index()
     lines = ["accepted %s" % total] if chosen else []
     if left_out:
@@ -163,7 +162,7 @@ def _accept_all(arguments: Namespace, context: CommandContext) -> None:
         lines += [*([] if chosen else ["nothing was accepted"]), text % ", ".join(left_out)]
     record = {"accepted": [stored.memory.id for stored in chosen], "left_out": left_out}
     lines = lines or ["nothing is pending; for suggestions: memory review"]
-    context.console.result(arguments.json, record, *lines)
+    context.console.result(record, *lines)
     context.report_unreadable()
 
 
@@ -204,7 +203,7 @@ def _reject(arguments: Namespace, context: CommandContext) -> None:
     ):  # only `memory capture clear` undoes it for candidates
         context.refresh_index()
         lines += [_STAYS, "undo: memory accept " + " ".join(name for name, _ in rejected)]
-    context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
+    context.console.result({"rejected": [name for name, _ in rejected]}, *lines)
 
 
 def _reject_items(ids: list[str], context: CommandContext) -> tuple[list[tuple[str, str]], list[str]]:

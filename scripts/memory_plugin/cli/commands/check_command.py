@@ -48,10 +48,10 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
         memories, found = check_store(store)
         number += memories
         wanted += [finding for finding in found if _is_wanted(finding, paths, store)]
-    record = {"memories": number, "findings": [finding._asdict() for finding in wanted]}
+    record = {"memories": number, "findings": wanted}
     problems = counted(len(wanted), "problem") if wanted else "no problems"
     lines = [*map(_finding_line, wanted), "%s in %s" % (problems, counted(number, "memory"))]
-    context.console.result(arguments.json, record, *lines)
+    context.console.result(record, *lines)
     return FAILED if any(finding.rule != GONE for finding in wanted) else DONE
 
 
@@ -121,10 +121,9 @@ def _check_secrets(arguments: Namespace, context: CommandContext) -> int:
     fixed = _fix(readable, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
     scan = scan_paths(paths, arguments.personal, progress)
-    record: dict[str, object] = {"findings": [place._asdict() for place in scan.places], "fixed": fixed}
-    record.update(files=scan.files, skipped=scan.skipped, unread=scan.unread)
-    context.console.result(arguments.json, record, *_scan_lines(scan, fixed))
-    for reason in [] if arguments.json else scan.unread:
+    record = {"findings": scan.places, "fixed": fixed, "files": scan.files, "skipped": scan.skipped}
+    context.console.result({**record, "unread": scan.unread}, *_scan_lines(scan, fixed))
+    for reason in scan.unread:
         context.console.error(reason)
     return FAILED if scan.places or scan.unread else DONE
 
@@ -199,7 +198,7 @@ def _check_phrases(arguments: Namespace, context: CommandContext) -> None:
         batch = phrases.texts_of(due)[: phrases.BATCH]
         lines = ["  %s  %s" % (row["id"], row["title"]) for row in batch]
         lines += [_LEFT % counted(len(due), "memory"), *([_ADVICE] if due else [])]
-        context.console.result(arguments.json, {"memories": batch, "left": len(due) - len(batch)}, *lines)
+        context.console.result({"memories": batch, "left": len(due) - len(batch)}, *lines)
         return
     stored, refused = phrases.store_phrases(rows, due, context)
     if stored:
@@ -209,7 +208,7 @@ def _check_phrases(arguments: Namespace, context: CommandContext) -> None:
     lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
     rows = [{"id": name, "asked_as": texts} for name, texts in stored.items()]
     record = {"stored": rows, "refused": refused, "left": len(due)}
-    context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
+    context.console.result(record, *lines, _LEFT % counted(len(due), "memory"))
 
 
 def _require_price(price: str, arguments: Namespace, context: CommandContext) -> None:

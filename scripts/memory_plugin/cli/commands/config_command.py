@@ -17,7 +17,7 @@ from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import MAX_VALUE, SettingsChange, change_setting, nested, values_at, written
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..command_line import handler_of
-from ..options import add_actions, add_common_options, add_flag
+from ..options import Action, add_actions, add_common_options, add_flag, run_action
 
 _CONFIG_TEXT = """\
 show, change and check the settings
@@ -30,13 +30,6 @@ show, change and check the settings
   memory config unset retrieval.max_inject        back to the default
   memory config check                             list invalid and refused settings
 """
-_ACTIONS = {
-    "show": "print the settings in effect",
-    "get": "print one value",
-    "set": "set a key in your own file",
-    "unset": "remove a key or block from your own file",
-    "check": "list invalid and refused settings",
-}
 _PROJECT = {
     "any": "set it",
     "lower": "only lower it",
@@ -53,18 +46,23 @@ _ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outsid
 def _configure_config(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
-    actions["show"].add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="a block or key")
+    actions["show"].add_argument("key", nargs="?", type=_name, default="", metavar="BLOCK|KEY")
     add_flag(actions["show"], "--origin", "show which file sets each key, and what was refused")
     for name, metavar in (("get", "KEY"), ("set", "KEY"), ("unset", "BLOCK|KEY")):
-        actions[name].add_argument("key", metavar=metavar)
+        actions[name].add_argument("key", type=_name, metavar=metavar)
     actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
+
+
+def _name(text: str) -> str:
+    """Return the name of a key; a settings file has all keys in a block `memory`."""
+    return text.removeprefix("memory.")
 
 
 def _approve_config(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
-    name = arguments.key.removeprefix("memory.")
+    name = arguments.key
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, MAX_VALUE) if arguments.action == "set" else ""
@@ -72,24 +70,13 @@ def _approve_config(arguments: Namespace, context: CommandContext) -> Approval |
     return Approval(("%s your setting %s%s? %s" % (arguments.action, name, value, meaning)).strip())
 
 
-def _config(arguments: Namespace, context: CommandContext) -> int:
-    """Run one action."""
-    if arguments.action == "check":
-        return _check(arguments, context)
-    name = arguments.key.removeprefix("memory.")
-    {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action](name, arguments, context)
-    return DONE
-
-
-def _show(name: str, arguments: Namespace, context: CommandContext) -> None:
-    console, settings = context.console, context.settings
+def _show(arguments: Namespace, context: CommandContext) -> None:
+    console, settings, name = context.console, context.settings, arguments.key
     values = _known_values(name, settings)
-    if arguments.json:
-        origins = {key: settings.origin(key) for key in values}
-        problems = list(map(user_file.problem_record, settings.problems))
-        record = {"settings": nested(values), "origins": origins}
-        console.json({**record, "files": settings.files, "problems": problems})
-        return
+    origins = {key: settings.origin(key) for key in values}
+    problems = list(map(user_file.problem_record, settings.problems))
+    record = {"settings": nested(values), "origins": origins, "files": settings.files}
+    console.result({**record, "problems": problems})
     rows = [[key, written(value)] for key, value in values.items()]
     if not arguments.origin:
         if name in values:  # whole, because a cell of a table may be cut
@@ -122,17 +109,18 @@ def _explain(name: str, context: CommandContext) -> None:
             context.console.paragraph("known values: " + ", ".join(key.items.choices))
 
 
-def _get(name: str, arguments: Namespace, context: CommandContext) -> None:
+def _get(arguments: Namespace, context: CommandContext) -> None:
+    name = arguments.key
     values = _known_values(name, context.settings)
     layers = {key: context.settings.origin(key) for key in values}
     below = {key.removeprefix(name + "."): value for key, value in values.items()}
     value = values[name] if name in values else nested(below)
     record = {"key": name, "value": value, "origin": layers.get(name, layers)}
-    context.console.result(arguments.json, record, value if isinstance(value, str) else json.dumps(value))
+    context.console.result(record, value if isinstance(value, str) else json.dumps(value))
 
 
-def _set(name: str, arguments: Namespace, context: CommandContext) -> None:
-    key = find_key(name)
+def _set(arguments: Namespace, context: CommandContext) -> None:
+    name, key = arguments.key, find_key(arguments.key)
     if key is None:
         _known_values(name, context.settings)
         raise UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
@@ -140,36 +128,32 @@ def _set(name: str, arguments: Namespace, context: CommandContext) -> None:
         change = change_setting(name, user_file.parsed(key, arguments.value), context)
     except user_file.WrongValueError as error:
         raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
-    _report(name, change, arguments, context)
+    _report(change, arguments, context)
 
 
-def _unset(name: str, arguments: Namespace, context: CommandContext) -> None:
+def _unset(arguments: Namespace, context: CommandContext) -> None:
+    name = arguments.key
     change = change_setting(name, None, context)
     if not change.file.changed and not (name and values_at(name, context.settings)):
         raise _unknown_key(name)
-    _report(name, change, arguments, context)
+    _report(change, arguments, context)
 
 
-def _report(name: str, change: SettingsChange, arguments: Namespace, context: CommandContext) -> None:
-    path, backup, changed = change.file
-    if arguments.json:
-        effect = {"value": change.now.get(name), "origin": change.now.origin(name), "notes": change.notes}
-        context.console.json({"key": name, "changed": changed, "file": path, "backup": backup, **effect})
-        return
+def _report(change: SettingsChange, arguments: Namespace, context: CommandContext) -> None:
+    name, (path, backup, changed) = arguments.key, change.file
+    effect = {"value": change.now.get(name), "origin": change.now.origin(name), "notes": change.notes}
+    context.console.result({"key": name, "changed": changed, "file": path, "backup": backup, **effect})
     verb = _VERBS[arguments.action] if changed else "nothing changed in"
     for text in ("%s: %s %s" % (change.described(name), verb, terminal_safe(path)), *change.notes):
         context.console.paragraph(text)
 
 
-def _check(arguments: Namespace, context: CommandContext) -> int:
+def _check(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     console, settings = context.console, context.settings
     tables = [name for name, key in keys().items() if key.table or key.sum]
     changed = [name for name in tables if settings.origin(name) == USER]
-    code = FAILED if settings.problems else DONE
-    if arguments.json:
-        problems = list(map(user_file.problem_record, settings.problems))
-        console.json({"files": settings.files, "problems": problems, "changed": changed})
-        return code
+    problems = list(map(user_file.problem_record, settings.problems))
+    console.result({"files": settings.files, "problems": problems, "changed": changed})
     for problem in settings.problems:
         console.paragraph(user_file.problem_sentence(problem))
     if changed:
@@ -177,7 +161,7 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
     if not settings.problems:
         files = ", ".join(map(terminal_safe, settings.files.values()))
         console.line("No problems" + (" in " + files if files else ". Only the defaults are in use."))
-    return code
+    return FAILED if problems else DONE
 
 
 def _known_values(name: str, settings: Settings) -> dict[str, object]:
@@ -274,11 +258,18 @@ def _statusline(arguments: Namespace, context: CommandContext) -> None:
         context.console.line("Removed from %s." % path if path else nothing)
     else:
         line = status_text(context.paths, context.session, current_counts(context))
-        context.console.result(arguments.json, {"line": line}, line)
+        context.console.result({"line": line}, line)
 
 
+_ACTIONS = {
+    "show": Action("print the settings in effect", _show),
+    "get": Action("print one value", _get),
+    "set": Action("set a key in your own file", _set),
+    "unset": Action("remove a key or block from your own file", _unset),
+    "check": Action("list invalid and refused settings", _check),
+}
 HANDLERS = {
-    "config": Handler(_CONFIG_TEXT, _config, _configure_config, _approve_config),
+    "config": Handler(_CONFIG_TEXT, run_action, _configure_config, _approve_config),
     "config completions": Handler(_COMPLETIONS_TEXT, _completions, _configure_completions),
     "config statusline": Handler(_STATUSLINE_TEXT, _statusline, _configure_statusline, _approve_statusline),
 }

@@ -22,11 +22,11 @@ from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory
 from ...recall.explain import find_decision, percent, sentence
 from ...recall.index_refresh import refresh_index
-from ..command_context import CommandContext
+from ..command_context import CommandContext, Handler
 from ..console import Console
 
-HELP = "run recall in a small sample project: what Claude would see, and why"
-EXAMPLES = """\
+_TEXT = """\
+run recall in a small sample project: what Claude would see, and why
   memory demo
   memory demo --json          includes each text exactly as Claude receives it
 """
@@ -34,7 +34,7 @@ _SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context|-titles)?(?: [^>]*)?>")
 
 
-def run(arguments: Namespace, context: CommandContext) -> None:
+def _run(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     """Send five prompts through the real hook, in a temporary folder."""
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as file:
         story: Any = loads(file.read())
@@ -42,9 +42,7 @@ def run(arguments: Namespace, context: CommandContext) -> None:
         paths = _project(folder, story["memories"])
         shown = [_answer(paths, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
     console, name, count = context.console, story["project"], len(story["memories"])
-    if arguments.json:
-        console.json({"project": name, "memories": count, "prompts": [each._asdict() for each in shown]})
-        return
+    console.result({"project": name, "memories": count, "prompts": shown})
     console.line("%s: %d memories, five prompts, and what Claude sees with each:" % (name, count))
     for each in shown:
         _show(console, each)
@@ -112,3 +110,6 @@ def _show(console: Console, shown: _Shown) -> None:
         needed = percent(shown.inject_threshold or 0)
         best = "best match %s (the full text needs %s)" % (percent(shown.candidates[0]["confidence"]), needed)
     console.paragraph("%s; %s, %s ms" % (shown.why, best, shown.ms), "  ", 2, "dim")
+
+
+HANDLERS = {"demo": Handler(_TEXT, _run)}

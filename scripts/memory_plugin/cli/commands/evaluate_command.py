@@ -1,4 +1,4 @@
-"""`memory evaluate`: run gates and a jury over conversations; list and check rule packs.
+"""`memory evaluate`: run gates and a jury over conversations; check rule packs.
 
 Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not be judged.
 """
@@ -13,7 +13,7 @@ from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import check_pack, chosen_packs, load_pack, pack_names
+from ...evaluation.packs import check_pack, chosen_packs, pack_names
 from ...evaluation.pipeline import (
     GATES_ONLY,
     EvaluationPlan,
@@ -30,7 +30,7 @@ from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..console import announce_input
-from ..options import add_actions, add_flag, require_existing, require_known, write_output
+from ..options import Action, add_actions, add_flag, require_existing, require_known, run_action, write_output
 
 _TEXT = """\
 evaluate conversations: rule-based gates first, then scores from a jury of models
@@ -40,14 +40,12 @@ evaluate conversations: rule-based gates first, then scores from a jury of model
   memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
 """
 _RULES_TEXT = """\
-list and validate the rule packs used for evaluation
-  memory evaluate rules list
+validate the rule packs used for evaluation
   memory evaluate rules check caregiving-ny
   memory evaluate rules check my-pack.json --json
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
-_ACTIONS = {"list": "list the built-in packs", "check": "validate a pack and run its examples"}
 _MARK = "memory evaluate"  # in the reports that this command writes
 
 
@@ -122,7 +120,7 @@ def _report(arguments: Namespace, context: CommandContext, summary: Summary) -> 
         data = json.dumps({"written_by": _MARK, **record}, indent=2)
         write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
     lines = [line for result in summary.results for line in result.text_lines()]
-    context.console.result(arguments.json, record, *lines, *(tier.line() for tier in summary.tiers))
+    context.console.result(record, *lines, *(tier.line() for tier in summary.tiers))
     return _EXIT[summary.verdict]
 
 
@@ -142,10 +140,7 @@ def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: C
     if not pairs:
         raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
     by_gate = {gate: compare_labels(pairs[gate]) for gate in sorted(pairs)}
-    if arguments.json:
-        gates = {gate: agreement._asdict() for gate, agreement in by_gate.items()}
-        context.console.json({"gates": gates, "bad_lines": invalid})
-        return 0
+    context.console.result({"gates": by_gate, "bad_lines": invalid})
     names = ["gate", "n", "kappa", "class", "human", "ours", "recall", "precision"]
     rows = [
         [gate, str(agreement.n), str(agreement.kappa), label, *map(str, figures.values())]
@@ -162,17 +157,8 @@ def _configure_rules(parser: ArgumentParser) -> None:
     actions["check"].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
 
 
-def _rules(arguments: Namespace, context: CommandContext) -> int:
-    """List the packs, or check one. The exit code is 1 for a pack with errors."""
-    if arguments.action == "list":
-        packs = [load_pack(name) for name in pack_names()]
-        rows = [[pack.id, ", ".join(pack.gates) or "none", str(len(pack.rules))] for pack in packs]
-        if arguments.json:
-            records = [{"id": p.id, "gates": list(p.gates), "rules": len(p.rules)} for p in packs]
-            context.console.json(records)
-        else:
-            context.console.table(["pack", "gates", "rules"], rows)
-        return 0
+def _check_pack(arguments: Namespace, context: CommandContext) -> int:
+    """Check a pack. The exit code is 1 for one with errors."""
     require_known(arguments.pack, pack_names())
     try:
         report = check_pack(arguments.pack)
@@ -181,11 +167,12 @@ def _rules(arguments: Namespace, context: CommandContext) -> int:
     counts = (report.rules, "rule"), (report.examples, "example"), (len(report.faults), "error")
     errors = ["error: " + fault for fault in report.faults]
     summary = "%s: %s" % (report.pack, ", ".join(counted(*count) for count in counts))
-    context.console.result(arguments.json, report._asdict(), *errors, summary)
+    context.console.result(report, *errors, summary)
     return 1 if report.faults else 0
 
 
+_ACTIONS = {"check": Action("validate a pack and run its examples", _check_pack)}
 HANDLERS = {
     "evaluate": Handler(_TEXT, _evaluate, _configure),
-    "evaluate rules": Handler(_RULES_TEXT, _rules, _configure_rules),
+    "evaluate rules": Handler(_RULES_TEXT, run_action, _configure_rules),
 }

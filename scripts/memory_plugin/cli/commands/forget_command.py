@@ -66,7 +66,7 @@ def _forget(arguments: Namespace, context: CommandContext) -> None:
         written = archive(context.paths, item.stored, arguments.reason)
         context.refresh_index()
         lines = ["archived: " + memory.id, _UNDO + name, *_replaced_lines(items, context, key)]
-        context.console.result(arguments.json, as_json(item._replace(stored=written.stored)), *lines)
+        context.console.result(as_json(item._replace(stored=written.stored)), *lines)
         return
     if memory.status == RETIRED and not arguments.now:
         day = date_text(memory.data.get("retired_at"))[:10]
@@ -80,7 +80,7 @@ def _forget(arguments: Namespace, context: CommandContext) -> None:
     if removal.goes_at:
         lines += [_UNDO + name, _GRACE % (removal.goes_at[:10], item.stored.path)]
     lines += _replaced_lines(items, context, key)
-    context.console.result(arguments.json, record, *lines)
+    context.console.result(record, *lines)
 
 
 def _replaced_lines(before: list[survey.Item], context: CommandContext, gone: str) -> list[str]:
@@ -131,7 +131,7 @@ def _restore(arguments: Namespace, context: CommandContext) -> None:
     context.refresh_index()
     after, name = current(context, stored.key)
     restored = "restored: %s (%s)" % (after.stored.memory.id, status_text(after))
-    context.console.result(arguments.json, as_json(after), restored, *approval_lines(after, name))
+    context.console.result(as_json(after), restored, *approval_lines(after, name))
     if approved:
         context.report_saves([(name, after.stored.memory.title)])
 

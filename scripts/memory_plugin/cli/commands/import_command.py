@@ -69,7 +69,7 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     with console.working("reading"):
         found = gather(arguments.paths, given, kind, scope, context, everything=arguments.all)
     new = sum(one.memory is not None for one in found)
-    asks = new > 0 and not (dry or arguments.yes or arguments.json) and console.can_prompt()
+    asks = new > 0 and not (dry or arguments.yes) and console.can_prompt()
     if asks:
         _print_outcomes(found, context)
         if not console.confirm("Save %s?" % counted(new, "memory")):
@@ -79,15 +79,13 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     if new and not dry:
         found = _store(found, scope, context, approved)
     counts = Counter(one.outcome for one in found)
-    if arguments.json:
-        pending = new > 0 and (context.inside_client if dry else not approved)
-        totals = {name.replace(" ", "_"): counts[name] for name in (CREATED, SAME_STORED, SKIPPED, LEFT_OUT)}
-        items = list(map(_as_json, found))
-        console.json({"dry_run": dry, "waits_for_user": pending, "items": items, **totals})
-    else:
-        if not asks:
-            _print_outcomes(found, context)
-        _print_summary(found, counts, dry, context, approved)
+    pending = new > 0 and (context.inside_client if dry else not approved)
+    totals = {name.replace(" ", "_"): counts[name] for name in (CREATED, SAME_STORED, SKIPPED, LEFT_OUT)}
+    items = list(map(_as_json, found))
+    console.result({"dry_run": dry, "waits_for_user": pending, "items": items, **totals})
+    if not asks:
+        _print_outcomes(found, context)
+    _print_summary(found, counts, dry, context, approved)
     return FAILED if counts[SKIPPED] else DONE
 
 
@@ -110,7 +108,7 @@ def _as_json(one: Outcome) -> dict[str, object]:
         **found,
         **{name: getattr(memory, name) for name in names},
         "context": memory.data["content"].get(CONTEXT, ""),
-        "redacted": [row._asdict() for row in one.redacted],
+        "redacted": one.redacted,
     }
 
 
@@ -185,9 +183,8 @@ def _promote(arguments: argparse.Namespace, context: CommandContext) -> None:
     arguments.title, arguments.body = arguments.title or note.title, note.body
     arguments.category = arguments.category or DEFAULT_CATEGORY
     check_fields(arguments)
-    print_saved(save(new_memory(arguments, context), context), arguments, context)
-    if not arguments.json:
-        context.console.line("  the note stays in " + note.path)
+    print_saved(save(new_memory(arguments, context), context), context)
+    context.console.line("  the note stays in " + note.path)
 
 
 HANDLERS = {

@@ -12,20 +12,17 @@ from ...interview import Reminder, interview_store, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer
 from ...kernel.text.clean import counted
 from ...work.settings_change import invalid_values
-from ..command_context import DONE, FAILED, CommandContext, UsageError
+from ..command_context import DONE, FAILED, CommandContext, Handler, UsageError
 from ..console import Console, read_text
 from ..options import add_flag, require_existing
 
-HELP = "run an interview: choose the next question, explain why, and decide when to stop"
-EXAMPLES = """\
+_TEXT = """\
+run an interview: choose the next question, explain why, and decide when to stop
   memory interview start 'billing export' --pack requirements --json
   memory interview answer --session ID --json < answer.txt
   memory interview check-question 'Who will use the export?' --session ID  the question may also come on standard input
-  memory interview status
   memory interview explain 3 --session ID
   memory interview finish --session ID             shows what would be written; then again with --confirm
-  memory interview export --session ID
-  memory interview discard --session ID
 
 answer reads plain text, JSON, or lines that begin with a name (any other line
 continues the value above it):
@@ -49,7 +46,7 @@ ACTIONS = ("start", *_STEPS, "status", "explain", "export", "finish", "discard")
 _SECONDS = 10.0
 
 
-def configure(parser: ArgumentParser) -> None:
+def _configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
@@ -59,8 +56,6 @@ def configure(parser: ArgumentParser) -> None:
     add("--pack", metavar="NAME|FILE", default="requirements", help="start: the pack of topics")
     covered = "start: elements already known, with their source"
     add("--covered", metavar="a=SOURCE,b", default="", help=covered)
-    add("--max-turns", type=int, metavar="N", help="start: maximum number of questions")
-    add("--more", type=int, metavar="N", default=5, help="resume: additional questions (default: 5)")
     add_flag(parser, "--all", "explain: every candidate, not only the best ones")
     add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
@@ -79,10 +74,10 @@ class _Run(NamedTuple):
 
     def show(self, record: object, *lines: str) -> None:
         """Print a result as JSON or as lines."""
-        self.context.console.result(self.arguments.json, record, *lines)
+        self.context.console.result(record, *lines)
 
 
-def run(arguments: Namespace, context: CommandContext) -> int | None:
+def _interview(arguments: Namespace, context: CommandContext) -> int | None:
     """Run one action."""
     this = _Run(arguments, context, interview_store.InterviewStore(context.paths.state()))
     return _HANDLERS.get(arguments.action, _step)(this)
@@ -97,11 +92,11 @@ def _start(this: _Run) -> None:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
     require_existing(*(name for name in [arguments.pack] if name.endswith(".json")))
     pack = read_pack(arguments.pack)
-    most = arguments.max_turns
-    max_turns = settings.integer("interview.max_turns") if most is None else most
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
-    setup = new_setup(topic, pack, max_turns, settings.block("interview.scoring"))
+    setup = new_setup(
+        topic, pack, settings.integer("interview.max_turns"), settings.block("interview.scoring")
+    )
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(this.store, setup, context.paths.project_key, context.session, covered)
     _report(this, *started)
@@ -123,7 +118,7 @@ def _next_decision(this: _Run, interview: interview_store.Interview) -> intervie
     if action == "skip":
         return pipeline.answer(store, interview, {"wish": "skip"})
     if action == "resume":
-        return pipeline.resume(store, interview, context.session, max(1, this.arguments.more))
+        return pipeline.resume(store, interview, context.session)
     return pipeline.advance(store, interview, {"kind": action.replace("-", "_")})
 
 
@@ -150,7 +145,7 @@ def _report(this: _Run, interview: interview_store.Interview, decision: intervie
     if this.arguments.action == "deeper" and brief.get("strategy") != "deepen":
         lines.append(_NOT_DEEPER)
     this.show(brief, *lines)
-    if not (context.inside_client or this.arguments.json or brief["stop"]):
+    if not (context.inside_client or brief["stop"]):
         context.console.line("To be interviewed, type in Claude Code: /memory:interview")
 
 
@@ -192,9 +187,7 @@ def _show_result(this: _Run, interview: interview_store.Interview) -> None:
     lines = ["%s: %s" % (interview.topic, counted(found.asked, "question"))]
     lines += ["  %s: %s (turn %d)" % (memory.category, memory.title, memory.turn) for memory in memories]
     lines += ["still open: %s" % ", ".join(found.open)] if found.open else []
-    if interview.status == interview_store.FINISHED:
-        lines.append("The memories are written.")
-    elif memories:
+    if memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
     else:
         lines.append(_NO_MEMORIES)
@@ -211,15 +204,11 @@ def _discard(this: _Run) -> None:
 
 
 def _status(this: _Run) -> None:
-    if this.arguments.session:
-        _show_result(this, this.store.find(this.arguments.session))
-        return
     rows = this.store.overview(this.context.paths.project_key)
-    if this.arguments.json or not rows:
-        this.show({"interviews": rows}, "No interviews in this project.")
-        return
     columns = ["id", "status", "updated", "topic"]
-    this.context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
+    this.show({"interviews": rows})
+    cells = [[str(row[name]) for name in columns] for row in rows]
+    this.context.console.table(columns, cells, "No interviews in this project.")
 
 
 def _explain(this: _Run) -> None:
@@ -231,10 +220,8 @@ def _explain(this: _Run) -> None:
         text = "explain: expected a turn from 1 to %d, got %s"
         raise interview_store.InterviewError(text % (decisions[-1]["turn"], words[0]))
     decision = chosen[-1] if this.arguments.all else pipeline.with_best_alternatives(chosen[-1])
-    if this.arguments.json:
-        this.context.console.json({**decision, "interview": interview.id})
-    else:
-        _show_decision(this.context.console, decision)
+    this.show({**decision, "interview": interview.id})
+    _show_decision(this.context.console, decision)
 
 
 def _show_decision(console: Console, decision: interview_store.Decision) -> None:
@@ -259,10 +246,7 @@ def _export(this: _Run) -> None:
     from ...interview.results import as_markdown, as_record
 
     interview = this.current()
-    if this.arguments.json:
-        this.context.console.json(as_record(interview))
-    else:
-        this.context.console.verbatim(as_markdown(interview))
+    this.show(as_record(interview), as_markdown(interview))
 
 
 _HANDLERS: dict[str, Callable[[_Run], int | None]] = {
@@ -274,3 +258,4 @@ _HANDLERS: dict[str, Callable[[_Run], int | None]] = {
     "finish": _finish,
     "discard": _discard,
 }
+HANDLERS = {"interview": Handler(_TEXT, _interview, _configure)}

@@ -17,11 +17,11 @@ from ...kernel.judge.vendors import HOST
 from ...kernel.settings import feature_name, judge_switches
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
-from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError
-from ..options import add_actions, add_days_option, add_flag
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler
+from ..options import Action, add_actions, add_days_option, add_flag, run_action
 
-HELP = "turn the optional small models on or off, and check them"
-EXAMPLES = """\
+_TEXT = """\
+turn the optional small models on or off, and check them
   memory judge on             recall: shows what is sent and what it costs, then turns it on
   memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on replies     also: sessions, interview, capture, evaluation
@@ -30,13 +30,6 @@ EXAMPLES = """\
   memory judge reset          retry immediately after failures
   memory judge off all
 """
-_ACTIONS = {
-    "on": "show what is sent and what it costs, then turn the judge on in your own settings",
-    "off": "turn the judge off in your own settings",
-    "check": "ask one small question to test whether the judge works",
-    "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
-    "stats": "show calls, outcomes, costs and agreement",
-}
 _OFFER = "No key was found. Turn it on through Claude Code, with your own login?"
 _TURN_ON = "Turn it on?"
 _NOT_ASKED = "Nothing changed: the judge is not asked."
@@ -52,7 +45,7 @@ _OFF = "The judge is off. To turn it on: memory judge on"
 _REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
 
-def configure(parser: ArgumentParser) -> None:
+def _configure(parser: ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
@@ -76,7 +69,7 @@ def _feature(arguments: Namespace) -> str:
     return {feature_name(feature): feature for feature in facts.FEATURES}[arguments.feature]
 
 
-def approval(arguments: Namespace, context: CommandContext) -> Approval | None:
+def _approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the judge to switch on, with its price; None for other actions."""
     if arguments.action != "on":
         return None
@@ -84,23 +77,20 @@ def approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     return Approval("turn on the judge for %s? %s" % (arguments.feature, offer.brief))
 
 
-def run(arguments: Namespace, context: CommandContext) -> int:
+def _run(arguments: Namespace, context: CommandContext) -> int | None:
     """Run one action."""
     try:
-        if arguments.action == "check":
-            return _check(arguments, context)
-        {"on": _on, "off": _off, "stats": _stats, "reset": _reset}[arguments.action](arguments, context)
+        return run_action(arguments, context)
     except JudgeError as failed:
         raise CommandError("%s %s" % (failed.detail, explain_failure(failed.name, "retrieval").do)) from None
     except EvaluationError as error:
         raise CommandError("evaluation.judge.judges: %s" % error) from None
-    return DONE
 
 
 def _on(arguments: Namespace, context: CommandContext) -> None:
     """Say what is sent and what it costs, ask in a terminal, then switch the judge on."""
     feature, console = _feature(arguments), context.console
-    asks = console.can_prompt() and not arguments.json
+    asks = console.can_prompt()
     offer = facts.offer_judge(feature, context, through_host=arguments.host)
     is_host_offered = asks and offer.failure == "no_key"
     if is_host_offered:
@@ -114,10 +104,8 @@ def _on(arguments: Namespace, context: CommandContext) -> None:
             return
     change, is_on = facts.turn_on(feature, offer, context)
     said += facts.address_notice(context, offer.judges)
-    if arguments.json:
-        record = {"feature": feature, "on": is_on, "changed": change.changed, "file": change.path}
-        console.json({**record, "said": said})
-        return
+    record = {"feature": feature, "on": is_on, "changed": change.changed, "file": change.path}
+    console.result({**record, "said": said})
     until = ", but nothing is asked until one of these is set up" if offer.failure else ""
     is_host = context.settings.text("judge.backend") == HOST
     to_try = "To try it, ask Claude to run" if is_host else "To try it"
@@ -143,7 +131,7 @@ def _off(arguments: Namespace, context: CommandContext) -> None:
     record = {"feature": named, "on": False, "changed": change.changed, "file": change.path}
     which = "All judges are" if is_all else "The judge for %s is" % arguments.feature
     text = "%s off (in %s)." % (which, terminal_safe(change.path))
-    context.console.result(arguments.json, record, text)
+    context.console.result(record, text)
 
 
 def _check(arguments: Namespace, context: CommandContext) -> int:
@@ -153,10 +141,9 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
     results = [
         (judge, judge.ask(question, Deadline(_CHECK_SECONDS), retry=True, fresh=True)) for judge in judges
     ]
-    if arguments.json:
-        records = [facts.check_record(*result, feature, context) for result in results]
-        context.console.json(records[0] if len(records) == 1 else {"judges": records})
-    elif not context.settings.is_judge_enabled(feature):
+    records = [facts.check_record(*result, feature, context) for result in results]
+    context.console.result(records[0] if len(records) == 1 else {"judges": records})
+    if not context.settings.is_judge_enabled(feature):
         key = judge_switches()[feature][0]
         for problem in context.settings.problems:
             if problem.kind == "refused" and ".".join(problem.path).endswith(key):
@@ -188,11 +175,9 @@ def _stats(arguments: Namespace, context: CommandContext) -> None:
     paths, console = context.paths, context.console
     totals, votes = facts.calls(paths, arguments.days), facts.opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
-    if arguments.json:
-        names = ("day_usd", "session_usd", "session_off", "requested_usd")
-        account = dict(zip(names, (figures.day, figures.session, figures.off, figures.requested)))
-        console.json({"calls": totals, "opinions": votes, "account": account})
-        return
+    names = ("day_usd", "session_usd", "session_off", "requested_usd")
+    account = dict(zip(names, (figures.day, figures.session, figures.off, figures.requested)))
+    console.result({"calls": totals, "opinions": votes, "account": account})
     _print_calls(totals, arguments.days, context)
     lines = []
     if votes["agreement"] is not None:
@@ -223,10 +208,20 @@ def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> 
     console.line(_COST % (totals["tokens_in"], totals["tokens_out"], *cost))
 
 
-def _reset(arguments: Namespace, context: CommandContext) -> None:
+def _reset(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     accounts = SpendingBudget(context.paths.state(FOLDER))
     accounts.reset()
     forgotten = VerdictCache(context.paths.state(FOLDER)).clear()
     day = accounts.figures(context.session).day
     lines = _RESET % counted(forgotten, "cached verdict"), _STILL_COUNTS % facts.dollars(day)
-    context.console.result(arguments.json, {"forgotten_verdicts": forgotten, "day_usd": day}, *lines)
+    context.console.result({"forgotten_verdicts": forgotten, "day_usd": day}, *lines)
+
+
+_ACTIONS = {
+    "on": Action("show what is sent and what it costs, then turn the judge on in your own settings", _on),
+    "off": Action("turn the judge off in your own settings", _off),
+    "check": Action("ask one small question to test whether the judge works", _check),
+    "reset": Action("forget failures, disabled sessions and cached verdicts, and retry immediately", _reset),
+    "stats": Action("show calls, outcomes, costs and agreement", _stats),
+}
+HANDLERS = {"judge": Handler(_TEXT, _run, _configure, _approval)}

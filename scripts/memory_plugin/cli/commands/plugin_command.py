@@ -10,7 +10,7 @@ from argparse import REMAINDER, ArgumentParser, Namespace
 from io import StringIO
 from typing import Any
 
-from ...kernel.fastjson import loads
+from ...kernel.fastjson import dumps, loads
 from ...kernel.text.clean import counted
 from ...memories.grants import record_saves
 from ...memories.hygiene import shown_line
@@ -51,12 +51,11 @@ def _settle(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG0
     if context.inside_client:
         return 0
     said = StringIO()
-    context.console = Console(said, said)
     try:
         request: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
         for command in request["commands"]:  # a person reads the output
             command["words"] = [word for word in command["words"] if word != "--json"]
-        code = carry_out(request["commands"], context)
+        code = carry_out(request["commands"], context.caller, Console(said, said))
     except (ValueError, KeyError, TypeError):
         raise UsageError("expected commands from a hook on standard input") from None
     lines = ["  " + shown_line(line, _MAX_LINE) for line in said.getvalue().splitlines() if line.strip()]
@@ -71,7 +70,7 @@ refresh the index, and delete memories that were forgotten long ago
 """
 
 
-def _refresh(arguments: Namespace, context: CommandContext) -> int:
+def _refresh(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Refresh the index, delete memories that were retired long ago, and prune old session state."""
     from ...recall.index_file import INDEX_ERRORS
     from ...recall.index_refresh import refresh_index
@@ -94,7 +93,7 @@ def _refresh(arguments: Namespace, context: CommandContext) -> int:
     if deleted:
         lines.append("deleted, because they were forgotten long ago: " + ", ".join(deleted))
     record = {**report._asdict(), "deleted": deleted, "pruned": pruned}
-    context.console.result(arguments.json, record, *lines)
+    context.console.result(record, *lines)
     for problem in problems:
         context.console.error(problem)
     return FAILED if problems else DONE
@@ -120,7 +119,7 @@ def _describe(arguments: Namespace, context: CommandContext) -> None:
     if approval is not None:
         project = context.paths.project_key
         record = {"question": approval.question, "texts": sorted(approval.texts), "project": project}
-    context.console.json(record)
+    context.console.verbatim(dumps(record))
 
 
 HANDLERS = {

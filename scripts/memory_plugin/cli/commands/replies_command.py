@@ -26,7 +26,7 @@ from ...replies.rows import (
     read_scores,
 )
 from ...replies.score import ReplyScorer, read_last_reply
-from ..command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, CommandContext, CommandError, Handler, UsageError
 from ..console import read_text
 from ..options import add_days_option, add_flag, answer_lines, require_existing
 
@@ -87,11 +87,9 @@ def _score(arguments: Namespace, context: CommandContext) -> int:
     )
     score = scorer.score(text, prompt)
     if arguments.deep:
-        return _grade(score, GradeMaterial(score.query_type, prompt, calls, text), arguments, context)
-    if arguments.json:
-        context.console.json(_as_record(None, text, score))
-    else:
-        _show_score(text, score, context)
+        return _grade(score, GradeMaterial(score.query_type, prompt, calls, text), context)
+    context.console.result(_as_record(None, text, score))
+    _show_score(text, score, context)
     return DONE
 
 
@@ -148,16 +146,14 @@ def _show_score(text: str, score: Score, context: CommandContext) -> None:
     context.console.table(["measure", "value"], rows)
 
 
-def _grade(score: Score, material: GradeMaterial, arguments: Namespace, context: CommandContext) -> int:
+def _grade(score: Score, material: GradeMaterial, context: CommandContext) -> int:
     """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     judge = Judge("scoring", timed, off=context.taint.why_off)
     verdict = judge.ask(deep_question(material), timed.deadline, retry=True)
     levels = verdict.values["levels"] if verdict.values else {}
-    if arguments.json:
-        record = {"levels": levels, "failure": verdict.failure, "detail": verdict.detail}
-        context.console.json({**record, "score": _as_record(None, material.reply, score)})
-        return FAILED if verdict.failure else DONE
+    record = {"levels": levels, "failure": verdict.failure, "detail": verdict.detail}
+    context.console.result({**record, "score": _as_record(None, material.reply, score)})
     if verdict.failure:
         _show_score(material.reply, score, context)
         words = explain_failure(verdict.failure, "scoring")
@@ -181,13 +177,12 @@ def _history(arguments: Namespace, context: CommandContext) -> None:
     """Print the scores, or the effect of corrections."""
     since = days_ago(arguments.days)
     if arguments.effect:
-        _show_effect(since, arguments, context)
+        _show_effect(since, context)
         return
     project = context.paths.project_key if arguments.here else ""
     scores, unreadable = read_scores(context.paths, since, project)
-    if arguments.json:
-        context.console.json(_history_record(scores, unreadable))
-    elif scores:
+    context.console.result(_history_record(scores, unreadable))
+    if scores:
         _show_history(scores, unreadable, context)
     else:
         days = counted(arguments.days, "day")
@@ -244,13 +239,13 @@ def _row(group: ScoreGroup) -> list[str]:
     return [group.name, str(group.replies), *shares, density]
 
 
-def _show_effect(since: str, arguments: Namespace, context: CommandContext) -> None:
+def _show_effect(since: str, context: CommandContext) -> None:
     effect = measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     groups = {"corrected": effect.corrected, "control": effect.control}
     record = {**groups, "effect": gap, "enough": effect.is_conclusive}
     lines = _EFFECT.format(**groups).split("\n")
-    context.console.result(arguments.json, record, *lines, effect.verdict)
+    context.console.result(record, *lines, effect.verdict)
 
 
 HANDLERS = {

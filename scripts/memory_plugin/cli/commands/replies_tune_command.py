@@ -9,11 +9,11 @@ from ...replies import reset_tuning_reminder, tune
 from ...replies.gate import GateBounds
 from ...replies.rows import read_scores
 from ...replies.signals import load_filler_rules
-from ..command_context import Approval, CommandContext
+from ..command_context import Approval, CommandContext, Handler
 from ..options import add_days_option, add_flag
 
-HELP = "adjust the filler rules by a judge's verdicts"
-EXAMPLES = """\
+_TEXT = """\
+adjust the filler rules by a judge's verdicts
   memory replies tune                shows agreement, cleared patterns, new phrases and proposals
   memory replies tune --apply        writes the proposals into your own rule pack, with a backup
   memory replies tune --days 90 --json
@@ -26,18 +26,18 @@ _RESCORED = (
 )
 
 
-def configure(parser: ArgumentParser) -> None:
+def _configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--apply", "write the proposals into your own rule pack")
 
 
-def approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what to change; None for an analysis."""
     return Approval("change the filler rules?") if arguments.apply else None
 
 
-def run(arguments: Namespace, context: CommandContext) -> None:
+def _run(arguments: Namespace, context: CommandContext) -> None:
     """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply.
 
     Raises RulePackError if the pack cannot be read.
@@ -50,18 +50,15 @@ def run(arguments: Namespace, context: CommandContext) -> None:
     diff = change.diff
     effect = change.rescored(scores) if diff else {}
     applies = arguments.apply and bool(diff)
-    if arguments.json:
-        record = {**study._asdict(), "advice": advice, "diff": diff, "rescored": effect}
-        console.json({**record, "applied": applies})
-    else:
-        _show_study(study, advice, context)
-        _show_change(diff, effect, context)
+    record = {**study._asdict(), "advice": advice, "diff": diff, "rescored": effect}
+    console.result({**record, "applied": applies})
+    _show_study(study, advice, context)
+    _show_change(diff, effect, context)
     reset_tuning_reminder(context.paths)
     if applies:
         path, backup = change.write(context.paths)
-        if not arguments.json:
-            kept = " The previous version: %s." % backup if backup else ""
-            console.line("Written: %s.%s" % (path, kept))
+        kept = " The previous version: %s." % backup if backup else ""
+        console.line("Written: %s.%s" % (path, kept))
 
 
 def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -> None:
@@ -88,3 +85,6 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
         console.line("No change to the filler rules is proposed.")
         return
     console.lines(*diff.splitlines(), "", _RESCORED % effect)
+
+
+HANDLERS = {"replies tune": Handler(_TEXT, _run, _configure, _approval)}

@@ -56,7 +56,7 @@ def _report(arguments: Namespace, context: CommandContext) -> None:
         report = _read(arguments, context)
     if arguments.json:
         head = {"scope": report.scope, "days": arguments.days, "since": report.since, "until": report.until}
-        context.console.json({**head, **report.sections})
+        context.console.result({**head, **report.sections})
     elif arguments.text:
         print_report(report, context.console)
     else:
@@ -135,9 +135,8 @@ def _show_replay(arguments: Namespace, context: CommandContext) -> None:
     replayed = list(replay(paths, now() - arguments.days * _DAY, contexts, report))
     context.console.progress("")
     totals = {name: totals_of([one.decisions[name] for one in replayed]) for name in contexts}
-    if arguments.json:
-        context.console.json({**totals, "differences": [_as_json(one) for one in replayed if one.differs]})
-    elif not replayed:
+    context.console.result({**totals, "differences": [_as_json(one) for one in replayed if one.differs]})
+    if not replayed:
         context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
     else:
         _show(replayed, totals, context)

@@ -60,16 +60,14 @@ def _review(arguments: Namespace, context: CommandContext) -> None:
         groups = [group for group in groups if group.id == arguments.group]
         if not groups:
             raise UsageError("%s: no group has this id; to list the groups: memory review" % arguments.group)
-    if arguments.json:
-        context.console.json({"groups": list(map(_as_json, groups))})
-    elif not groups:
+    context.console.result({"groups": list(map(_as_json, groups))})
+    if not groups:
         context.console.line("Nothing is pending.")
     elif context.inside_client or not context.console.can_prompt():
         _print(groups, context)
     else:
         _walk(groups, context)
-    if not arguments.json:
-        context.report_unreadable()
+    context.report_unreadable()
 
 
 def _walk(groups: list[Group], context: CommandContext) -> None:
@@ -268,7 +266,7 @@ def _capture(arguments: Namespace, context: CommandContext) -> int:
             raise UsageError("memory capture clear takes no files")
         number = CandidateFile(context.paths).change(CandidateSet.clear)
         deleted = "deleted: %s" % counted(number, "suggestion")
-        context.console.result(arguments.json, {"forgotten": number}, deleted)
+        context.console.result({"forgotten": number}, deleted)
         return DONE
     if not (arguments.files or reads_project):
         raise UsageError(_NOTHING)
@@ -276,7 +274,7 @@ def _capture(arguments: Namespace, context: CommandContext) -> int:
         raise CommandError(_OFF)
     require_existing(*arguments.files)
     found = _transcripts(arguments.days, context) if reads_project else []
-    return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), arguments, context)
+    return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), context)
 
 
 def _transcripts(days: float | None, context: CommandContext) -> list[str]:
@@ -285,7 +283,7 @@ def _transcripts(days: float | None, context: CommandContext) -> list[str]:
     return [path for path in reversed(project_transcripts(context.paths)) if os.path.getmtime(path) >= oldest]
 
 
-def _read_sessions(paths: list[str], arguments: Namespace, context: CommandContext) -> int:
+def _read_sessions(paths: list[str], context: CommandContext) -> int:
     """Save the candidates of transcripts, and print what was read and found."""
     file = CandidateFile(context.paths)
     before = {candidate.id for candidate in file.load().open}
@@ -305,7 +303,7 @@ def _read_sessions(paths: list[str], arguments: Namespace, context: CommandConte
     if candidates:
         lines.append("to save or reject them: memory review, or /memory:review in Claude Code")
     record = {**progress._asdict(), "new": new, "open": len(candidates)}
-    context.console.result(arguments.json, record, *lines)
+    context.console.result(record, *lines)
     return FAILED if progress.unreadable else DONE
 
 

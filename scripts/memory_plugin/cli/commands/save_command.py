@@ -65,7 +65,7 @@ def _save(arguments: Namespace, context: CommandContext) -> None:
     memory_input.check_fields(arguments)
     supersedes, candidate = arguments.supersedes or "", arguments.candidate or ""
     new = new_memory(arguments, context)._replace(supersedes=supersedes, candidate=candidate)
-    print_saved(save(new, context), arguments, context)
+    print_saved(save(new, context), context)
 
 
 def new_memory(arguments: Namespace, context: CommandContext) -> NewMemory:
@@ -97,11 +97,11 @@ def _derive_options(arguments: Namespace) -> None:
         raise UsageError("expected --%s with --content-json" % missing)
 
 
-def print_saved(saved: Saved, arguments: Namespace, context: CommandContext) -> None:
+def print_saved(saved: Saved, context: CommandContext) -> None:
     """Print what was stored, and tell the user what Claude saved."""
     for notice in saved.notices:
         context.console.error(notice)
-    context.console.result(arguments.json, saved.record, *saved.lines)
+    context.console.result(saved.record, *saved.lines)
     if saved.is_approved:
         context.report_saves([(saved.name, saved.title)])
 
@@ -244,7 +244,7 @@ def _change(
 def _report(arguments: Namespace, context: CommandContext, written: Written) -> None:
     context.refresh_index()
     item, name = memory_facts.current(context, written.stored.key)
-    if item.trust != TRUSTED and not arguments.json:
+    if item.trust != TRUSTED:
         item = _offered(context, item)
     memory = item.stored.memory
     facts = memory.category, item.stored.store.scope, memory_facts.status_text(item)
@@ -252,8 +252,7 @@ def _report(arguments: Namespace, context: CommandContext, written: Written) -> 
     lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
     lines += ["  " + line for line in memory_facts.redaction_lines(written)]
     lines += memory_facts.approval_lines(item, name)
-    redacted = [redaction._asdict() for redaction in written.redacted]
-    context.console.result(arguments.json, {**memory_facts.as_json(item), "redacted": redacted}, *lines)
+    context.console.result({**memory_facts.as_json(item), "redacted": written.redacted}, *lines)
 
 
 def _offered(context: CommandContext, item: Item) -> Item:

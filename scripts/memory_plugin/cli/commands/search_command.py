@@ -13,12 +13,12 @@ from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, hit_record, search
 from ...work.past_sessions import matching_sessions
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..console import Console, read_text
 from ..options import add_flag
 
-HELP = "find memories, also pending and replaced ones"
-EXAMPLES = """\
+_TEXT = """\
+find memories, also pending and replaced ones
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
   memory search --judge "how do we roll back"      a small model decides which ones matter
@@ -32,14 +32,14 @@ _ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 _JUDGE_OFF = "The recall judge is off. To turn it on: memory judge on"
 
 
-def configure(parser: ArgumentParser) -> None:
+def _configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads standard input")
     parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judge considers relevant, if it is on")
 
 
-def run(arguments: Namespace, context: CommandContext) -> None:
+def _run(arguments: Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
     if not arguments.query:
         raise UsageError('what should I look for? Example: memory search "login sessions"')
@@ -68,12 +68,11 @@ def run(arguments: Namespace, context: CommandContext) -> None:
         for row, hit in zip(rows, hits):
             votes = judged.verdicts.get(hit.key, (None, None))
             row["approved_by"] = [name for name, vote in zip(_ADJECTIVES, votes) if vote]
-    if arguments.json:
-        verdict = {} if judged is None else {"judge": judged.record()}
-        context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
-    else:
-        _show(context.console, rows, judged)
-        context.report_unreadable()
+    verdict = {} if judged is None else {"judge": judged.record()}
+    context.console.result({"results": rows, "answered_by": result.answered_by, **verdict})
+    _show(context.console, rows, judged)
+    context.report_unreadable()
+    if not context.console.as_json:
         _point_to_sessions(query, context)
 
 
@@ -129,3 +128,6 @@ def _marks(row: dict[str, Any]) -> list[str]:
     if row["superseded_by"]:
         marks.append("replaced by " + row["superseded_by"])
     return marks + [_ADJECTIVES[name] for name in row.get("approved_by", ())]
+
+
+HANDLERS = {"search": Handler(_TEXT, _run, _configure)}

@@ -22,13 +22,13 @@ from ...sessions.signals import collect_signals, signals_record
 from ...work import past_sessions
 from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
-from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..console import Console, read_text
-from ..options import add_actions, add_days_option, add_flag
-from .session_scores_command import named_transcript, show_signals, turns_text
+from ..options import Action, add_actions, add_days_option, add_flag, require_existing, run_action
+from .session_scores_command import show_signals, turns_text
 
-HELP = "find past sessions, and grade them"
-EXAMPLES = """\
+_TEXT = """\
+find past sessions, and grade them
   memory session find flaky billing test    what was done about it, and how to go on
   memory session find "where did we stop yesterday?"
   memory session show 0d1ec0de
@@ -42,17 +42,6 @@ _MAX_FAILURES = 20  # shown of a project
 _TO_GRADE = "To grade it: /memory:grade-session in Claude Code, or with a judge: memory session score"
 _NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
 _NO_AGENT = "no sub-agent has graded this session yet: wait for it, or ask it for the JSON object alone"
-_PAST = ("find", "show", "list", "forget")
-_ACTIONS = {
-    "find": "find what was done in past sessions",
-    "show": "print what was asked and done in a session",
-    "list": "list the sessions, the newest first",
-    "forget": "delete a session, or all of them, from the index of past sessions",
-    "signals": "count what happened in a session, by turn",
-    "score": "ask the judge for six scores with evidence, and store them in the ledger",
-    "prepare": "print the session as a scorer reads it, page by page",
-    "store": "check and store a scorer's answer: JSON from standard input, or --agent",
-}
 _RESUME = {"claude": "claude --resume", "codex": "codex resume"}
 _SHOWN = 8
 _MAX_PROMPT, _MAX_REPLY = 100, 240
@@ -60,15 +49,15 @@ _ID = "a session id or its first six characters"
 _OFF = "past sessions are not indexed; to change that: memory config set sessions.history.enabled true"
 
 
-def configure(parser: ArgumentParser) -> None:
+def _configure(parser: ArgumentParser) -> None:
     """Declare the actions."""
-    actions = add_actions(parser, _ACTIONS)
+    actions = add_actions(parser, {**_PAST, **_OF_A_TRANSCRIPT})
     actions["find"].add_argument("words", nargs="+", metavar="WORD", help="words, or a question")
     add_days_option(actions["find"], None)
     actions["show"].add_argument("session", metavar="ID", help=_ID)
     actions["forget"].add_argument("session", nargs="?", metavar="ID", help=_ID)
     add_flag(actions["forget"], "--all", "all sessions of this project")
-    for name in _ACTIONS.keys() - set(_PAST):
+    for name in _OF_A_TRANSCRIPT:
         text = "a transcript file, or a session id or its first characters"
         actions[name].add_argument("target", nargs="?", metavar="FILE|ID", help=text)
         add_flag(actions[name], "--current", "the current session; outside one, the project's newest")
@@ -79,7 +68,7 @@ def configure(parser: ArgumentParser) -> None:
     actions["prepare"].add_argument("--page", type=int, default=1, metavar="N", help=text)
 
 
-def approval(arguments: Namespace, context: CommandContext) -> Approval | None:
+def _approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the highest price of grading with `--yes`, or what is forgotten; None for other actions."""
     if arguments.action == "forget":
         what = "the session " + plain(arguments.session, 40) if arguments.session else "all past sessions"
@@ -90,35 +79,33 @@ def approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     return Approval("grade sessions with a judge, for at most $%.2f each?" % cap)
 
 
-def run(arguments: Namespace, context: CommandContext) -> int:
+def _run(arguments: Namespace, context: CommandContext) -> int | None:
     """Run one action."""
-    if arguments.action in _PAST:
-        return _run_past(arguments, context)
-    # Before anything is read or paid for.
-    require_valid(context.settings, "sessions.weights", "sessions.prompt")
-    if arguments.action == "score" and arguments.project and not (arguments.target or arguments.current):
-        return _score_many(arguments, context)
-    actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}
-    return actions[arguments.action](named_transcript(arguments, context), arguments, context)
-
-
-def _run_past(arguments: Namespace, context: CommandContext) -> int:
-    """Run an action on the index of past sessions."""
-    if not past_sessions.is_on(context) and arguments.action != "list":
+    if arguments.action in _OF_A_TRANSCRIPT:  # before anything is read or paid for
+        require_valid(context.settings, "sessions.weights", "sessions.prompt")
+    elif not past_sessions.is_on(context) and arguments.action != "list":
         raise CommandError(_OFF)
-    actions = {"find": _find, "show": _show_session, "list": _list, "forget": _forget}
     try:
-        return actions[arguments.action](arguments, context)
+        return run_action(arguments, context)
     except SqliteError as error:
         raise CommandError("the index of past sessions cannot be read: %s" % error) from None
 
 
-def _find(arguments: Namespace, context: CommandContext) -> int:
+def _named_transcript(arguments: Namespace, context: CommandContext) -> str:
+    """Return the transcript that the arguments name. Raises UsageError and TranscriptNotFound."""
+    if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
+        raise UsageError("name a session: a file, an id, or --current")
+    if arguments.current:
+        return session_files.current_transcript(context.paths, context.session)
+    if not session_files.is_session_id(arguments.target):
+        require_existing(arguments.target)
+    return session_files.find_transcript(context.paths, arguments.target)
+
+
+def _find(arguments: Namespace, context: CommandContext) -> None:
     console, words = context.console, " ".join(arguments.words)
     found = past_sessions.find_exchanges(words, arguments.days, context, console.error)
-    if arguments.json:
-        console.json({"exchanges": [each.record() for each in found]})
-        return DONE
+    console.result({"exchanges": [each.record() for each in found]})
     sessions = by_session(found)
     for each in sessions[:_SHOWN]:
         _print(each, console)
@@ -127,7 +114,6 @@ def _find(arguments: Namespace, context: CommandContext) -> int:
         console.line("and %d more; to see all: --json" % (len(sessions) - _SHOWN))
     if not found:
         console.line("No past session found.")
-    return DONE
 
 
 def _resume(each: Exchange) -> str:
@@ -143,19 +129,16 @@ def _print(each: Exchange, console: Console) -> None:
             console.paragraph(plain(text, _MAX_REPLY), "    ", 4)
 
 
-def _show_session(arguments: Namespace, context: CommandContext) -> int:
+def _show_session(arguments: Namespace, context: CommandContext) -> None:
     found = past_sessions.session_exchanges(_require_id(arguments.session), context, context.console.error)
     names = {each.session for each in found}
     if len(names) != 1:
         why = "%s past session of this project has an id that begins with %s; see: memory session list"
         raise CommandError(why % ("more than one" if names else "no", arguments.session))
-    if arguments.json:
-        context.console.json({"exchanges": [each.record() for each in found]})
-        return DONE
+    context.console.result({"exchanges": [each.record() for each in found]})
     for each in found:
         _print(each, context.console)
     context.console.line("To go on with it: " + _resume(found[0]))
-    return DONE
 
 
 def _require_id(name: str) -> str:
@@ -164,7 +147,7 @@ def _require_id(name: str) -> str:
     return name
 
 
-def _list(arguments: Namespace, context: CommandContext) -> int:
+def _list(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     sessions: dict[str, list[Exchange]] = {}
     for each in past_sessions.session_exchanges("", context, context.console.error):
         sessions.setdefault(each.session, []).append(each)
@@ -174,14 +157,9 @@ def _list(arguments: Namespace, context: CommandContext) -> int:
     rows += [{**row, "time": row.get("ended", "")} for row in grades.values()]
     rows = [{**row, "grade": row.get(OVERALL)} for row in rows]
     rows.sort(key=lambda row: str(row["time"]), reverse=True)
-    if arguments.json:
-        context.console.json({"sessions": rows})
-    elif rows:
-        headers = ["session", "ended", "prompts", "files", "grade", "about"]
-        context.console.table(headers, [_cells(row) for row in rows])
-    else:
-        context.console.line("No past session of this project is known yet.")
-    return DONE
+    headers = ["session", "ended", "prompts", "files", "grade", "about"]
+    context.console.result({"sessions": rows})
+    context.console.table(headers, list(map(_cells, rows)), "No past session of this project is known yet.")
 
 
 def _row(session: list[Exchange]) -> dict[str, Any]:
@@ -208,30 +186,30 @@ def _forget(arguments: Namespace, context: CommandContext) -> int:
     name = "" if arguments.all else _require_id(arguments.session)
     number = past_sessions.forget_sessions(name, context)
     line = "%s forgotten; the transcripts stay" % counted(number, "session")
-    context.console.result(arguments.json, {"forgotten": number}, line)
+    context.console.result({"forgotten": number}, line)
     return DONE if number or arguments.all else FAILED
 
 
-def _signals(path: str, arguments: Namespace, context: CommandContext) -> int:
+def _signals(arguments: Namespace, context: CommandContext) -> None:
+    path = _named_transcript(arguments, context)
     signals = collect_signals(path)
-    if arguments.json:
-        context.console.json({"file": path, **signals_record(signals), "scores": None})
-        return DONE
+    context.console.result({"file": path, **signals_record(signals), "scores": None})
     show_signals(context.console, os.path.basename(path), signals)
     _show_scores(context.console, None)
     context.console.line(_TO_GRADE)
-    return DONE
 
 
-def _score(path: str, arguments: Namespace, context: CommandContext) -> int:
-    scorer, prepared = session_scorer(context), prepare(path)
+def _score(arguments: Namespace, context: CommandContext) -> int:
+    if arguments.project and not (arguments.target or arguments.current):
+        return _score_many(context)
+    scorer, prepared = session_scorer(context), prepare(_named_transcript(arguments, context))
     judge = scorer.judge(session_id(prepared))
     if judge.unready() is None:
         price = judge.highest_price(questions(prepared))
         if price > context.settings.number("judge.caps.session_usd"):
             _accept_price(price, prepared, arguments, context)
             scorer = scorer._replace(request="request " + os.urandom(16).hex())
-    return _show(grade.grade_session(prepared, scorer), arguments, context)
+    return _show(grade.grade_session(prepared, scorer), context)
 
 
 def _accept_price(
@@ -253,7 +231,7 @@ def _size(prepared: PreparedSession) -> str:
     return "this session of about %d tokens in %s" % (prepared.tokens, parts)
 
 
-def _show(graded: grade.GradeResult, arguments: Namespace, context: CommandContext) -> int:
+def _show(graded: grade.GradeResult, context: CommandContext) -> int:
     """Store and print a grade. One that cannot be stored is printed too, because the user paid for it."""
     console, row = context.console, graded.row
     try:
@@ -261,12 +239,10 @@ def _show(graded: grade.GradeResult, arguments: Namespace, context: CommandConte
     except LedgerError as error:
         raise CommandError("the grade was not stored: %s" % error) from None
     finally:
-        if arguments.json:
-            record = {"row": row, "failures": graded.failures, "detail": graded.detail}
-            console.json({"file": graded.prepared.path, **record})
-        else:
-            show_signals(console, session_id(graded.prepared), graded.prepared.signals)
-            _show_scores(console, row)
+        record = {"row": row, "failures": graded.failures, "detail": graded.detail}
+        console.result({"file": graded.prepared.path, **record})
+        show_signals(console, session_id(graded.prepared), graded.prepared.signals)
+        _show_scores(console, row)
     problem = grade.send_new_scores(session_scorer(context), console.progress) if row is not None else ""
     if problem:
         later = "to send them later: memory session langfuse push"
@@ -289,32 +265,32 @@ def _why(failure: str, graded: grade.GradeResult) -> str:
     return "%s (%s): %s%s %s" % (what, failure, words.says, about, words.do)
 
 
-def _score_many(arguments: Namespace, context: CommandContext) -> int:
+def _score_many(context: CommandContext) -> int:
     transcripts, console = session_files.project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
     run = grade.grade_one_by_one(transcripts, session_scorer(context), console.progress)
     console.progress("")
     counts = (len(run.graded), run.already, len(run.failed))
-    console.result(arguments.json, run._asdict(), "%d graded, %d already graded, %d not graded" % counts)
-    for name, why in () if arguments.json else list(run.failed.items())[:_MAX_FAILURES]:
+    console.result(run, "%d graded, %d already graded, %d not graded" % counts)
+    for name, why in list(run.failed.items())[:_MAX_FAILURES]:
         console.error("%s: %s" % (name, why))
     return FAILED if run.failed else DONE
 
 
-def _prepare(path: str, arguments: Namespace, context: CommandContext) -> int:
+def _prepare(arguments: Namespace, context: CommandContext) -> None:
+    path = _named_transcript(arguments, context)
     texts = pages(prepare(path, AGENT_TOKENS))
     page = arguments.page
     if not 1 <= page <= len(texts):
         raise UsageError("--page: expected 1 to %d, got %d" % (len(texts), page))
     text = texts[page - 1]
     record = {"session": os.path.basename(path), "page": page, "pages": len(texts), "text": text}
-    context.console.result(arguments.json, record, text)
-    return DONE
+    context.console.result(record, text)
 
 
-def _store(path: str, arguments: Namespace, context: CommandContext) -> int:
-    prepared = prepare(path, AGENT_TOKENS)
+def _store(arguments: Namespace, context: CommandContext) -> int:
+    prepared = prepare(_named_transcript(arguments, context), AGENT_TOKENS)
     if arguments.agent:
         target = "--current" if arguments.current else arguments.target
         current = session_files.current_transcript(context.paths, context.session)
@@ -326,7 +302,7 @@ def _store(path: str, arguments: Namespace, context: CommandContext) -> int:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     row = grade.row_of_answers(prepared, [answer], by, context.paths)
-    return _show(grade.GradeResult(prepared, row, []), arguments, context)
+    return _show(grade.GradeResult(prepared, row, []), context)
 
 
 def _show_scores(console: Console, row: dict[str, Any] | None) -> None:
@@ -358,3 +334,18 @@ def _overall(row: dict[str, Any]) -> str:
     if row["struck"]:
         details.append("%s removed: they cite turns that do not exist" % counted(row["struck"], "reference"))
     return "%.2f  (%s)" % (row[OVERALL], "; ".join(details))
+
+
+_PAST = {
+    "find": Action("find what was done in past sessions", _find),
+    "show": Action("print what was asked and done in a session", _show_session),
+    "list": Action("list the sessions, the newest first", _list),
+    "forget": Action("delete a session, or all of them, from the index of past sessions", _forget),
+}
+_OF_A_TRANSCRIPT = {
+    "signals": Action("count what happened in a session, by turn", _signals),
+    "score": Action("ask the judge for six scores with evidence, and store them in the ledger", _score),
+    "prepare": Action("print the session as a scorer reads it, page by page", _prepare),
+    "store": Action("check and store a scorer's answer: JSON from standard input, or --agent", _store),
+}
+HANDLERS = {"session": Handler(_TEXT, _run, _configure, _approval)}

@@ -65,17 +65,15 @@ def _show(arguments: Namespace, context: CommandContext) -> None:
     new = [shown_line(text) for text in file.memory.asked_as if text not in memory.asked_as]
     new = [] if context.inside_client else new  # nobody accepted them, so Claude does not read them
     history = _history(memory) if arguments.history else []
-    if arguments.json:
-        record = {
-            **as_json(item),
-            "guard": guard_as_json(memory),
-            "body": "\n".join(fields.get(TEXT, [])),
-            "asked_as": fields.get("asked as", []),
-            "content": _shown_value(memory.data["content"], categories()[memory.category].fields),
-            "new_phrases": new,
-        }
-        context.console.json({**record, **({"history": history} if arguments.history else {})})
-        return
+    record = {
+        **as_json(item),
+        "guard": guard_as_json(memory),
+        "body": "\n".join(fields.get(TEXT, [])),
+        "asked_as": fields.get("asked as", []),
+        "content": _shown_value(memory.data["content"], categories()[memory.category].fields),
+        "new_phrases": new,
+    }
+    context.console.result({**record, **({"history": history} if arguments.history else {})})
     _print_memory(item, fields, context)
     context.console.lines(
         *(["", _NEW_PHRASES, *("  " + text for text in new)] if new else []),
@@ -157,7 +155,7 @@ def _configure_list(parser: ArgumentParser) -> None:
 def _list(arguments: Namespace, context: CommandContext) -> None:
     """Print the memories, newest first, and the number of unreadable files on standard error."""
     if arguments.notes:
-        _list_notes(arguments, context)
+        _list_notes(context)
         return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
@@ -166,13 +164,11 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
     notes = named_notes(context)
-    if arguments.json:
-        reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
-        record: dict[str, object] = {"memories": [as_json(item) for item in items]}
-        record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
-        record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
-        context.console.json(record)
-        return
+    reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
+    record: dict[str, object] = {"memories": [as_json(item) for item in items]}
+    record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
+    record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
+    context.console.result(record)
     if items:
         _print_items(items, context)
     else:
@@ -183,12 +179,11 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
         context.console.line(text % counted(len(notes), "note"))
 
 
-def _list_notes(arguments: Namespace, context: CommandContext) -> None:
+def _list_notes(context: CommandContext) -> None:
     """Print the notes of Claude Code's own memory, which are recalled unchanged."""
     notes = named_notes(context)
-    if arguments.json:
-        context.console.json({"notes": [note.as_json() for note in notes]})
-    elif notes:
+    context.console.result({"notes": [note.as_json() for note in notes]})
+    if notes:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
@@ -283,14 +278,14 @@ def _guards(arguments: Namespace, context: CommandContext) -> None:
     if arguments.action == "list":
         if arguments.tested is not None or arguments.file is not None:
             raise UsageError("list takes no command or file; to test one: memory guards test --file PATH")
-        _list_guards(arguments, context)
+        _list_guards(context)
     elif (arguments.tested is None) == (arguments.file is None):
         raise UsageError('expected a command or a file: memory guards test "COMMAND", or --file PATH')
     else:
         _test_guards(arguments, context)
 
 
-def _list_guards(arguments: Namespace, context: CommandContext) -> None:
+def _list_guards(context: CommandContext) -> None:
     items = context.survey().items
     found = guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
@@ -306,7 +301,7 @@ def _list_guards(arguments: Namespace, context: CommandContext) -> None:
             lines.append("  The version in its file is pending: memory accept " + names[key])
     if not found:
         lines.append('No memory has a guard. To add one: memory edit ID --guard-command "git push --force"')
-    context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)
+    context.console.result({"enabled": enabled, "guards": rows}, *lines)
 
 
 def _test_guards(arguments: Namespace, context: CommandContext) -> None:
@@ -325,7 +320,7 @@ def _test_guards(arguments: Namespace, context: CommandContext) -> None:
         lines.append("No guard in force matches.")
     elif not enabled:
         lines.append(_OFF)
-    context.console.result(arguments.json, {"enabled": enabled, "matches": rows}, *lines)
+    context.console.result({"enabled": enabled, "matches": rows}, *lines)
 
 
 HANDLERS = {

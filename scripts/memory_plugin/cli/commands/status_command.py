@@ -55,20 +55,18 @@ def _status(arguments: Namespace, context: CommandContext) -> None:
     notes, start = len(named_notes(context)), explain.last_catalog(context.paths) if has_catalog else None
     has_guards = has_state and context.settings.flag("guards.enabled")
     guards = len(GuardFile(context.paths).guards) if has_guards else 0
-    if arguments.json:
-        record = {
-            "recall": context.settings.flag("retrieval.enabled"),
-            "notes": notes,
-            "guards": guards,
-            "catalog": start,
-            "silent_calls": count_silent_calls(context.paths) if has_state else 0,
-            "stored": [dict(zip(("scope", "category", "trust", "memories"), row)) for row in stored],
-            "waiting": [as_json(item) for item in pending],
-            "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
-            "doctor": [check._asdict() for check in problems],
-        }
-        console.json(record)
-        return
+    record = {
+        "recall": context.settings.flag("retrieval.enabled"),
+        "notes": notes,
+        "guards": guards,
+        "catalog": start,
+        "silent_calls": count_silent_calls(context.paths) if has_state else 0,
+        "stored": [dict(zip(("scope", "category", "trust", "memories"), row)) for row in stored],
+        "waiting": [as_json(item) for item in pending],
+        "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
+        "doctor": problems,
+    }
+    console.result(record)
     print_off(context)
     if stored:
         console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), [list(map(str, row)) for row in stored])
@@ -189,13 +187,11 @@ _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
 _MAX_DETAILS = 20
 
 
-def _doctor(arguments: Namespace, context: CommandContext) -> int:
+def _doctor(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Print every check. The exit code is 1 if any check warns or fails."""
     console, checks = context.console, examine(context)
     is_healthy = all(check.status in (OK, NOTE) for check in checks)
-    if arguments.json:
-        console.json({"ok": is_healthy, "checks": [check._asdict() for check in checks]})
-        return DONE if is_healthy else FAILED
+    console.result({"ok": is_healthy, "checks": checks})
     for check in checks:
         label = console.style("%-4s" % check.status, _COLORS[check.status])
         console.paragraph("%s: %s" % (check.name, plain(check.text, MAX_LINE)), label + "  ", 6)

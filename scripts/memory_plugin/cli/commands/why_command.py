@@ -54,9 +54,7 @@ def _why(arguments: Namespace, context: CommandContext) -> None:
     pending = trial.pending_answers(arguments.prompt, row.get("pointer_threshold"), context) if tried else []
     if pending and row.get("reason") == "no_match":
         row["reason"] = "only_pending"
-    if arguments.json:
-        context.console.json({"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]})
-        return
+    context.console.result({"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]})
     print_off(context)
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
@@ -182,9 +180,8 @@ def _feedback(arguments: Namespace, context: CommandContext) -> None:
     usual = [round(context.settings.number(name), 3) for name in _THRESHOLDS]
     names = shortest_names(items)
     ratings = {names[item.stored.key]: _rating(item, feedback, usual) for item in chosen}
-    if arguments.json:
-        context.console.json({**record, "memories": [one._asdict() for one in ratings.values()]})
-    elif ratings:
+    context.console.result({**record, "memories": list(ratings.values())})
+    if ratings:
         _print_ratings(ratings, usual, context)
     else:
         context.console.line("No memory has been rated, and no reply has used one yet.")
@@ -244,7 +241,7 @@ def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
     text = "deleted: the feedback on %s" % counted(count, "memory")
-    context.console.result(arguments.json, {"reset": count}, text)
+    context.console.result({"reset": count}, text)
 
 
 HANDLERS = {
