@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.capture.statement_model import may_hold_statement
-from memory_plugin.capture.statements import find_statements
+from memory_plugin.capture.statements import find_statements, may_hold_statement
 from memory_plugin.kernel.stats import share
 
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "made_statements.jsonl")

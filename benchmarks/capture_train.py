@@ -30,15 +30,18 @@ from benchmarks.capture_kit import prompts as typed
 from benchmarks.capture_kit import sessions
 from benchmarks.capture_quality import LABELS
 from benchmarks.capture_statements import SETS, prompts
-from memory_plugin.capture.statement_model import (
+from memory_plugin.capture.statements import (
     RULE,
     SEPARATOR,
     cue_feature,
+    cues_in,
+    own_sentences,
+    patterns,
+    possible_rules,
     threshold,
     word_features,
     word_scale,
 )
-from memory_plugin.capture.statements import cues_in, own_sentences, patterns, possible_rules
 from memory_plugin.kernel.paths import data_path, load_data
 from memory_plugin.kernel.stats import share
 

@@ -8,16 +8,20 @@ import re
 
 import pytest
 
-from memory_plugin.capture import statement_model
-from memory_plugin.capture.statement_model import (
+from memory_plugin.capture import statements
+from memory_plugin.capture.statements import (
     contains_hint,
+    cues_in,
+    find_statements,
     log_odds,
     may_hold_statement,
+    own_sentences,
+    patterns,
+    possible_rules,
     threshold,
     upper_bound,
     word_features,
 )
-from memory_plugin.capture.statements import cues_in, find_statements, own_sentences, patterns, possible_rules
 from memory_plugin.kernel.paths import load_data
 
 TABLE = load_data("capture", "statements")
@@ -123,7 +127,7 @@ def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
 
 def test_every_weight_belongs_to_a_cue_and_has_its_sign() -> None:
     """After a cue or rule changes, fit the weights again: `benchmarks/capture_train.py --write`."""
-    weights = statement_model._model()["weights"]
+    weights = statements._model()["weights"]
     cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
     assert cue_ids <= {entry["id"] for entry in CUES}
     assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)

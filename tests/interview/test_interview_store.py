@@ -28,7 +28,7 @@ def connect_without_secure_delete(*args: Any, **named: Any) -> Connection:  # no
 def interview_about_topic(identity: str) -> Interview:
     """Return an interview with TOPIC in each column of text."""
     text = '{"text": "%s"}' % TOPIC
-    return Interview((identity, "p", "s", OPEN, TOPIC, "t", "t", text, text, TOPIC, NEW))
+    return Interview((identity, "p", "s", OPEN, TOPIC, "t", "t", text, text, NEW))
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["the only one", "one of two"])
@@ -38,7 +38,7 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
     monkeypatch.setattr(module, "connect", connect_without_secure_delete)
     with closing(InterviewStore(str(tmp_path))) as store:
         for number in range(others):
-            other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", "x", NEW))
+            other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", NEW))
             store.save(other, {}, {})
         interview = interview_about_topic("i1")
         store.save(interview, {"text": TOPIC}, {"why": TOPIC})

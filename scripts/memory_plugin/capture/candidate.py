@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Callable, NamedTuple
 
 from ..kernel.context import Context, days_ago, now_iso
-from ..kernel.fastjson import as_number, digest
+from ..kernel.fastjson import digest
 from ..kernel.files import FileLock, make_folder
 from ..kernel.paths import Paths, load_data, read_state, record_once, write_state
 from ..kernel.text import cut_at_word
@@ -135,13 +135,7 @@ def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate |
 
 def candidate_from_json(value: dict[str, Any]) -> Candidate:
     """Return the candidate in an entry of the state file. Raises KeyError or TypeError if the entry is damaged."""
-    origin, sessions = Origin(**value["origin"]), tuple(value["sessions"])
-    texts = [item for name, item in value.items() if name not in ("origin", "sessions", "strength")]
-    texts += [origin.session, origin.time, *sessions]
-    are_texts = all(isinstance(item, str) for item in texts)
-    if not are_texts or type(origin.turn) is not int or as_number(value["strength"]) is None:
-        raise TypeError("a field of another type")
-    return Candidate(**{**value, "origin": origin, "sessions": sessions})
+    return Candidate(**{**value, "origin": Origin(**value["origin"]), "sessions": tuple(value["sessions"])})
 
 
 def is_candidate_id(text: str) -> bool:

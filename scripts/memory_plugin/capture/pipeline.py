@@ -33,8 +33,7 @@ from .candidate import (
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statement_model import log_odds
-from .statements import MAX_SENTENCE, cues_in, find_statements, own_sentences, possible_rules
+from .statements import MAX_SENTENCE, cues_in, find_statements, log_odds, own_sentences, possible_rules
 
 Values = dict[str, Any]
 Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none

@@ -136,13 +136,9 @@ def _question(prompt: Prompt, context: Context) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
     if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
-    from ..capture.statement_model import may_hold_statement
-
-    if load_gate().opts_out(prompt.text) or not may_hold_statement(prompt.visible_text):
-        return ""
     from ..capture.statements import ask_about  # imports `re`, which most prompts do not need
 
-    return ask_about(prompt.visible_text, context)
+    return "" if load_gate().opts_out(prompt.text) else ask_about(prompt.visible_text, context)
 
 
 def _past(prompt: Prompt, context: Context, problems: list[str]) -> ShownSessions | None:

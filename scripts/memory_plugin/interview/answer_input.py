@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Callable, TypeVar
 
 from ..kernel.context import Context
@@ -36,6 +37,8 @@ _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
 _ANSWER_LINES = ("question", "answer", "concept", "relation", "signal", "covered", "wish")
+_COLUMNS = {"concept": ("type", "text", "stance", "confidence", "quote"), "relation": ("source", "target")}
+_NUMBERS = ("stance", "confidence")
 _MEMORY_LINES = ("memory", "category", "title", "body", "context", "tags", "asked_as")
 _LINE = r"(?im)^[ \t]*(%s)[ \t]*:"
 _ANY_LINE = r"(?i)\s*(%s)[ \t]*:" % "|".join((*_ANSWER_LINES, *_MEMORY_LINES))
@@ -106,22 +109,17 @@ def _answer_from_lines(text: str) -> dict[str, object]:
     """Convert an answer in lines to its JSON object."""
     data: dict[str, Any] = {}
     for name, value in _named_values(text, _ANSWER_LINES):
-        columns = [part.strip() for part in value.split("," if name == "covered" else "|")]
-        if name == "covered":
-            data["covered"] = [part for part in columns if part]
+        words = [word.strip() for word in value.split("," if name == "covered" else "|")]
+        if name in _COLUMNS:
+            given = zip(_COLUMNS[name], words)
+            part = {key: _number_or_text(word) if key in _NUMBERS else word for key, word in given if word}
+            data.setdefault(name + "s", []).append(part)
+        elif name == "covered":
+            data["covered"] = [word for word in words if word]
         elif name == "signal":
-            pairs = [[side.strip() for side in pair.partition("=")] for pair in columns[1:]]
+            pairs = [[side.strip() for side in pair.partition("=")] for pair in words[1:]]
             fields = {key: _FLAGS.get(word, _number_or_text(word)) for key, _, word in pairs}
-            data.setdefault("signals", {})[columns[0]] = fields
-        elif name == "concept":
-            kind, words, stance, confidence, quote = [*columns, "", "", "", ""][:5]
-            concept: dict[str, Any] = {"type": kind, "text": words, "quote": quote}
-            numbers = (("stance", stance), ("confidence", confidence))
-            concept.update({key: _number_or_text(number) for key, number in numbers if number})
-            data.setdefault("concepts", []).append(concept)
-        elif name == "relation":
-            source, target = [*columns, ""][:2]
-            data.setdefault("relations", []).append({"source": source, "target": target})
+            data.setdefault("signals", {})[words[0]] = fields
         else:
             data[name] = value
     return data
@@ -152,19 +150,15 @@ def parse_answer(data: Mapping[str, object], setup: Setup) -> tuple[Given, list[
         "question": clean_text(data.get("question", "")),
         "wish": str(wish),
         "signals": signals,
-        "concepts": _valid(data, "concepts", _concept, setup, dropped),
-        "relations": _valid(data, "relations", _relation, setup, dropped),
-        "covered": _valid(data, "covered", _covered, setup, dropped),
+        "concepts": _valid(data, "concepts", partial(_concept, setup=setup), dropped),
+        "relations": _valid(data, "relations", _relation, dropped),
+        "covered": _valid(data, "covered", partial(_covered, setup=setup), dropped),
     }
     return given, dropped
 
 
 def _valid(
-    data: Mapping[str, object],
-    name: str,
-    read: Callable[[Any, Setup], Part],
-    setup: Setup,
-    dropped: list[str],
+    data: Mapping[str, object], name: str, read: Callable[[Any], Part], dropped: list[str]
 ) -> list[Part]:
     """Return the valid entries of a list in an answer; append descriptions of the others to `dropped`."""
     entries = data.get(name) or []
@@ -176,7 +170,7 @@ def _valid(
     valid = []
     for number, entry in enumerate(entries[:_MAX_PARTS]):
         try:
-            valid.append(read(entry, setup))
+            valid.append(read(entry))
         except InvalidAnswer as error:
             dropped.append("%s.%d: %s" % (name, number, error))
     return valid
@@ -199,7 +193,7 @@ def _concept(entry: object, setup: Setup) -> dict[str, Any]:
     return {"text": text, "type": kind, "stance": int(stance), "confidence": confidence, "quote": quote}
 
 
-def _relation(entry: object, _: Setup) -> list[str]:
+def _relation(entry: object) -> list[str]:
     given = as_object(entry)
     ends = [clean_text(given.get(end), _MAX_LABEL) for end in ("source", "target")]
     if not all(ends):
@@ -250,12 +244,10 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[
     from ..kernel.judge.question import Question, excerpt, load_rubric
 
     pending, turns = interview.state["next"], interview.state["turns"]
-    asked = interview.question or (pending["probe"] if pending else "")
+    asked = pending["probe"] if pending else ""
     pairs = [(asked, answer), *((turn["question"], turn["answer"]) for turn in turns[-_MAX_TURNS:])]
-    last, *before = (
-        {"question": excerpt(one, _MAX_CHARACTERS), "answer": excerpt(other, _MAX_CHARACTERS)}
-        for one, other in pairs
-    )
+    names = ("question", "answer")
+    last, *before = (dict(zip(names, (excerpt(text, _MAX_CHARACTERS) for text in pair))) for pair in pairs)
     data = {"before": before, **last}
     table = interview.setup["signals"]
     question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))

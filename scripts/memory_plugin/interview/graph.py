@@ -316,7 +316,7 @@ class _Answer:
         return dropped
 
     def turn(self) -> Turn:
-        """Return the turn as it is stored, without its elements."""
+        """Return the turn as it is stored."""
         fields, question, patterns = self.fields, self.question, self.setup["patterns"]
         text = normalize(fields["answer"])
         words, terminal = len(text.split()), is_terminal(self.signals)
@@ -344,11 +344,10 @@ class _Answer:
             "new": self.new,
             "unanswered": unanswered,
             "low": low,
-            "elements": [],
         }
 
     def cover_elements(self, turn: Turn) -> None:
-        """Mark elements as covered, and set those of the turn and of its nodes.
+        """Mark elements as covered, and set those of the nodes.
 
         An element is covered if a question about it was answered, if Claude says that it is settled, or if the answer mentions it.
         """
@@ -362,8 +361,8 @@ class _Answer:
         if not turn["terminal"] and not turn["unanswered"]:
             for element in mentioned:
                 covered.setdefault(element, {"turn": self.number, "by": "named"})
-        turn["elements"] = sorted({*mentioned, *self.fields["covered"]})
-        about = turn["elements"] + ([focus["key"]] if focus["kind"] == "uncovered" else [])
+        about = sorted({*mentioned, *self.fields["covered"]})
+        about += [focus["key"]] if focus["kind"] == "uncovered" else []
         for index in self.nodes:
             node = self.graph.nodes[index]
             # A node without an element in its name belongs to the element that the turn was about.

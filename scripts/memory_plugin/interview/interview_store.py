@@ -19,7 +19,7 @@ Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
 NEW = -1  # the last event's number in an interview that is not stored yet
 _LEDGER = ("turn", "phase", "strategy", "stop", "reason")
-_COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
+_COLUMNS = "id, project, session, status, topic, created, updated, setup, state, events"
 _SETUP = (
     "PRAGMA synchronous = NORMAL",
     # Keep the journal file, because creating one is slow, but not its content.
@@ -28,8 +28,7 @@ _SETUP = (
     """
     CREATE TABLE IF NOT EXISTS interviews (
       id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
-      created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
-      question TEXT NOT NULL, events INTEGER NOT NULL
+      created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL, events INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
     """
@@ -115,7 +114,6 @@ class Turn(TypedDict):
     new: int
     unanswered: bool
     low: bool
-    elements: list[str]
 
 
 class Node(TypedDict):
@@ -181,14 +179,11 @@ class InterviewError(RuntimeError):
 
 
 class Interview:
-    """One stored interview.
-
-    `question` is the pending question in Claude's own words, or empty.
-    """
+    """One stored interview."""
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
-        setup, state, self.question, self.events = more
+        setup, state, self.events = more
         contents: list[Any] = [loads(setup), loads(state)]
         self.setup: Setup = contents[0]
         self.state: State = contents[1]
@@ -218,22 +213,15 @@ class InterviewStore:
         return rows[0]
 
     def current(self, identity: str, project: str, session: str) -> Interview:
-        """Return the interview with that id, or without an id the project's current one.
+        """Return the interview with that id, or without an id the project's current one. Raises InterviewError if there is none.
 
-        Open interviews take precedence over ended ones, and those of this session over others. Raises InterviewError if there is none, or
-        more than one.
+        Open interviews take precedence over ended ones, those of this session over others, and of these the latest one.
         """
-        if identity:
-            return self.find(identity)
         unfinished = [row for row in self.overview(project) if row["status"] != FINISHED]
-        candidates = [row for row in unfinished if row["status"] == OPEN] or unfinished
-        candidates = [row for row in candidates if session and row["session"] == session] or candidates
-        if not candidates:
+        unfinished.sort(key=lambda row: (row["status"] != OPEN, row["session"] != session))
+        if not (identity or unfinished):
             raise InterviewError("no interview is open here; start one: memory interview start TOPIC")
-        if len(candidates) > 1:
-            ids = ", ".join(str(row["id"]) for row in candidates[:5])
-            raise InterviewError("several interviews are not finished; name one with --session: " + ids)
-        return self.find(str(candidates[0]["id"]))
+        return self.find(identity or str(unfinished[0]["id"]))
 
     def overview(self, project: str) -> list[dict[str, object]]:
         """Return the interviews of a project without setup and state; the latest first."""
@@ -308,7 +296,7 @@ class InterviewStore:
 def _saved(interview: Interview) -> Statement:
     values = (
         interview.id, interview.project, interview.session, interview.status, interview.topic, interview.created,
-        now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
+        now_iso(), dumps(interview.setup), dumps(interview.state), interview.events,
     )  # fmt: skip
     marks = ", ".join("?" * len(values))
     return "INSERT OR REPLACE INTO interviews (%s) VALUES (%s)" % (_COLUMNS, marks), values

@@ -60,7 +60,7 @@ def start(
     topic = setup["topic"]
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in topic.lower()).split()
     identity = "%s-%s" % ("-".join(words)[:30].strip("-") or "interview", os.urandom(3).hex())
-    row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), "", NEW)
+    row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), NEW)
     interview = Interview(row)
     store.save(interview, {"kind": START, "covered": covered}, decision)
     return interview, decision
@@ -80,7 +80,6 @@ def answer(
         signals, failure = judge_signals(interview, text, judge)
         data = {**data, "signals": signals}
     given, dropped = parse_answer(data, interview.setup)
-    given["question"] = given["question"] or interview.question
     decision = advance(store, interview, {"kind": ANSWER, "given": given})
     decision = {**decision, "dropped": dropped + decision.get("dropped", [])}
     return {**decision, "judge": failure} if failure else decision
@@ -89,7 +88,6 @@ def answer(
 def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) -> Decision:
     """Apply an event, such as the user's request for DEEPER or WRAP_UP, and return the next decision."""
     decision = apply_event(interview.state, interview.setup, event)
-    interview.question = ""
     interview.status = ENDED if decision["stop"] else OPEN
     store.save(interview, event, decision)
     return decision
@@ -106,16 +104,12 @@ def resume(store: InterviewStore, interview: Interview, session: str) -> Decisio
     return advance(store, interview, {"kind": RESUME, "more": _MORE_QUESTIONS})
 
 
-def check_question(store: InterviewStore, interview: Interview, question: str) -> tuple[str, float]:
-    """Return the recent question that a question repeats, and how similar they are; if none, store it as the one that Claude asks."""
+def check_question(interview: Interview, question: str) -> tuple[str, float]:
+    """Return the recent question that a question repeats, empty if none, and how similar they are."""
     vetoes = {entry["id"]: entry["params"] for entry in interview.setup["scoring"]["vetoes"]}
     turns = interview.state["turns"][-vetoes["recent_redundancy"]["lookback"] :]
     similarity = QuestionSimilarity(interview.setup["redundancy"])
-    earlier, score = similarity.find_repeated(question, [turn["question"] for turn in turns])
-    if not earlier:
-        interview.question = question
-        store.save(interview)
-    return earlier, score
+    return similarity.find_repeated(question, [turn["question"] for turn in turns])
 
 
 def with_best_alternatives(decision: Decision) -> Decision:
@@ -208,10 +202,7 @@ def _question(now: Situation, choice: QuestionChoice) -> Decision:
             "breadth": round(now.breadth, 4),
             "saturation": round(now.saturation, 4),
             "rate": now.state["rate"],
-            "chains": now.chains.number,
-            "longest_chain": now.chains.longest,
-            "average_chain": round(now.chains.average, 4),
-            "complete_chains": now.chains.complete,
+            **now.chains._asdict(),
             "peripheral": len(now.peripheral),
         },
     }
@@ -306,31 +297,24 @@ def stop_reason(now: Situation) -> str:
     turns, rules = now.turns, now.scoring["stop"]
     if not turns:
         return ""
-    last = turns[-1]
-    if last["wish"] == "stop" or wants_to_stop(last["answer"], now.setup["patterns"]):
-        return "asked"
-    if last["strategy"] == "closing" and last["wish"] != "skip":
-        return "closed"
-    low_answers = rules["low_answers"]
-    if len(turns) >= low_answers and all(turn["low"] for turn in turns[-low_answers:]):
-        return "nothing_said"
-    if len(turns) >= now.budget:
-        return "budget"
-    return _early_stop_reason(now, rules) if len(turns) >= rules["least_turns"] else ""
-
-
-def _early_stop_reason(now: Situation, rules: Params) -> str:
-    """Return why the interview ends before its budget is used up, or ""."""
-    is_covered = now.setup["elements"] and now.breadth >= rules["coverage"]
-    if is_covered and now.state["rate"] < rules["information_rate"]:
-        return "covered"
-    has_new = any(turn["new"] for turn in now.turns[-rules["rate_answers"] :])
+    last, last_low = turns[-1], turns[-rules["low_answers"] :]
+    moods = [turn["sentiment"] for turn in turns[-rules["falling"] :]]
+    has_new = any(turn["new"] for turn in turns[-rules["rate_answers"] :])
     mentions = sum(node["mentions"] for node in now.graph.nodes)
-    if mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"] and not has_new:
-        return "saturated"
-    moods = [turn["sentiment"] for turn in now.turns[-rules["falling"] :]]
+    may_end = len(turns) >= rules["least_turns"]
+    is_covered = now.setup["elements"] and now.breadth >= rules["coverage"]
+    is_saturated = mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"]
     is_falling = len(moods) == rules["falling"] and all(mood > after for mood, after in zip(moods, moods[1:]))
-    return "mood" if is_falling else ""
+    reasons = {
+        "asked": last["wish"] == "stop" or wants_to_stop(last["answer"], now.setup["patterns"]),
+        "closed": last["strategy"] == "closing" and last["wish"] != "skip",
+        "nothing_said": len(last_low) == rules["low_answers"] and all(turn["low"] for turn in last_low),
+        "budget": len(turns) >= now.budget,
+        "covered": may_end and is_covered and now.state["rate"] < rules["information_rate"],
+        "saturated": may_end and is_saturated and not has_new,
+        "mood": may_end and is_falling,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def progress(now: Situation) -> dict[str, Any]:

@@ -202,21 +202,16 @@ def as_markdown(interview: Interview) -> str:
 def _mermaid(interview: Interview) -> list[str]:
     """Return one box per concept, grouped by type, with arrows along the ladder and dotted arrows for revisions."""
     lines = ["flowchart BT"]
-    for entry in interview.setup["pack"]["types"]:
+    for number, entry in enumerate(interview.setup["pack"]["types"]):
         members = [node for node in interview.state["nodes"] if node["type"] == entry["id"]]
         if members:
-            group = "".join(char if char.isalnum() else "_" for char in "t_" + entry["id"])
-            lines.append('  subgraph %s["%s"]' % (group, _escaped(entry["name"])))
-            for node in members:
-                style = "old" if node["superseded_by"] else ("", "pro", "against")[node["stance"]]
-                mark = ":::" + style if style else ""
-                lines.append('    %s["%s"]%s' % (node["id"], _escaped(node["label"]), mark))
+            lines.append('  subgraph t%d["%s"]' % (number, _escaped(entry["name"])))
+            lines += ['    %s["%s"]' % (node["id"], _escaped(_title(node))) for node in members]
             lines.append("  end")
     for source, target, kind, _ in interview.state["edges"]:
         arrow = "-->" if kind == LEADS_TO else "-. revises .->"
         lines.append("  n%d %s n%d" % (source + 1, arrow, target + 1))
-    classes = ("pro stroke:#2a2", "against stroke:#c22", "old stroke-dasharray: 4 4")
-    return lines + ["  classDef " + style for style in classes]
+    return lines
 
 
 def _escaped(label: str) -> str:

@@ -28,7 +28,6 @@ MASK = "\x01"
 INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # the boundary before a word, weakest first
 POSITIONS = {"anywhere": INSIDE, "sentence": SENTENCE, "line": LINE, "reply": REPLY}  # as rules name them
 BREAK = MASK  # the word that stands for a masked passage
-CROSS_SIGN = "\x02"  # for a red cross and the like: a bad example follows
 _MAX_GAP = 8
 _REMOVED = "\x00"
 _ONE_FOR_ONE = {
@@ -36,12 +35,11 @@ _ONE_FOR_ONE = {
     **dict.fromkeys("\u2212\u2010\u2011", "-"),
     **dict.fromkeys("\u2013\u2014\u2015", "\u2014"),
     **dict(zip("\u2026\u3002\uff01\uff0c\uff1f\uff1a\u201c\u201d", "..!,?:\u201c\u201d")),
-    **dict.fromkeys("\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e", CROSS_SIGN),
-    **dict.fromkeys("\x00\x01\x02\r", " "),  # a reply must not contain our own marks
+    **dict.fromkeys("\x00\x01\r", " "),  # a reply must not contain our own marks
 }
 _INVISIBLE = frozenset(code for first, last in IN_WORDS for code in range(first, last + 1))
 
-_WORD = re.compile(r"[\x01\x02]|[^\W_]+(?:['-]+[^\W_]+)*")
+_WORD = re.compile(r"\x01|[^\W_]+(?:['-]+[^\W_]+)*")
 _LIST_ITEM = re.compile(r"\s*[-*+\u2022] ")
 _PARAGRAPH = re.compile(r"\n[^\n]*\n|[.!?:;][ *_)\"']*\n|\n\s*[-*+#\u2022]")
 _FULL_STOP = re.compile(r"[.!?]")
@@ -114,7 +112,7 @@ class FoldedText:
 class Prose:
     """The words of a text in order, each with its position in the masked text.
 
-    A word may be BREAK for a masked passage, or CROSS_SIGN; neither counts as a word.
+    A word may be BREAK for a masked passage, which does not count as a word.
     """
 
     def __init__(self, text: str) -> None:

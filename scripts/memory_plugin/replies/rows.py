@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..kernel import records
@@ -222,18 +223,10 @@ def reread_replies(scores: Iterable[Score]) -> Iterator[tuple[str, str]]:
         elif path.endswith(".jsonl") and os.path.isabs(path) and os.path.isfile(path):
             by_path.setdefault(path, []).append(score)
     for path, members in by_path.items():
-        try:
-            yield from _reread(path, members)
-        except OSError:
-            continue
-
-
-def _reread(path: str, scores: Sequence[Score]) -> Iterator[tuple[str, str]]:
-    with open(path, "rb") as file:
-        for reply in filter(None, map(reply_text_of, Lines(file))):
-            for score in scores:
-                if score.id == score_id(score.session, score.prompt_id, reply):
-                    yield score.id, reply
+        with suppress(OSError), open(path, "rb") as file:
+            for reply in filter(None, map(reply_text_of, Lines(file))):
+                ids = (score_id(one.session, one.prompt_id, reply) for one in members)
+                yield from ((one.id, reply) for one, found in zip(members, ids) if one.id == found)
 
 
 class CorrectionEffect(NamedTuple):
@@ -298,11 +291,9 @@ def _is_in_line(categories: Iterable[str], reply: Score) -> bool | None:
     """Return whether a reply is in line in all categories that drifted before; None if none of them was measured."""
     if reply.density is None:
         return None
-    by_rules = [name not in reply.drift for name in categories if name in ("padding", "density")]
-    judged = [name for name in categories if name not in ("padding", "density")] if reply.judged else []
-    severe = severe_dimensions(reply.judged.levels) if reply.judged else ()
-    checks = by_rules + [name not in severe for name in judged]
-    return all(checks) if checks else None
+    severe = severe_dimensions(reply.judged.levels) if reply.judged else set()
+    measured = [name for name in categories if reply.judged or name in ("padding", "density")]
+    return severe.union(reply.drift).isdisjoint(measured) if measured else None
 
 
 def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:

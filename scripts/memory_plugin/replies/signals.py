@@ -14,7 +14,6 @@ from ..kernel.files import read_regular
 from ..kernel.paths import load_data
 from .prose import (
     BREAK,
-    CROSS_SIGN,
     LINE,
     POSITIONS,
     SENTENCE,
@@ -26,7 +25,6 @@ from .prose import (
 
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
 _MAX_BYTES = 1 << 20
-_CUE_REACH = 8  # words between a cue such as "avoid" and the phrase it mentions
 _BULLETS = ("-", "*", "+", "\u2022", "**", "- **")
 _MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
@@ -86,8 +84,8 @@ class FillerRules:
             rule = FillerRule(entry["id"], entry["category"], level, signs, is_exempt, is_offer)
             self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = PhraseIndex(patterns, classes)
-        names = ("interjections", "chain", "mention_cues", "alternative", "vague")
-        self.interjections, chain, self.cues, self.alternative, self.vague = (
+        names = ("interjections", "chain", "alternative", "vague")
+        self.interjections, chain, self.alternative, self.vague = (
             frozenset(table[name].split()) for name in names
         )
         self.chain = self.interjections | chain
@@ -129,7 +127,7 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
             continue
         level = max(prose.boundary(at), inherited) if at == end else prose.boundary(at)
         match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
-        if match is not None and not _is_mentioned(prose, rules, match.first_word):
+        if match is not None:
             if not match.rule.exempt and not _is_concrete(prose, rules, match):
                 found.append(match)
             end = match.end_word
@@ -192,16 +190,6 @@ def _begins_list(prose: Prose, at: int) -> bool:
     return prose.words[at] == "1" or before.strip() in _BULLETS
 
 
-def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:
-    """Return whether a phrase is only mentioned: a cue such as "avoid" precedes it in its sentence."""
-    for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
-        if prose.boundary(back + 1) >= SENTENCE and prose.words[back] != CROSS_SIGN:
-            return False
-        if prose.words[back] in rules.cues or prose.words[back] == CROSS_SIGN:
-            return True
-    return False
-
-
 class ReplySignals(NamedTuple):
     """The measures of one reply.
 
@@ -236,7 +224,7 @@ def measure_reply(text: str, rules: FillerRules, *, drafting: bool = False) -> R
     if drafting:
         matches = _around_draft(prose, matches)
     masked = prose.words.count(BREAK)
-    words = len(prose) - masked - prose.words.count(CROSS_SIGN)
+    words = len(prose) - masked
     function_words = _function_words()
     content = sum(word not in function_words and len(word) > 1 for word in prose.words)
     unscored = _unscored(prose, words, content) if text.strip() else "empty"

@@ -8,7 +8,7 @@ from time import sleep
 from typing import NamedTuple
 
 from ..capture.pipeline import Ask, capture_session, capture_turn
-from ..capture.statement_model import may_hold_statement
+from ..capture.statements import may_hold_statement
 from ..host import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads

@@ -60,7 +60,7 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
     assert (deeper["strategy"], deeper["focus"]["key"]) == ("deepen", "n1")
     assert talk(project, "check-question", data="Who reads it?")["ok"] is True
     third = talk(project, "answer", data={"answer": "Because nobody should wait", "concepts": [CLERKS]})
-    assert third["avoid"][-1] == "Who reads it?"
+    assert third["avoid"][-1].startswith("Why does")
     assert talk(project, "export")["edges"] == [
         {"source": "n1", "target": "n2", "kind": "leads_to", "turn": 2}
     ]
@@ -100,14 +100,13 @@ def test_the_state_is_the_users_alone_and_a_kill_loses_nothing(project: Project)
 
 def test_several_interviews_at_once(project: Project) -> None:
     names = [begin(project), begin(project)]
-    run = project.cli("interview", "answer", "--json", stdin="yes")
-    assert run.returncode == 1
-    assert all(name in run.stderr for name in names)
-    for name in names:
+    for name in reversed(names):
         assert talk(project, "answer", "--session", name, data="for clerks")["turn"] == 2
     assert {row["id"] for row in talk(project, "status")["interviews"]} == set(names)
-    talk(project, "discard", "--session", names[0])
+    talk(project, "wrap-up", "--session", names[0])
     assert talk(project, "skip")["interview"] == names[1]
+    talk(project, "discard", "--session", names[1])
+    assert talk(project, "resume")["interview"] == names[0]
 
 
 def test_secrets_never_reach_the_state(project: Project) -> None:

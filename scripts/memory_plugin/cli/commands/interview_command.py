@@ -128,7 +128,7 @@ def _check_question(this: _Run) -> int:
     question = clean_text(" ".join(this.arguments.words) or read_text(_MAX_INPUT))
     if not question:
         raise InvalidAnswer("check-question: expected a question, such as: check-question 'Who will use it?'")
-    repeats, score = pipeline.check_question(this.store, interview, question)
+    repeats, score = pipeline.check_question(interview, question)
     record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
     this.show(record, "already asked: %s" % repeats if repeats else "fine")
     return FAILED if repeats else DONE
