@@ -49,12 +49,6 @@ def test_reading_the_sessions_of_a_project_again_adds_nothing(project: Project) 
     assert memories(project) == []
 
 
-def test_days_excludes_old_sessions(project: Project) -> None:
-    os.utime(past(project, "old", CORRECTION), (1, 1))
-    past(project, "new", "we decided to keep sessions in Redis")
-    assert project.cli("capture", "--days", "3", "--json").json["read"] == 1
-
-
 def test_a_dropped_candidate_returns_only_after_clear(project: Project) -> None:
     path = past(project, "one", CORRECTION)
     project.cli("capture", path)

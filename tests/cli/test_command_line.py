@@ -109,7 +109,7 @@ def test_options_for_all_may_stand_between_the_words_of_a_name(project: Project)
         ["save", "--category", "decision", "--title", "t", "--body", ""],
         ["edit", "x", "--title", ""],
         ["edit", "x", "--body", " "],
-        ["save", "--category", "decision", "--title", "t", "--body", "-", "--content-json", "-"],
+        ["save", "--category", "decision", "--title", "t", "--body", "-", "--context", "-"],
         ["save", "--category", "decision", "--title", "t", "--body", "b", "--scope", "world"],
         ["list", "--status", "lost"],
         ["accept"],

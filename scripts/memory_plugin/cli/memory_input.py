@@ -7,7 +7,6 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import loads
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, guard_json, parse_guard
@@ -30,7 +29,6 @@ _REPEATED = (
 )  # fmt: skip
 _CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
 _ACTION = "block once a session (default), or have Claude Code ask you each time"
-_CONTENT = "the category's fields as a JSON object, or - for standard input"
 _DATE_LENGTH = len("2031-12-31")
 
 
@@ -42,7 +40,6 @@ def add_fields(parser: ArgumentParser) -> None:
         parser.add_argument(flag, dest=name, action="append", metavar=value, help=text + "; can be repeated")
     parser.add_argument("--guard-action", choices=ACTIONS, help=_ACTION)
     parser.add_argument("--context", metavar="TEXT|-", help=_CONTEXT)
-    parser.add_argument("--content-json", metavar="JSON|-", help=_CONTENT)
     until = "YYYY-MM-DD: the last day on which it is shown"
     parser.add_argument("--expires", type=_expiry, metavar="DATE", help=until)
 
@@ -93,8 +90,8 @@ def check_fields(arguments: Namespace) -> None:
     for name, given, most in lists:
         if len(given or ()) > most:
             raise UsageError("--%s: expected at most %d, got %d" % (name, most, len(given)))
-    if [arguments.body, arguments.context, arguments.content_json].count("-") > 1:
-        raise UsageError("only one of --body, --context and --content-json can read standard input")
+    if arguments.body == arguments.context == "-":
+        raise UsageError("only one of --body and --context can read standard input")
 
 
 def text_of(value: str, option: str) -> str:
@@ -114,21 +111,13 @@ def text_of(value: str, option: str) -> str:
 
 
 def content_of(arguments: Namespace, category: Category) -> dict[str, Any]:
-    """Return the fields that --content-json, --body and --context set. Raises InvalidMemory."""
-    content: Any = {}
-    if arguments.content_json is not None:
-        text = text_of(arguments.content_json, "--content-json")
-        try:
-            content = loads(text)
-        except ValueError as error:
-            raise InvalidMemory("--content-json: %s" % error) from None
-        if not isinstance(content, dict):
-            raise InvalidMemory("--content-json: expected an object, got %s" % type(content).__name__)
+    """Return the fields that --body and --context set. Raises InvalidMemory."""
+    content: dict[str, Any] = {}
     if arguments.body is not None:
         content.update(body_content(category, text_of(arguments.body, "--body")))
     if arguments.context is not None:
         content["context"] = text_of(arguments.context, "--context").strip()
-    return dict(content)
+    return content
 
 
 def project_files(names: list[str], paths: Paths) -> list[str]:

@@ -85,7 +85,7 @@ TABLE = (
     Command("replies", MORE, about="filler", shared="replies"),
     Command("replies score", prompts=True, shared="replies"),
     Command("replies history", shared="replies"),
-    Command("replies tune", asks=True),
+    Command("replies tune", asks=True, shared="replies"),
     Command("session", MORE, asks=True, prompts=True, about="past work, grades"),
     Command("session calibrate", prompts=True, shared="session_scores"),
     Command("session langfuse", asks=True, shared="session_scores"),

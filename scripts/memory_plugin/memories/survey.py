@@ -76,8 +76,8 @@ class Survey(NamedTuple):
     left_alone: list[str]
 
 
-def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> Survey:
-    """Return everything in the stores, or in those of one scope, without changing any trust.
+def survey(paths: Paths, accept_from: Collection[str] = ()) -> Survey:
+    """Return everything in the stores, without changing any trust.
 
     `accept_from` is the user's setting of that name. Raises TrustUnreadable.
     """
@@ -85,13 +85,11 @@ def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> 
     trust = None if paths.state_dir is None else load_trust(paths, accept_from)
     found: list[Item] = []  # in all stores, because one memory may supersede another in the other store
     for store in stores(paths):
-        is_asked = scope in ("", store.scope)
-        result.left_alone.extend(filter(None, [why_not_read(store)] if is_asked else []))
-        memories = all_memories(store, result.problems if is_asked else [])
+        result.left_alone.extend(filter(None, [why_not_read(store)]))
+        memories = all_memories(store, result.problems)
         found += [item_of(stored, trust, paths.why_no_state) for stored in memories]
     superseded = supersession(found).superseded
-    asked = (item for item in found if scope in ("", item.stored.store.scope))
-    result.items.extend(one._replace(superseded_by=superseded.get(one.stored.key, "")) for one in asked)
+    result.items.extend(one._replace(superseded_by=superseded.get(one.stored.key, "")) for one in found)
     return result
 
 

@@ -159,7 +159,6 @@ def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> 
 def overview(
     paths: Paths,
     settings: Settings,
-    scope: str = "",
     *,
     is_current: bool = False,
     names: Collection[str] | None = None,
@@ -172,7 +171,6 @@ def overview(
     Args:
         paths: the project's folders.
         settings: the user's settings.
-        scope: limits the result to one store.
         is_current: skip the refresh.
         names: limits the result to the memories that one of these names may mean, and the refresh to folders that changed; None does not.
         title: with `names`, adds the memories with this title, and those that share an id with one of them.
@@ -182,17 +180,16 @@ def overview(
         if not is_current:
             report = refresh_index(paths, settings, 1, full=names is None, wait=_WAIT)
             if report.remaining or report.problem:
-                return survey(paths, accept_from, scope)
+                return survey(paths, accept_from)
         connection = open_index(index_path(paths), timeout=_WAIT)
     except (IndexUnavailable, SqliteError, OSError, RuntimeError):
-        return survey(paths, accept_from, scope)
+        return survey(paths, accept_from)
     result = Survey([], [], [])
     trust = load_trust(paths, accept_from)
     try:
         keys = None if names is None else _keys(connection, names, plain_title(title))
         for store in stores(paths):
-            if scope in ("", store.scope):
-                _add_store(connection, store, trust, result, keys)
+            _add_store(connection, store, trust, result, keys)
     finally:
         connection.close()
     return result

@@ -80,24 +80,19 @@ class WorkContext(Context):
         """Return the projects whose memories the user's settings accept without review."""
         return self.settings.texts("trust.accept_from")
 
-    def survey(self, scope: str = "") -> Survey:
-        """Return all memories of the current stores with their trust, of one scope or of both. Raises TrustUnreadable."""
+    def survey(self) -> Survey:
+        """Return all memories of the current stores with their trust. Raises TrustUnreadable."""
         from ..memories.survey import survey  # some commands read no memories
 
-        return survey(self.paths, self.accept_from, scope)
+        return survey(self.paths, self.accept_from)
 
     def overview(
-        self,
-        scope: str = "",
-        *,
-        is_current: bool = False,
-        names: Collection[str] | None = None,
-        title: str = "",
+        self, *, is_current: bool = False, names: Collection[str] | None = None, title: str = ""
     ) -> Survey:
         """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
         from ..recall.memory_search import overview
 
-        return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)
+        return overview(self.paths, self.settings, is_current=is_current, names=names, title=title)
 
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""

@@ -128,12 +128,6 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
     )
 
 
-def lines_to_decide(item: Item, trust: Trust) -> list[str]:
-    """Return what changed in a memory since it was last trusted; for one that never was, all of its text."""
-    fields = shown_fields(item.stored.memory)
-    return lines_of(_changes(item, fields, trust), fields)
-
-
 def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[FieldChange]:
     """Return what changed since the memory was last trusted; nothing for one that never was."""
     data = trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None

@@ -35,7 +35,7 @@ def data(project: Project, identity: str) -> dict[str, object]:
         (("--title", "Use Postgres 16"), {"title": "Use Postgres 16"}),
         (("--body", "Postgres 16"), {"content": {"decision": "Postgres 16"}}),
         (
-            ("--content-json", '{"context": "billing"}'),
+            ("--context", "billing"),
             {"content": {"decision": "Postgres 15", "context": "billing"}},
         ),
         (("--tags", "a,b"), {"tags": ["a", "b"]}),
@@ -79,15 +79,9 @@ def test_a_successor_must_be_another_existing_memory(project: Project, saved: st
 
 
 def test_a_constraint_s_own_date_goes_with_a_new_one(project: Project) -> None:
-    words = (
-        "--category",
-        "constraint",
-        "--title",
-        "Freeze",
-        "--content-json",
-        '{"rule": "no deploys", "expires": "2031-01-01"}',
-    )
-    assert project.cli("save", *words).returncode == 0
+    content = {"rule": "no deploys", "expires": "2031-01-01"}
+    project.write(".claude/memory/constraints/freeze.json", {"title": "Freeze", "content": content})
+    assert project.cli("accept", "freeze").returncode == 0
     assert project.cli("show", "freeze", "--json").json["expires_at"].startswith("2031-01-01")
     project.cli("edit", "freeze", "--expires", "never")
     assert project.cli("show", "freeze", "--json").json["expires_at"] == ""

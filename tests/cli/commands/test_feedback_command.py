@@ -17,12 +17,11 @@ def stored(project: Project) -> Project:
     return project
 
 
-def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
+def test_ratings_are_counted(stored: Project) -> None:
     run = stored.cli("feedback", "wrong", ID)
     assert run.returncode == 0, run.stderr
-    assert "shown in full at 65% or more, by title at 65% or more (other memories: 50% and 50%)" in run.stdout
     (found,) = stored.cli("feedback", "useful", ID, "--json").json["memories"]
-    assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
+    assert (found["useful"], found["wrong"]) == (1, 1)
 
 
 def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Project) -> None:
@@ -44,7 +43,6 @@ def test_feedback_lists_what_was_said(stored: Project) -> None:
     stored.cli("feedback", "useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown
-    assert "shown in full at 40% or more" in shown
     assert stored.cli("feedback", "--json").json["memories"][0]["useful"] == 1
     kinds = [row["kind"] for row in stored.ledger("feedback")]
     assert kinds == ["useful"]

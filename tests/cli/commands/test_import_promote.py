@@ -24,7 +24,7 @@ def test_notes_are_listed_and_counted(noted: Project) -> None:
     assert noted.cli("list", "--json").json["notes"] == rows
     assert "MEMORY.md#2\tDeploy" in noted.cli("list", "--notes").stdout
     assert "Also 2 notes in Claude Code's own memory" in noted.cli("list").stdout
-    assert "own memory" not in noted.cli("list", "--scope", "project").stdout
+    assert "own memory" not in noted.cli("list", "--status", "pending").stdout
     assert noted.cli("status", "--json").json["notes"] == 2
     assert "2 notes in Claude Code's own memory" in noted.cli("status").stdout
 

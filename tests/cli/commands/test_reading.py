@@ -55,7 +55,7 @@ def test_json_output(project: Project) -> None:
     }
 
 
-def test_filters_by_status_category_and_scope(project: Project) -> None:
+def test_filters_by_status_and_category(project: Project) -> None:
     put(project, "one")
     put(project, "gone", record_status="retired")
     put(project, "kept", record_status="archived")
@@ -67,18 +67,16 @@ def test_filters_by_status_category_and_scope(project: Project) -> None:
     assert ids(project, "--status", "pending") == ["steps", "one"]
     assert sorted(ids(project, "--status", "all")) == ["gone", "kept", "one", "own", "steps"]
     assert ids(project, "--category", "Runbook") == ["steps"]
-    assert ids(project, "--scope", "user") == ["own"]
 
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--status", "forgotten"], ["--status", "archived", "--scope", "user"], ["--rules"]],
+    [[], ["--status", "forgotten"], ["--rules"]],
     ids=" ".join,
 )
 def test_an_empty_list_prints_a_sentence(project: Project, words: list[str]) -> None:
     empty = project.cli("list", *words).stdout
-    if "--scope" not in words:
-        assert empty.startswith("No memories in this project yet.\nSave one: memory save ")
+    assert empty.startswith("No memories in this project yet.\nSave one: memory save ")
     put(project, "one", expires_at="2020-01-01", record_status="archived")
     (line,) = project.cli("list", *words).stdout.splitlines()
     assert line.startswith("No standing rules" if "--rules" in words else "No memories match. To list all: ")

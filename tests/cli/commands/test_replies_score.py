@@ -109,7 +109,7 @@ def test_scores_without_and_with_replies(project: Project) -> None:
     assert shown.startswith("Replies scored: 2\nshare\treplies\nwith filler\t1 of 2, 50%")
     assert "claude-opus-5-5" in shown
     assert "praise-opening" in shown
-    found = project.cli("replies", "history", "--json", "--here").json
+    found = project.cli("replies", "history", "--json").json
     assert (found["replies"], found["days"][0]["padded"]["k"]) == (2, 1)
     assert project.cli("replies", "history", "--days", "0").returncode == 2
 

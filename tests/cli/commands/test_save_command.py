@@ -79,22 +79,6 @@ def test_the_body_goes_into_the_main_field_of_the_category(
     assert read_memory(run.json["path"])["content"] == content
 
 
-def test_category_fields_from_json(project: Project) -> None:
-    content = {"context": "billing", "alternatives": [{"option": "MySQL", "rejected_reason": "locks"}]}
-    run = project.cli(
-        "save", *WORDS, "--body", "Postgres", "--content-json", "-", "--json", stdin=json.dumps(content)
-    )
-    assert read_memory(run.json["path"])["content"] == {**content, "decision": "Postgres"}
-
-
-@pytest.mark.parametrize("value", ["[]", "{", "7", '{"a": NaN}', "[" * 100_000])
-def test_content_json_that_is_not_an_object_is_refused(project: Project, value: str) -> None:
-    run = project.cli("save", *WORDS, "--content-json", "-", stdin=value)
-    assert run.returncode == 1
-    assert run.stderr.startswith("memory: --content-json: ")
-    assert not os.path.exists(os.path.join(project.root, ".claude"))
-
-
 @pytest.mark.parametrize(
     ("stdin", "reason"),
     [
@@ -202,7 +186,7 @@ def test_every_category_keeps_the_problem(project: Project, category: str) -> No
 def test_only_one_option_may_read_standard_input(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "-", "--context", "-", stdin="x")
     assert (run.returncode, project.cli("list", "--json").json["memories"]) == (2, [])
-    assert "only one of --body, --context and --content-json" in run.stderr
+    assert "only one of --body and --context" in run.stderr
 
 
 @pytest.mark.parametrize(

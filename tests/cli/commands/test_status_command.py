@@ -73,8 +73,6 @@ def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
     text = project.cli("status").stdout
     assert "  shown        Use Postgres for the billing database (%s)\n" % identity in text
     assert "near miss" not in text
-    assert len(project.cli("status", "--last", "1", "--json").json["decisions"]) == 1
-    assert project.cli("status", "--last", "-3", "--json").json["decisions"] == []
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_prompt_without_a_decision_is_an_error(prompted: Project) -> None:
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
         "memory: no prompt with the id 0123-nothing-like-it is recorded in this project;"
-        " to list prompts: memory status --last 20 --json\n"
+        " to list prompts: memory status --json\n"
     )
 
 

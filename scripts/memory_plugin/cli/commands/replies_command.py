@@ -1,4 +1,4 @@
-"""`memory replies`: score a text, the last reply, or many replies; show the scores over time, and the effect of corrections."""
+"""`memory replies`: score texts and replies; show the scores over time; propose changes to the user's rule pack, and apply them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
 from ...kernel.paths import load_data
 from ...kernel.text.clean import block, counted
+from ...replies import reset_tuning_reminder, tune
+from ...replies.gate import GateBounds
 from ...replies.judge import GradeMaterial, deep_question, read_turn
 from ...replies.rows import (
     Score,
@@ -26,7 +28,8 @@ from ...replies.rows import (
     read_scores,
 )
 from ...replies.score import ReplyScorer, read_last_reply
-from ..command_context import DONE, CommandContext, CommandError, Handler, UsageError
+from ...replies.signals import load_filler_rules
+from ..command_context import DONE, Approval, CommandContext, CommandError, Handler, UsageError
 from ..console import read_text
 from ..options import add_days_option, add_flag, answer_lines, require_existing
 
@@ -42,7 +45,7 @@ score a reply: filler phrases, words before the answer, density, and whether a j
 _HISTORY_TEXT = """\
 show reply scores over time, by model, project and pattern, and the effect of corrections
   memory replies history
-  memory replies history --here --days 7
+  memory replies history --days 7
   memory replies history --effect
   memory replies history --json
 """
@@ -169,7 +172,6 @@ def _grade(score: Score, material: GradeMaterial, context: CommandContext) -> in
 def _configure_history(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    add_flag(parser, "--here", "this project only")
     add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
 
 
@@ -179,8 +181,7 @@ def _history(arguments: Namespace, context: CommandContext) -> None:
     if arguments.effect:
         _show_effect(since, context)
         return
-    project = context.paths.project_key if arguments.here else ""
-    scores, unreadable = read_scores(context.paths, since, project)
+    scores, unreadable = read_scores(context.paths, since)
     context.console.result(_history_record(scores, unreadable))
     if scores:
         _show_history(scores, unreadable, context)
@@ -248,8 +249,83 @@ def _show_effect(since: str, context: CommandContext) -> None:
     context.console.result(record, *lines, effect.verdict)
 
 
+_TUNE_TEXT = """\
+adjust the filler rules by a judge's verdicts
+  memory replies tune                shows agreement, cleared patterns, new phrases and proposals
+  memory replies tune --apply        writes the proposals into your own rule pack, with a backup
+"""
+_TUNE_DAYS = 60
+_MAX_PHRASES = 12
+_RESCORED = (
+    "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
+    " after: %(padded_after)d (phrases: %(phrases_after)d)."
+)
+
+
+def _configure_tune(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_days_option(parser, _TUNE_DAYS)
+    add_flag(parser, "--apply", "write the proposals into your own rule pack")
+
+
+def _approve_tune(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return what to change; None for an analysis."""
+    return Approval("change the filler rules?") if arguments.apply else None
+
+
+def _tune(arguments: Namespace, context: CommandContext) -> None:
+    """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply.
+
+    Raises RulePackError if the pack cannot be read.
+    """
+    scores, _ = read_scores(context.paths, days_ago(arguments.days))
+    console, state = context.console, context.paths.state()
+    study = tune.study_scores(scores, load_filler_rules(state))
+    advice = tune.gate_advice(study, scores, GateBounds.of(context.settings))
+    change = tune.propose_pack(study, state)
+    diff = change.diff
+    effect = change.rescored(scores) if diff else {}
+    applies = arguments.apply and bool(diff)
+    record = {**study._asdict(), "advice": advice, "diff": diff, "rescored": effect}
+    console.result({**record, "applied": applies})
+    _show_study(study, advice, context)
+    _show_change(diff, effect, context)
+    reset_tuning_reminder(context.paths)
+    if applies:
+        path, backup = change.write(context.paths)
+        kept = " The previous version: %s." % backup if backup else ""
+        console.line("Written: %s.%s" % (path, kept))
+
+
+def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -> None:
+    console = context.console
+    console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
+    console.line(advice)
+    if study.missed.n:
+        console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
+    cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
+    phrases = [[row.phrase, str(row.replies), "promote" if row.promote else ""] for row in study.candidates]
+    for head, rows in (
+        (["pattern", "cleared by the judge", "proposal"], cleared),
+        (["new phrase", "replies", "proposal"], phrases),
+    ):
+        if rows:
+            console.line()
+            console.table(head, rows[:_MAX_PHRASES])
+
+
+def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> None:
+    console = context.console
+    console.line()
+    if not diff:
+        console.line("No change to the filler rules is proposed.")
+        return
+    console.lines(*diff.splitlines(), "", _RESCORED % effect)
+
+
 HANDLERS = {
     "replies": Handler(_TEXT, None),
     "replies score": Handler(_SCORE_TEXT, _score, _configure_score),
     "replies history": Handler(_HISTORY_TEXT, _history, _configure_history),
+    "replies tune": Handler(_TUNE_TEXT, _tune, _configure_tune, _approve_tune),
 }

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 from ...capture.candidate import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files
-from ...kernel.context import now
 from ...kernel.files import error_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
@@ -47,19 +46,10 @@ _GROUP = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] 
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
-def _configure_review(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
-
-
-def _review(arguments: Namespace, context: CommandContext) -> None:
+def _review(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
         groups = grouped(review_entries(context))
-    if arguments.group:
-        groups = [group for group in groups if group.id == arguments.group]
-        if not groups:
-            raise UsageError("%s: no group has this id; to list the groups: memory review" % arguments.group)
     context.console.result({"groups": list(map(_as_json, groups))})
     if not groups:
         context.console.line("Nothing is pending.")
@@ -234,14 +224,13 @@ def _next_key() -> str:
 _CAPTURE_TEXT = """\
 find what may be worth keeping in past sessions
   memory capture --project                all sessions of this project; run it again after memory review for more
-  memory capture --days 30                only those of the last 30 days
   memory capture session.jsonl other.jsonl
   memory review                           shows what was found
   memory capture clear                    delete all suggestions and the record of rejected ones
 """
 _NOTE_DAYS = 30.0
 _NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
-_NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"
+_NOTHING = "name transcripts, or use --project; to see what was found: memory review"
 _OFF = "capture.mode is off; to turn it on: memory config set capture.mode review"
 _CLEAR = "clear"
 
@@ -250,7 +239,6 @@ def _configure_capture(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="transcripts; clear deletes all suggestions")
     add_flag(parser, "--project", "the transcripts of this project's sessions")
-    parser.add_argument("--days", type=float, metavar="N", help="only sessions of the last N days")
 
 
 def _capture_approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
@@ -260,27 +248,20 @@ def _capture_approval(arguments: Namespace, context: CommandContext) -> Approval
 
 def _capture(arguments: Namespace, context: CommandContext) -> int:
     """Look through past sessions, or delete all suggestions."""
-    reads_project = arguments.project or arguments.days is not None
     if arguments.files[:1] == [_CLEAR]:
-        if reads_project or len(arguments.files) > 1:
+        if arguments.project or len(arguments.files) > 1:
             raise UsageError("memory capture clear takes no files")
         number = CandidateFile(context.paths).change(CandidateSet.clear)
         deleted = "deleted: %s" % counted(number, "suggestion")
         context.console.result({"forgotten": number}, deleted)
         return DONE
-    if not (arguments.files or reads_project):
+    if not (arguments.files or arguments.project):
         raise UsageError(_NOTHING)
     if context.settings.text("capture.mode") == "off":
         raise CommandError(_OFF)
     require_existing(*arguments.files)
-    found = _transcripts(arguments.days, context) if reads_project else []
-    return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), context)
-
-
-def _transcripts(days: float | None, context: CommandContext) -> list[str]:
-    """Return the transcripts of the project, the newest first; with `days`, only those changed in that many days."""
-    oldest = 0.0 if days is None else now() - days * 86400
-    return [path for path in reversed(project_transcripts(context.paths)) if os.path.getmtime(path) >= oldest]
+    newest_first = reversed(project_transcripts(context.paths)) if arguments.project else ()
+    return _read_sessions(list(dict.fromkeys([*arguments.files, *newest_first])), context)
 
 
 def _read_sessions(paths: list[str], context: CommandContext) -> int:
@@ -308,6 +289,6 @@ def _read_sessions(paths: list[str], context: CommandContext) -> int:
 
 
 HANDLERS = {
-    "review": Handler(_REVIEW_TEXT, _review, _configure_review),
+    "review": Handler(_REVIEW_TEXT, _review),
     "capture": Handler(_CAPTURE_TEXT, _capture, _configure_capture, _capture_approval),
 }

@@ -11,11 +11,10 @@ from ...memories.lifecycle import before_write, edit, rewrite
 from ...memories.markdown import statement_category, title_for
 from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
-from ...memories.survey import Item, choose, item_of, read_item, shortest_names
+from ...memories.survey import Item, choose, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...work import memory_facts
-from ...work.review import lines_to_decide
 from ...work.save import (
     NONE,
     NewMemory,
@@ -61,8 +60,8 @@ def _configure_save(parser: ArgumentParser) -> None:
 
 def _save(arguments: Namespace, context: CommandContext) -> None:
     """Store the memory; print its id, what was redacted, and whether it awaits approval."""
-    _derive_options(arguments)
     memory_input.check_fields(arguments)
+    _derive_options(arguments)
     supersedes, candidate = arguments.supersedes or "", arguments.candidate or ""
     new = new_memory(arguments, context)._replace(supersedes=supersedes, candidate=candidate)
     print_saved(save(new, context), context)
@@ -80,21 +79,16 @@ def new_memory(arguments: Namespace, context: CommandContext) -> NewMemory:
 
 
 def _derive_options(arguments: Namespace) -> None:
-    """Derive missing options from the one-line form. Raises UsageError."""
-    given = arguments.body is not None or arguments.content_json is not None
-    if not given and not (arguments.text or "").strip():
+    """Derive the title and the category from the text, if they are not given. Raises UsageError."""
+    if arguments.text is not None and arguments.body is not None:
+        raise UsageError("TEXT is the body; leave out --body, or use --title, not TEXT")
+    option, body = ("TEXT", arguments.text) if arguments.body is None else ("--body", arguments.body)
+    if not (body or "").strip():
         missing = "nothing to save" if arguments.title is None else "--title needs a --body"
         raise UsageError(missing + '. Try: memory save "what to remember"')
-    if arguments.text is not None and given:
-        raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
-    option, body = ("--body", arguments.body) if given else ("TEXT", arguments.text)
-    if not given or (arguments.content_json is None and None in (arguments.title, arguments.category)):
-        arguments.body = memory_input.text_of(body, option)
-        arguments.title = title_for(arguments.body) if arguments.title is None else arguments.title
-        arguments.category = arguments.category or statement_category(arguments.body)
-    missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)
-    if missing:
-        raise UsageError("expected --%s with --content-json" % missing)
+    arguments.body = memory_input.text_of(body, option)
+    arguments.title = title_for(arguments.body) if arguments.title is None else arguments.title
+    arguments.category = arguments.category or statement_category(arguments.body)
 
 
 def print_saved(saved: Saved, context: CommandContext) -> None:
@@ -118,7 +112,7 @@ change a memory
 """
 
 _GUARD = ("guard_commands", "guard_files", "guard_action")
-_TEXTS = ("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires")
+_TEXTS = ("title", "body", "context", "tags", "add_tag", "files", "asked_as", "expires")
 _PLACE = ("category", "scope")
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
 _NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
@@ -244,8 +238,6 @@ def _change(
 def _report(arguments: Namespace, context: CommandContext, written: Written) -> None:
     context.refresh_index()
     item, name = memory_facts.current(context, written.stored.key)
-    if item.trust != TRUSTED:
-        item = _offered(context, item)
     memory = item.stored.memory
     facts = memory.category, item.stored.store.scope, memory_facts.status_text(item)
     lines = ["changed: %s (%s)" % (memory.id, ", ".join(facts))]
@@ -253,19 +245,6 @@ def _report(arguments: Namespace, context: CommandContext, written: Written) -> 
     lines += ["  " + line for line in memory_facts.redaction_lines(written)]
     lines += memory_facts.approval_lines(item, name)
     context.console.result({**memory_facts.as_json(item), "redacted": written.redacted}, *lines)
-
-
-def _offered(context: CommandContext, item: Item) -> Item:
-    """Show the user in a terminal an edited text that is not trusted, ask whether to accept it, and return it with its trust."""
-    if context.inside_client or not context.console.can_prompt():
-        return item
-    trust = load_trust(context.paths)
-    context.console.lines(*("  " + line for line in lines_to_decide(item, trust)))
-    if context.console.confirm("Accept this text?"):
-        trust.accept([item.stored], "edit")
-        context.refresh_index()
-        return item_of(item.stored, trust, "")
-    return item
 
 
 HANDLERS = {

@@ -9,7 +9,7 @@ from ...kernel.fastjson import as_objects
 from ...kernel.text.clean import counted, plain
 from ...memories.guard import guard_in_words
 from ...memories.hygiene import shown, shown_line
-from ...memories.memory_files import PROJECT, USER
+from ...memories.memory_files import PROJECT
 from ...memories.memory_text import STATUS, TEXT, TITLE, shown_fields
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
 from ...memories.relations import name_for
@@ -146,8 +146,6 @@ def _configure_list(parser: ArgumentParser) -> None:
     add_category(parser, "only this category, one of %s")
     parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
     parser.add_argument("--limit", type=int, metavar="N", help="only the newest N memories")
-    text = "only the project's store, or only your own"
-    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help=text)
     add_flag(parser, "--rules", "only the standing rules, which Claude sees at the start of every session")
     add_flag(parser, "--notes", "only Claude Code's own notes")
 
@@ -159,7 +157,7 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
         return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    result = context.overview(arguments.scope)  # also brings the index up to date
+    result = context.overview()  # also brings the index up to date
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
@@ -174,7 +172,7 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
     else:
         context.console.line(_nothing(result, arguments))
     _print_problems(result, context)
-    if notes and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
+    if notes and not arguments.category and arguments.status in (ACTIVE, ALL):
         text = "Also %s in Claude Code's own memory. To list them: memory list --notes"
         context.console.line(text % counted(len(notes), "note"))
 
@@ -217,7 +215,7 @@ def _is_wanted(item: Item, arguments: Namespace) -> bool:
 
 def _nothing(result: Survey, arguments: Namespace) -> str:
     """Return the message for an empty list."""
-    if not result.items and not arguments.scope:
+    if not result.items:
         return 'No memories in this project yet.\nSave one: memory save "..."\nImport notes: memory import FILE --dry-run'
     if arguments.rules:
         return 'No standing rules yet. To add one: memory save --category constraint "..."'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from datetime import datetime
 
@@ -24,10 +24,11 @@ from ..console import Console
 _STATUS_TEXT = """\
 show what is stored, what is pending, and recent activity
   memory status
-  memory status --last 20 --json
+  memory status --json                    with the last 20 decisions
 """
 
-_LAST = 5
+_LAST = 20
+_SHOWN = 5
 _MAX_PENDING = 5
 MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
@@ -38,17 +39,11 @@ To import notes that you already have: memory import FILE --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
-def _configure_status(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
-    text = "show the last N decisions (default: %d)" % _LAST
-    parser.add_argument("--last", type=int, default=_LAST, metavar="N", help=text)
-
-
-def _status(arguments: Namespace, context: CommandContext) -> None:
+def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     console, survey = context.console, context.overview()
-    has_state, last = context.paths.state_dir is not None, max(0, arguments.last)
-    rows = explain.decisions(context.paths, last=last) if has_state and last else []
+    has_state = context.paths.state_dir is not None
+    rows = explain.decisions(context.paths, last=_LAST) if has_state else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
     stored, pending = _stored_counts(survey.items), [item for item in survey.items if item.is_pending]
     has_catalog = has_state and context.settings.integer("retrieval.catalog.max_tokens")
@@ -78,7 +73,7 @@ def _status(arguments: Namespace, context: CommandContext) -> None:
     labels = titles_and_names(survey.items)
     _print_pending(pending, labels, console)
     _print_numbers(notes, guards, start, console)
-    _print_decisions(rows, labels, context)
+    _print_decisions(rows[:_SHOWN], labels, context)
     names = "look at " + ", ".join(check.name for check in problems) if problems else _NO_PROBLEMS
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
 
@@ -205,6 +200,6 @@ def _doctor(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG0
 
 
 HANDLERS = {
-    "status": Handler(_STATUS_TEXT, _status, _configure_status),
+    "status": Handler(_STATUS_TEXT, _status),
     "doctor": Handler(_DOCTOR_TEXT, _doctor),
 }

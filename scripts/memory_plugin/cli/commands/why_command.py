@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall import explain
-from ...recall.decision import shifted_threshold
 from ...recall.history import USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from ...work.memory_facts import titles_and_names
 from ..command_context import Approval, CommandContext, CommandError, Handler, UsageError, titled
@@ -84,7 +82,7 @@ def _nothing_found(prompt: str, place: str) -> str:
     if prompt == explain.LAST:
         return "nothing is recorded in this project yet; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
-    return text % (prompt, "memory status --last 20 --json")
+    return text % (prompt, "memory status --json")
 
 
 def _explain(row: dict[str, object], context: CommandContext) -> None:
@@ -127,16 +125,15 @@ def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
 
 _FEEDBACK_TEXT = """\
 rate memories as useful or wrong, and show or reset the ratings
-  memory feedback                         lists ratings, thresholds, and how often replies used a memory
+  memory feedback                         lists ratings, and how often replies used a memory
   memory feedback useful use-postgres     shows it more readily
   memory feedback wrong use-postgres      shows it less readily
   memory edit use-postgres --body '...'   if the memory itself is out of date
   memory feedback reset use-postgres      deletes its ratings
   memory feedback reset --all
 """
-_THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
 _SHOW, _RESET = "show", "reset"
-_SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
+_NO_RATINGS = "No memory has been rated, and no reply has used one yet."
 
 
 def _configure_feedback(parser: ArgumentParser) -> None:
@@ -177,14 +174,13 @@ def _feedback(arguments: Namespace, context: CommandContext) -> None:
     feedback = Feedback(context.paths)
     if kind == _SHOW:
         chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
-    usual = [round(context.settings.number(name), 3) for name in _THRESHOLDS]
+    ratings = [_rating(item, feedback) for item in chosen]
     names = shortest_names(items)
-    ratings = {names[item.stored.key]: _rating(item, feedback, usual) for item in chosen}
-    context.console.result({**record, "memories": list(ratings.values())})
-    if ratings:
-        _print_ratings(ratings, usual, context)
-    else:
-        context.console.line("No memory has been rated, and no reply has used one yet.")
+    rows = [[*map(str, (one.useful, one.wrong, one.used)), one.title] for one in ratings]
+    for row, item in zip(rows, chosen):
+        row.insert(-1, names[item.stored.key])
+    context.console.result({**record, "memories": ratings})
+    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows, _NO_RATINGS)
 
 
 def _chosen(arguments: Namespace, items: list[Item]) -> list[Item]:
@@ -195,7 +191,7 @@ def _chosen(arguments: Namespace, items: list[Item]) -> list[Item]:
 
 
 class Rating(NamedTuple):
-    """How often a memory was rated and used in replies, when it was used last, and its own thresholds."""
+    """How often a memory was rated and used in replies, and when it was used last."""
 
     id: str
     title: str
@@ -203,33 +199,12 @@ class Rating(NamedTuple):
     wrong: int
     used: int
     used_at: str | None
-    inject_threshold: float
-    pointer_threshold: float
 
 
-def _rating(item: Item, feedback: Feedback, usual: Sequence[float]) -> Rating:
-    """Return the rating of a memory; `usual` are the thresholds of the settings."""
-    key = item.stored.key
-    full, pointer = (round(shifted_threshold(value, feedback.shift(key)), 3) for value in usual)
-    return Rating(
-        id=item.stored.memory.id,
-        title=shown_line(item.stored.memory.title),
-        **feedback.counts(key),
-        used_at=feedback.used_at(key) or None,
-        inject_threshold=full,
-        pointer_threshold=pointer,
-    )
-
-
-def _print_ratings(ratings: dict[str, Rating], usual: Sequence[float], context: CommandContext) -> None:
-    """Print the counts of the memories by name, and the thresholds that differ from the usual ones."""
-    rows = [[*map(str, (one.useful, one.wrong, one.used)), name, one.title] for name, one in ratings.items()]
-    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
-    for name, one in ratings.items():
-        own = [one.inject_threshold, one.pointer_threshold]
-        if own != usual:
-            shares = tuple(round(100 * share) for share in (*own, *usual))
-            context.console.paragraph("%s: %s" % (name, _SHIFTED % shares), "", 2)
+def _rating(item: Item, feedback: Feedback) -> Rating:
+    key, memory = item.stored.key, item.stored.memory
+    used_at = feedback.used_at(key) or None
+    return Rating(memory.id, shown_line(memory.title), **feedback.counts(key), used_at=used_at)
 
 
 def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
