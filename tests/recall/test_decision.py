@@ -12,7 +12,6 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings import Settings
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.decision import (
-    UNASKED,
     Choice,
     Limits,
     choose,
@@ -104,7 +103,6 @@ SHARES: dict[str, tuple[float, float, dict[str, str], str, str]] = {
     "far behind and unsure": (0.39, LOW, {}, "", "below_threshold"),
     "far behind, but sure": (0.39, HIGH, {}, "b", ""),
     "far behind, but approved by a judge": (0.39, MIDDLE, {"b": "one"}, "b", ""),
-    "far behind, no judge answered": (0.39, LOW, {"b": UNASKED}, "b", ""),
 }
 
 

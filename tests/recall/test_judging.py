@@ -179,24 +179,6 @@ def test_without_a_key_and_without_an_answer_the_thresholds_decide_about_the_bes
     assert (trial.chosen_keys(HITS, judged), judged.path, judged.reasons) == (expected, "no_key", ["no_key"])
 
 
-@pytest.mark.parametrize(
-    ("top", "expected"), [(2, ["w1"]), (3, ["w1", "w3"]), (0, [])], ids=["two", "three", "none"]
-)
-def test_without_an_answer_the_best_few_get_a_pointer_for_words_of_their_titles(
-    make_trial: MakeTrial, top: int, expected: list[str]
-) -> None:
-    trial = make_trial(BROKEN)
-    trial.bench.retrieval["fallback_top_k"] = top
-    weak = [hit("w%d" % at, 0.03) for at in (1, 2, 3, 4)]
-    for one, share in zip(weak, (0.2, 0.1, 0.15, 0.9)):
-        one.signals["title_covered"] = share
-    assert trial.chosen_keys(weak) == ([], expected)
-    trial.bench.env = {}
-    assert trial.chosen_keys(weak) == ([], expected)
-    trial.bench.retrieval["enabled"] = False
-    assert trial.chosen_keys(weak) == ([], [])
-
-
 def test_a_judge_that_is_off_leaves_the_thresholds(make_trial: MakeTrial) -> None:
     trial = make_trial(BROKEN)
     trial.bench.retrieval["enabled"] = False

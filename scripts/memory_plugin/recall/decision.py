@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .history import RecallHistory
     from .ranking import Hit
 
-UNASKED = "unasked"  # the approval of a hit about which no judge answered
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
 _MIN_THRESHOLD, _MAX_THRESHOLD = 0.2, 0.98  # of a memory with feedback
 _MIN_SHARE = 0.4  # of the best hit's score, for a pointer: a prompt that wants one memory lifts the pointer confidence of all its matches
@@ -144,8 +143,8 @@ def apply_feedback(hits: list[Hit], context: Context) -> None:
 def choose(hits: list[Hit], approvals: dict[str, str], limits: Limits, history: RecallHistory) -> Choice:
     """Return the choice among the hits, which are sorted best first.
 
-    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, but UNASKED ones get
-    at least a pointer. Only the files of hits to be used are read.
+    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others. Only the files of hits to
+    be used are read.
     """
     choice = Choice(limits, history)
     # What both judges approved comes first, also as a pointer.
@@ -163,11 +162,9 @@ def choose(hits: list[Hit], approvals: dict[str, str], limits: Limits, history: 
         if for_pointer:
             choice.point(hit)
         elif not for_full:
-            is_declined = approvals.get(hit.key, UNASKED) != UNASKED
             is_far = hit.key in far and hit.pointer_confidence >= limits.pointer_threshold
-            choice.withheld[hit.key] = (
-                "declined" if is_declined else "far_behind" if is_far else "below_threshold"
-            )
+            unsure = "far_behind" if is_far else "below_threshold"
+            choice.withheld[hit.key] = "declined" if hit.key in approvals else unsure
     choice.reason = _reason(qualified, choice)
     return choice
 
@@ -184,11 +181,11 @@ def _far_behind(hits: list[Hit]) -> set[str]:
 
 def _qualifies(hit: Hit, approval: str, limits: Limits, is_far: bool) -> tuple[bool, bool]:
     """Return whether a hit qualifies for its full text, and whether for a pointer, which one far behind the best does not."""
-    if approval and approval != UNASKED:
+    if approval:
         return approval == "both", approval != "none" and limits.max_pointers > 0
     full = hit.confidence >= shifted_threshold(limits.inject_threshold, hit.shift)
     pointer = hit.pointer_confidence >= shifted_threshold(limits.pointer_threshold, hit.shift)
-    return full, limits.max_pointers > 0 and ((pointer and (full or not is_far)) or approval == UNASKED)
+    return full, limits.max_pointers > 0 and pointer and (full or not is_far)
 
 
 def shifted_threshold(threshold: float, shift: float) -> float:

@@ -1,27 +1,41 @@
-"""Read, add and remove documents in the index, and keep its counts consistent."""
+"""Read, add and remove documents in the index, keep its counts consistent, and update what one memory changes for others.
+
+Only search finds a superseded memory, and the newer ones inherit its `asked_as` phrases. A guard is in force only in a trusted text: that
+of the memory, or, while a change to it awaits approval, its last trusted version. Both are updated by each refresh that changes a document.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
-from ..kernel.fastjson import dumps, loads
+from ..kernel.context import now_iso
+from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection
-from ..memories.record import ACTIVE
-from ..memories.relations import Link, plain_title
-from ..memories.trust import TRUSTED
+from ..memories import InvalidMemory
+from ..memories.guard_file import saved_rows, write_guard_file, written_out
+from ..memories.guarded_commands import guard_words
+from ..memories.memory_files import StoredMemory
+from ..memories.record import ACTIVE, Memory, categories, parse_memory
+from ..memories.relations import Link, named_keys, plain_title, resolve
+from ..memories.trust import TRUSTED, Trust
 from . import index_file
-from .documents import Document, Terms, document_terms, named_rows, phrases_field
+from .documents import Document, Terms, document_terms, memory_document, named_rows, phrases_field
 from .query import load_model
 
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
 # The conditions are those of the partial index of links.
 _LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents WHERE status = 'active' AND scope != 'native' "
+_MAX_BODY = 400  # characters of a memory in the question to the user
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
     ", ".join(_COLUMNS),
     ", ".join("?" * len(_COLUMNS)),
 )
+
+GuardRow = dict[str, Any]  # a row of the table `guards`, as `write_guard_file` takes it
 
 
 class IndexedFile(NamedTuple):
@@ -56,10 +70,10 @@ def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
 def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
     """Return the source files of the documents whose `full_digest`, `text_digest` or `new_phrases` is one of these."""
     files: set[str] = set()
-    for digest in digests:
-        # The last condition lets SQLite use the partial index; without it, each digest reads the whole table.
+    for text in digests:
+        # The last condition lets SQLite use the partial index; without it, each text reads the whole table.
         select = "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR (new_phrases = ? AND new_phrases != '')"
-        rows = connection.execute(select, (digest, digest, digest))
+        rows = connection.execute(select, (text, text, text))
         files.update(path for (path,) in rows)
     return files
 
@@ -257,3 +271,118 @@ def _terms(connection: Connection, rowid: int) -> Terms:
         raise index_file.IndexUnavailable("the index lacks a vector")
     index_file.joined(row)
     return Terms(*row)
+
+
+def apply_supersession(connection: Connection) -> None:
+    """Update the flags and inherited phrases of all documents that others supersede or replace, inside the caller's transaction."""
+    named = links(connection)
+    resolution = resolve(named, cache(lambda key: named.get(key) or find_link(connection, key)))
+    before = dict(connection.execute("SELECT key, by FROM superseded").fetchall())
+    after = resolution.superseded
+    connection.execute("DELETE FROM superseded")
+    connection.executemany("INSERT INTO superseded VALUES (?, ?)", after.items())
+    for key in sorted(before.keys() ^ after.keys()):
+        set_injectable(connection, key, injectable=key not in after and _is_recalled(connection, key))
+    saved = dict(connection.execute("SELECT key, asked_as FROM inherited").fetchall())
+    inherited = {key: dumps(list(phrases)) for key, phrases in resolution.inherited.items()}
+    changed = sorted(key for key in saved.keys() | inherited if saved.get(key) != inherited.get(key))
+    stopwords = load_model(connection).stopwords if changed else {}
+    for key in changed:
+        set_inherited(connection, key, resolution.inherited.get(key, ()), stopwords)
+
+
+def _is_recalled(connection: Connection, key: str) -> bool:
+    """Return whether a document may be injected unless it is superseded."""
+    query = "SELECT 1 FROM documents WHERE key = ? AND trust = ? AND (expires_at = '' OR expires_at > ?)"
+    return connection.execute(query, (key, TRUSTED, now_iso())).fetchone() is not None
+
+
+def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[str, str]:
+    """Return those of the keys that are superseded -> the key of the memory that replaces it, or its name."""
+    query = "SELECT key, by FROM superseded WHERE key = ?"
+    return dict(row for key in keys for row in connection.execute(query, (storable(key),)))
+
+
+def seed_guards(paths: Paths, connection: Connection) -> None:
+    """Take the guards of a new index from the prepared file, because its memories arrive round by round."""
+    for key, row in saved_rows(paths).items():
+        _save(connection, key, row)
+
+
+def update_guards(connection: Connection, memories: Iterable[StoredMemory], trust: Trust) -> None:
+    """Update the rows for memories that were just read, inside the caller's transaction."""
+    for stored in memories:
+        version = guarded_version(stored, trust)
+        _save(connection, stored.key, None if version is None else _row(stored, version))
+
+
+def _save(connection: Connection, key: str, row: GuardRow | None) -> None:
+    connection.execute("DELETE FROM guards WHERE key = ?", (key,))
+    if row is not None:
+        connection.execute("INSERT INTO guards VALUES (?, ?)", (key, dumps(row)))
+
+
+def write_guards(paths: Paths, connection: Connection) -> None:
+    """Write the guards in force to the prepared file, and drop those whose file is gone. Raises OSError.
+
+    A guard outlives the right to read its file.
+    """
+    saved = connection.execute("SELECT key, row FROM guards ORDER BY key").fetchall()
+    rows: dict[str, Any] = index_file.value_of(lambda: {key: loads(row) for key, row in saved}, "guards")
+    gone = {key for key, row in rows.items() if not os.path.lexists(row["texts"]["path"])}
+    connection.executemany("DELETE FROM guards WHERE key = ?", ((key,) for key in gone))
+    left_out = gone | _replaced(connection, rows)
+    write_guard_file(paths, [row for key, row in rows.items() if key not in left_out])
+
+
+def _replaced(connection: Connection, rows: dict[str, GuardRow]) -> set[str]:
+    """Return the keys of the rows whose memory is superseded.
+
+    Either a trusted other memory supersedes it, or its own text names a successor; that does not count while the text awaits approval.
+    """
+    by_others: set[str] = set()
+    for link in links(connection).values() if rows else ():
+        for name in link.supersedes if link.is_trusted else ():
+            # The first key that the name may mean.
+            by_others.update([meant for meant in named_keys(name, link.key) if meant in rows][:1])
+    superseded = superseded_documents(connection, rows)
+    return {
+        key
+        for key, row in rows.items()
+        if key in by_others or (key in superseded and row["texts"]["current"])
+    }
+
+
+def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:
+    """Return the trusted version of a memory whose guard is in force; None if there is none, or if it has no guard."""
+    version = stored.memory
+    if not trust.is_trusted(stored):
+        try:
+            version = parse_memory(trust.last_trusted(stored), version.id, categories()[version.category])
+        except InvalidMemory:
+            return None
+    return version if version.guard and version.status == ACTIVE and not version.superseded_by else None
+
+
+def _row(stored: StoredMemory, version: Memory) -> GuardRow:
+    guard = version.guard
+    assert guard is not None
+    document = memory_document(stored._replace(memory=version), TRUSTED)
+    row = {
+        "key": stored.key,
+        "action": guard.action,
+        "until": version.expires_at,
+        "commands": [words for words in map(guard_words, guard.commands) if words],
+        "files": [form for pattern in guard.files for form in written_out(pattern)],
+    }
+    guard_digest = digest(dumps([row, document.inject]).encode("ascii"), 8)
+    body = " ".join(document.body.split())
+    texts = {
+        "title": document.title,
+        "block": document.inject,
+        "body": body if len(body) <= _MAX_BODY else body[: _MAX_BODY - 1] + "\u2026",
+        "mark": guard_digest,
+        "path": stored.path,
+        "current": "yes" if version is stored.memory else "",
+    }
+    return {**row, "texts": texts}

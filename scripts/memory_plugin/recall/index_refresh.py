@@ -25,8 +25,14 @@ from ..memories.record import categories
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from . import index_file
-from .in_force import apply_supersession, seed_guards, write_guards
-from .index_documents import files_by_trust, files_of_texts, total_documents
+from .index_documents import (
+    apply_supersession,
+    files_by_trust,
+    files_of_texts,
+    seed_guards,
+    total_documents,
+    write_guards,
+)
 from .index_file import transaction
 from .project_files import named_files_path, write_named_files
 from .query import index_by_first_word

@@ -8,8 +8,7 @@ the result:
     judged    both judges answered
     partial   one of them answered
     single    one combined question was answered
-    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full; the best that many get at least a pointer if the
-              prompt has words of their titles
+    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full
     no_key    there is no key: as `fallback`
     disabled  judges are switched off here: as if they had never been on
     rules     no candidate was unsure, or sure ones fill every place: the thresholds decide
@@ -21,12 +20,10 @@ from ..kernel.context import Context
 from ..kernel.fastjson import digest
 from ..kernel.judge.question import Question, Verdict
 from ..kernel.settings import Settings
-from .decision import UNASKED
 from .ranking import Hit
 
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
-_TITLE = 0.15  # share of a title's words, by weight, that a prompt must have for a pointer without a judge
 _MAX_PROMPT, _MAX_TITLE, _MAX_TAG = 500, 120, 40  # characters
 _MAX_TAGS = 12  # of one memory
 # (rubric, key of its answer)
@@ -38,8 +35,7 @@ _TAINTED = "the project's own settings set variables that decide where keys and 
 class Judged:
     """The judges' verdicts on the candidates, and how they were reached.
 
-    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered. If none did, the best few are UNASKED:
-        the thresholds decide, but give at least a pointer
+    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered
     max_inject: how many may be injected in full; silenced: why nothing at all may be injected, usually empty
     search_hits: the hits that a search shows, in the order of the ranking
     path, reasons: the result as in the table above, and what failed
@@ -148,9 +144,6 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
     elif path == "rules":
         max_inject = _max_output(AUTO, settings)
     judged = Judged(path, max_inject, reasons)
-    if path not in ("rules", "disabled"):
-        best = hits[: settings.integer(_BLOCK + "fallback_top_k")]
-        judged.approvals = {hit.key: UNASKED for hit in best if hit.signals.get("title_covered", 0) >= _TITLE}
     if max_inject == 0:
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
     if mode == SEARCH:

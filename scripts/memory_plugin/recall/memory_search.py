@@ -22,8 +22,7 @@ from ..memories.relations import name_for, plain_title
 from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, nearest, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE, memory_document, note_document
-from .in_force import apply_supersession, superseded_documents
-from .index_documents import put, storable, texts
+from .index_documents import apply_supersession, put, storable, superseded_documents, texts
 from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, open_index, transaction
 from .index_refresh import create_index_in_memory, refresh_index
 from .query import analyze, load_model

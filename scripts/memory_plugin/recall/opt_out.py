@@ -11,16 +11,18 @@ _MAX_CLAUSE = 60  # characters
 class OptOut:
     """The wordings with which a prompt opts out of memories."""
 
-    __slots__ = ("_around", "_clause_ends", "_clauses", "_table", "_verbs", "_words")
-
     def __init__(self) -> None:
         self._table = table = load_data("recall", "opt_out")
         names = ("polite", "many", "determiners", "nouns", "of", "of_determiners", "owners", "other_senses")
         self._words = {name: set(table[name].split()) for name in names}
         self._clauses = set(table["clauses"])
         self._clause_ends = str.maketrans(dict.fromkeys(table["clause_ends"], "\n"))
-        self._verbs = sorted((verb.split() for verb in table["verbs"]), key=len, reverse=True)
-        self._around = [(verb.split(), then.split()) for verb, then in table["around"]]
+        # Words are joined by spaces: what ends a passage has one before it, what begins one has one behind it.
+        self._verbs = [" " + verb for verb in sorted(table["verbs"], key=lambda verb: -len(verb.split()))]
+        self._not_after = tuple(" " + phrase for phrase in table["not_after"])
+        self._turned = tuple(phrase + " " for phrase in table["turned_round_by"])
+        self._after_noun = tuple(phrase + " " for phrase in table["after_noun"])
+        self._around = [(" " + verb, then + " ") for verb, then in table["around"]]
 
     def has_tag(self, text: str) -> bool:
         """Return whether a text contains a tag such as `#nomem`, as a word of its own."""
@@ -40,42 +42,31 @@ class OptOut:
         )
 
     def _has_phrase(self, words: list[str]) -> bool:
-        nouns = self._words["nouns"]
-        if nouns.isdisjoint(words):
-            return False
-        return any(
-            word in nouns
-            and (self._is_refused_before(words, at) or self._is_refused_after(words, at))
+        return not self._words["nouns"].isdisjoint(words) and any(
+            word in self._words["nouns"]
+            and self._is_refused(words, at)
             and not self._is_computer_memory(words[at + 1 : at + 2 + _MAX_OF_WORDS])
             for at, word in enumerate(words)
         )
 
-    def _is_refused_before(self, words: list[str], at: int) -> bool:
-        """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing negates it."""
-        start = self._first_determiner(words, at)
-        verb = next((each for each in self._verbs if _ends_with(words[:start], each)), None)
-        if not verb or _follows(words, at + 1, self._table["turned_round_by"]):
-            return False
-        before = words[: start - len(verb)]
-        if any(_ends_with(before, phrase.split()) for phrase in self._table["not_after"]):
-            return False
-        alone = len(verb) == 1 and verb[0] in self._table["verbs_of_many"]
-        return not alone or not self._words["many"].isdisjoint(words[start : at + 1])
+    def _is_refused(self, words: list[str], at: int) -> bool:
+        """Return whether words refuse the noun at this place: before it, past determiners, behind it, or around it.
 
-    def _is_refused_after(self, words: list[str], at: int) -> bool:
-        """Return whether the refusal follows the noun at this place, as in "nutze dein Gedächtnis nicht"."""
-        if _follows(words, at + 1, self._table["after_noun"]):
+        An example of the last two is "nutze dein Gedächtnis nicht".
+        """
+        start = at
+        while start > 0 and words[start - 1] in self._words["determiners"]:
+            start -= 1
+        before, after = " " + " ".join(words[:start]), " ".join(words[at + 1 :]) + " "
+        if after.startswith(self._after_noun):
             return True
-        before = words[: self._first_determiner(words, at)]
-        return any(
-            _ends_with(before, verb) and words[at + 1 : at + 1 + len(then)] == then
-            for verb, then in self._around
-        )
-
-    def _first_determiner(self, words: list[str], at: int) -> int:
-        while at > 0 and words[at - 1] in self._words["determiners"]:
-            at -= 1
-        return at
+        if any(before.endswith(verb) and after.startswith(then) for verb, then in self._around):
+            return True
+        verb = next((verb for verb in self._verbs if before.endswith(verb)), "")
+        if not verb or after.startswith(self._turned) or before.removesuffix(verb).endswith(self._not_after):
+            return False
+        is_of_many = verb[1:] in self._table["verbs_of_many"]
+        return not is_of_many or not self._words["many"].isdisjoint(words[start : at + 1])
 
     def _is_computer_memory(self, after: list[str]) -> bool:
         """Return whether the words after a noun make it a computer's memory: "leak", or "of" an owner other than ours."""
@@ -94,14 +85,6 @@ class OptOut:
             _has_unspaced(squeezed, group, verb_first=group["order"] == "verb first")
             for group in self._table["unspaced"]
         )
-
-
-def _ends_with(words: list[str], end: list[str]) -> bool:
-    return words[-len(end) :] == end
-
-
-def _follows(words: list[str], at: int, phrases: list[str]) -> bool:
-    return any(words[at : at + len(phrase.split())] == phrase.split() for phrase in phrases)
 
 
 def _has_separate_tag(text: str, tag: str, before: str) -> bool:

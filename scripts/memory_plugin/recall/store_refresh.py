@@ -30,7 +30,6 @@ from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
 from . import index_documents
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
-from .in_force import superseded_documents, update_guards
 from .index_file import UNSURE, transaction
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
@@ -243,7 +242,7 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     known = {file.path: file.known for file in files if file.known}
     documents = list(unreadable)
     with transaction(connection):
-        superseded = superseded_documents(connection, [stored.key for stored in memories])
+        superseded = index_documents.superseded_documents(connection, [stored.key for stored in memories])
         for whole in memories:
             stored, row = trust.with_accepted_phrases(whole), known.get(whole.path)
             state, new_phrases = trust.state_of(stored), trust.new_phrases(whole)
@@ -264,7 +263,7 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
         before = [(known[one.path].key, one.key) for one in documents if one.path in known]
         index_documents.drop(connection, [old for old, new in before if old != new])
         index_documents.put(connection, documents)
-        update_guards(connection, memories, trust)
+        index_documents.update_guards(connection, memories, trust)
     read = len(documents) - len(unreadable)
     dropped = sum(known[one.path].status == ACTIVE for one in unreadable if one.path in known)
     return RefreshReport(read, dropped, len(memories) - read, len(unreadable), problem=problem)

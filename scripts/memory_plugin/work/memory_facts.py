@@ -31,7 +31,7 @@ from ..memories.survey import (
 )
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
-from ..recall.in_force import guarded_version
+from ..recall.index_documents import guarded_version
 from ..recall.memory_search import neighbors
 from . import WorkContext, WorkError
 
