@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.catalog_entries import (
-    CatalogBlock,
-    CatalogEntry,
-    arrange,
-    rule_line,
-)
+from memory_plugin.recall.catalog_entries import CatalogEntry, arrange, render, rule_line
 from memory_plugin.recall.decision import estimated_tokens, tokens_of
 
 RULE = "Short answers. Answer in one paragraph, without a summary at the end."
 
 
+class Block(NamedTuple):
+    """The lines of a catalog that fit, and the number of all rules."""
+
+    rules: list[str]
+    more_rules: list[str]
+    titles: list[str]
+    number: int
+
+    def render(self, unlisted: int) -> str:
+        """Return the text for Claude."""
+        return render(*self[:3], number=self.number, unlisted=unlisted)
+
+
 def arranged(
     rules: list[str], titles: list[str], max_tokens: int = 900, *, only_rules: bool = False
-) -> CatalogBlock:
+) -> Block:
     """Return the block of rules with these lines, whose titles are the same, and of memories with these titles."""
     rule_entries = [CatalogEntry(("", rule, rule, "", "", "", 0, "")) for rule in rules]
     title_entries = [CatalogEntry(("", title, "", "", "", "", 0, "")) for title in titles]
-    return arrange(rule_entries, len(rules), title_entries, max_tokens, only_rules=only_rules)
+    return Block(*arrange(rule_entries, title_entries, max_tokens, only_rules=only_rules), len(rules))
 
 
 def test_a_rule_is_one_line_of_200_characters_at_most() -> None:

@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -167,21 +167,17 @@ def test_a_refresh_killed_at_any_point_is_completed_by_the_next(
     chance = random.Random(seed)
     left = [0]
 
-    class KillingTransaction(index_file.transaction):
-        """A transaction before which, or in which, the process may be killed."""
-
-        def __enter__(self) -> None:
+    @contextmanager
+    def killing_transaction(connection: Connection) -> Iterator[None]:
+        """Begin a transaction before which, or in which, the process may be killed."""
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        with index_file.transaction(connection):
+            yield
             left[0] -= 1
             if left[0] == 0:
                 raise Killed
-            super().__enter__()
-
-        def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
-            left[0] -= 1
-            if left[0] == 0 and kind is None:
-                super().__exit__(Killed)
-                raise Killed
-            super().__exit__(kind, *others)
 
     refreshed(paths, full=True)
     for _ in range(8):
@@ -189,7 +185,7 @@ def test_a_refresh_killed_at_any_point_is_completed_by_the_next(
             change(project, paths, chance)
         with monkeypatch.context() as patch:
             for module in (index_refresh, store_refresh):
-                patch.setattr(module, "transaction", KillingTransaction)
+                patch.setattr(module, "transaction", killing_transaction)
             left[0] = chance.randint(1, 14)
             with pytest.MonkeyPatch.context(), suppress(Killed):
                 refreshed(paths)

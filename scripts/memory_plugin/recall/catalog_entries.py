@@ -14,7 +14,7 @@ from ..kernel.files import stamp
 from ..kernel.text import cut_at_word, escape_content
 from .decision import first_sentence, joined, one_line, tokens_of
 from .history import USED, USEFUL
-from .recall_rows import FEEDBACK, RECALLS, latest_rows
+from .recall_rows import FEEDBACK, IGNORED_PLACES, RECALLS, latest_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,21 +82,18 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
     The user's own come first, so that no accepted pull displaces them; then those that applied most often lately; then the last changed.
     Only a store with too many rules pays for this.
     """
-    uses = _applications(context)
-    return sorted(rules, key=lambda rule: (not rule.is_own, -uses.get(rule.key, 0)))
+    applied = _applied(context)
+    return sorted(rules, key=lambda rule: (not rule.is_own, -applied.count(rule.key)))
 
 
-def _applications(context: Context) -> dict[str, int]:
-    """Return key -> how often a memory bore on a prompt, a file or a command lately, or a reply used it, from the ends of the ledgers."""
-    uses: dict[str, int] = {}
+def _applied(context: Context) -> list[str]:
+    """Return the key of a memory for each time lately that it bore on a prompt, a file or a command, or that a reply used it."""
+    keys = recently_used(context)
     for row in latest_rows(RECALLS, context):
-        if row.get("place") not in ("catalog", "subagent"):
-            keys = [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
-            for key in [*keys, *row.get("injected", ()), *row.get("guards", ())]:
-                uses[key] = uses.get(key, 0) + 1
-    for key in recently_used(context):
-        uses[key] = uses.get(key, 0) + 1
-    return uses
+        if row.get("place") not in IGNORED_PLACES:
+            keys += [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
+            keys += [*row.get("injected", ()), *row.get("guards", ())]
+    return keys
 
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
@@ -143,31 +140,22 @@ def recently_used(context: Context) -> list[str]:
     return [key for row in rows for key in row.get("memories", ())]
 
 
-class CatalogBlock:
-    """The lines of a catalog, as many as fit: the first of all `number` rules, the titles of further ones, and titles of other memories."""
+def render(rules: list[str], more_rules: list[str], titles: list[str], *, number: int, unlisted: int) -> str:
+    """Return the text for Claude, empty without rules and titles: the first of all `number` rules, the titles of further ones, and others.
 
-    __slots__ = ("more_rules", "number", "rules", "titles")
-
-    def __init__(self, rules: list[str], more_rules: list[str], titles: list[str], number: int) -> None:
-        self.rules = rules
-        self.more_rules = more_rules
-        self.titles = titles
-        self.number = number
-
-    def render(self, unlisted: int) -> str:
-        """Return the text for Claude, empty without rules and titles; `unlisted` is the number of memories that do not fit."""
-        if not self.rules and not self.titles and not self.more_rules:
-            return ""
-        are_all = len(self.rules) == self.number
-        parts = [_OPEN, _HEADER]
-        if self.rules:
-            parts.append(_RULES if are_all else _SOME_RULES % (len(self.rules), self.number))
-            parts += ["- %s\n" % line for line in self.rules]
-        for heading, lines in ((_MORE_RULES, self.more_rules), (_TITLES, self.titles)):
-            parts += [heading, *(line + "\n" for line in lines)] if lines else []
-        if unlisted:
-            parts.append(_UNLISTED % unlisted)
-        return "".join([*parts, _CLOSE])
+    `unlisted` is the number of memories that do not fit.
+    """
+    if not rules and not titles and not more_rules:
+        return ""
+    parts = [_OPEN, _HEADER]
+    if rules:
+        parts.append(_RULES if len(rules) == number else _SOME_RULES % (len(rules), number))
+        parts += ["- %s\n" % line for line in rules]
+    for heading, lines in ((_MORE_RULES, more_rules), (_TITLES, titles)):
+        parts += [heading, *(line + "\n" for line in lines)] if lines else []
+    if unlisted:
+        parts.append(_UNLISTED % unlisted)
+    return "".join([*parts, _CLOSE])
 
 
 def rule_line(title: str, rule: str) -> str:
@@ -181,17 +169,9 @@ def rule_line(title: str, rule: str) -> str:
 
 
 def arrange(
-    rules: list[CatalogEntry],
-    number: int,
-    titles: list[CatalogEntry],
-    max_tokens: int,
-    *,
-    only_rules: bool = False,
-) -> CatalogBlock:
-    """Return what fits into `max_tokens`, in the given order; the titles of rules that do not fit come before the other titles.
-
-    `rules` are the first of `number` rules.
-    """
+    rules: list[CatalogEntry], titles: list[CatalogEntry], max_tokens: int, *, only_rules: bool = False
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines that fit into `max_tokens`, in the given order: of rules, of the titles of the other rules, and of titles."""
     room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)
     names = [entry.title for entry in titles]
     for rule_cut, title_cut in _CUTS:
@@ -199,7 +179,7 @@ def arrange(
         fitting, used = _fill(lines, rule_cut, room, _RULE_MARK)
         title_lines, _ = _fill(names, title_cut, room - used, 0.0)
         if len(fitting) == len(lines) and len(title_lines) == len(names):
-            return CatalogBlock(fitting, [], title_lines, number)
+            return fitting, [], title_lines
     # All titles come before the words of a rule, but a few rules are always read whole.
     room -= _COUNT_FRAME
     claimed = [] if only_rules else [entry.title for entry in rules] + names
@@ -208,7 +188,7 @@ def arrange(
     left_out = [] if only_rules else [entry.title for entry in rules[len(fitting) :]]
     more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
     title_lines, _ = _fill(names, title_cut, room - used - more, 0.0)
-    return CatalogBlock(fitting, more_rules, title_lines, number)
+    return fitting, more_rules, title_lines
 
 
 def _rule(entry: CatalogEntry, cut: int) -> str:

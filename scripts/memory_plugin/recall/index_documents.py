@@ -306,17 +306,17 @@ def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[st
 def seed_guards(paths: Paths, connection: Connection) -> None:
     """Take the guards of a new index from the prepared file, because its memories arrive round by round."""
     for key, row in saved_rows(paths).items():
-        _save(connection, key, row)
+        _save_guard(connection, key, row)
 
 
 def update_guards(connection: Connection, memories: Iterable[StoredMemory], trust: Trust) -> None:
     """Update the rows for memories that were just read, inside the caller's transaction."""
     for stored in memories:
         version = guarded_version(stored, trust)
-        _save(connection, stored.key, None if version is None else _row(stored, version))
+        _save_guard(connection, stored.key, None if version is None else _guard_row(stored, version))
 
 
-def _save(connection: Connection, key: str, row: GuardRow | None) -> None:
+def _save_guard(connection: Connection, key: str, row: GuardRow | None) -> None:
     connection.execute("DELETE FROM guards WHERE key = ?", (key,))
     if row is not None:
         connection.execute("INSERT INTO guards VALUES (?, ?)", (key, dumps(row)))
@@ -364,7 +364,7 @@ def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:
     return version if version.guard and version.status == ACTIVE and not version.superseded_by else None
 
 
-def _row(stored: StoredMemory, version: Memory) -> GuardRow:
+def _guard_row(stored: StoredMemory, version: Memory) -> GuardRow:
     guard = version.guard
     assert guard is not None
     document = memory_document(stored._replace(memory=version), TRUSTED)

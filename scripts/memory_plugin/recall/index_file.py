@@ -165,21 +165,10 @@ def meta_set(connection: Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
-class transaction:  # noqa: N801 - used as a statement
-    """Commit at the end of `with transaction(connection):`, or roll back if an exception is raised."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
-        except SqliteError:
-            if kind is None:
-                raise  # otherwise SQLite has rolled back already, and the first error is the cause
+def transaction(connection: Connection) -> Connection:
+    """Begin a transaction, which the end of a `with` statement commits, or rolls back if an exception is raised."""
+    connection.execute("BEGIN IMMEDIATE")
+    return connection
 
 
 def snapshot(paths: Iterable[str], *, wait: bool = False) -> dict[str, str]:

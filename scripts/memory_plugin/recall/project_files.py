@@ -107,23 +107,22 @@ def _ways(connection: Connection, path: str) -> list[tuple[str, str]]:
 
 def _kin(connection: Connection, path: str) -> set[str]:
     """Return the memories that name files similar to a new file, if they are few."""
-    *folders, name = path.split("/")
-    beside = [
-        (rest, key) for rest, key in _below(connection, folders) if folders and rest and "/" not in rest
-    ]
+    folder, _, name = path.rpartition("/")
+    beside = [(rest, key) for rest, key in _below(connection, folder) if "/" not in rest]
     kin = {key for rest, key in beside if rest.partition(".")[2] == name.partition(".")[2]}
     if kin and len({key for _, key in beside}) <= _MAX_KIN:
         return kin
-    shared = folders[:_SHARED_FOLDERS] if len(folders) >= _SHARED_FOLDERS else ["/"]
-    namesakes = {key for rest, key in _below(connection, shared) if rest.rpartition("/")[2] == name}
+    shared = folder.split("/")[:_SHARED_FOLDERS]
+    below = _below(connection, "/".join(shared)) if len(shared) == _SHARED_FOLDERS else []
+    namesakes = {key for rest, key in below if rest.rpartition("/")[2] == name}
     return namesakes if len(namesakes) <= _MAX_KIN else set()
 
 
-def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
+def _below(connection: Connection, folder: str) -> list[tuple[str, str]]:
     """Return the rest of each named path below a folder, with the memory's key, up to a limit."""
-    start = "/".join(folders) + "/"
-    select = "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?"
-    rows = connection.execute(select, (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES))
+    start, end = folder + "/", folder + chr(ord("/") + 1)
+    select = "SELECT path, key FROM paths WHERE injectable = 1 AND way = ? AND path > ? AND path < ? ORDER BY path LIMIT ?"
+    rows = connection.execute(select, (FILE, start, end, _MAX_LINES))
     return [(path[len(start) :], key) for path, key in rows]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TAIL_BYTES = 64 * 1024
 _MAX_MEMORIES = 30
 # Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
-_IGNORED_PLACES = ("catalog", "subagent")
+IGNORED_PLACES = ("catalog", "subagent")
 # The fields of a record that tell how a memory was injected.
 _FIELDS = ("place", "tool_use_id", "prompt_id", "outcome")
 
@@ -96,7 +96,7 @@ def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
     """
     injected: dict[str, dict[str, str]] = {}
     for row in latest_rows(RECALLS, context):
-        if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
+        if row.get("session") == context.session and row.get("place") not in IGNORED_PLACES:
             fields = {name: as_text(row.get(name)) for name in _FIELDS}
             for key in row.get("guards") or row.get("injected", ()):
                 if "guards" in row and key in injected:

@@ -20,6 +20,7 @@ from .catalog_entries import (
     named_titles,
     newest_titles,
     recently_used,
+    render,
     standing_rules,
 )
 from .decision import LISTED, estimated_tokens
@@ -146,12 +147,12 @@ def _fill_in(
     only_rules = answer.record["place"] == SUBAGENT
     if only_rules:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
-    block = arrange(rules, number, titles, max_tokens, only_rules=only_rules)
-    if len(block.rules) < len(rules):
+    lines = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    if len(lines[0]) < len(rules):
         rules = by_claim(rules, context)
-        block = arrange(rules, number, titles, max_tokens, only_rules=only_rules)
-    injected = rules[: len(block.rules)]
-    listed = rules[len(injected) :][: len(block.more_rules)] + titles[: len(block.titles)]
+        lines = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    whole, more, others = map(len, lines)
+    injected, listed = rules[:whole], rules[whole : whole + more] + titles[:others]
     if not injected and not listed:
         return
     for entry in injected:
@@ -159,13 +160,13 @@ def _fill_in(
     for entry in listed:
         history.record_pointer(LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
-    answer.block = block.render(unlisted)
-    answer.receipt = _receipt(len(injected), block.number, len(listed))
+    answer.block = render(*lines, number=number, unlisted=unlisted)
+    answer.receipt = _receipt(len(injected), number, len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",
         reason="",
         injected=[entry.key for entry in injected],
-        rules=block.number,
+        rules=number,
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
