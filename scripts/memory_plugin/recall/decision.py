@@ -99,26 +99,24 @@ class Choice:
             self.pointers.append(hit)
 
     def _why_not_injected(self, hit: Hit) -> str:
-        if self._history.was_injected(hit.key, hit.injection_text):
-            return "already_injected"
-        if len(self.full) >= self._limits.max_inject:
-            return "over_limit"
-        if not is_current(hit):
-            return "edited"
-        return "" if self._budget.take(hit.injection_text) else "over_budget"
+        reason = self._why_not(hit, "", len(self.full) < self._limits.max_inject)
+        return reason or ("" if self._budget.take(hit.injection_text) else "over_budget")
 
     def _why_not_pointed(self, hit: Hit, line: str) -> str:
         if hit.scope == _NOTES:
             return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
+        reason = self._why_not(hit, line, len(self.pointers) < self._limits.max_pointers)
+        return reason or ("" if self._budget.take_pointer(line) else "over_budget")
+
+    def _why_not(self, hit: Hit, line: str, has_place: bool) -> str:
+        """Return why a hit gets neither its text nor, if there is a `line`, its pointer; usually empty."""
         if self._history.was_injected(hit.key, hit.injection_text):
             return "already_injected"
-        if self._history.was_pointed(hit.key, line, _POINT_AGAIN_AFTER):
+        if line and self._history.was_pointed(hit.key, line, _POINT_AGAIN_AFTER):
             return "already_pointed"
-        if len(self.pointers) >= self._limits.max_pointers:
+        if not has_place:
             return "over_limit"
-        if not is_current(hit):
-            return "edited"
-        return "" if self._budget.take_pointer(line) else "over_budget"
+        return "" if is_current(hit) else "edited"
 
 
 def is_current(hit: Hit) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -71,6 +70,7 @@ _GUARDED = {
     "reminded": "a guard blocked a call once and showed Claude its memory",
     "asked": "a guard made Claude Code ask you about a call",
 }
+_STYLE = "; showed a note on style about the last reply"
 LAST = "last"
 _ALL = 100_000  # decisions
 # The places other than a prompt, as the beginning of a sentence.
@@ -113,8 +113,8 @@ class Outcome(NamedTuple):
 def decisions(paths: Paths, session: str = "", last: int = 20) -> list[Row]:
     """Return the last decisions for this project, newest first; with `session` only those of that session."""
     records = Records(paths.state(), RECALLS, project=paths.project_key)
-    rows = deque((row for row in records if session in ("", row.get("session"))), last)
-    return list(rows)[::-1]
+    rows = [row for row in records if session in ("", row.get("session"))]
+    return rows[-last:][::-1]
 
 
 def find_decision(paths: Paths, which: str, place: str = "") -> Row | None:
@@ -167,10 +167,7 @@ def sentence(row: Row) -> str:
         return "%s what was done in earlier sessions, because the prompt asked: %s" % (verb, sessions)
     text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
     if row.get("style"):
-        text = (
-            text.replace("showed nothing", "showed no memory")
-            + "; showed a note on style about the last reply"
-        )
+        text = text.replace("showed nothing", "showed no memory") + _STYLE
     return text
 
 
@@ -230,30 +227,28 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     key, way = candidate["key"], _WAYS.get(candidate.get("way", ""), "")
     opinion = _opinion(key, row)
     sure, needed = candidate.get("confidence"), row.get("inject_threshold")
-    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
     text = way or ("?" if sure is None else percent(sure)) + " match"
-    if result == NOT_TOLD and key in row.get(_POINTED, ()):
+    if key in row.get(_INJECTED, ()):
+        return Outcome(key, _TOLD, text + opinion)
+    if key in row.get(_POINTED, ()):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
     withheld = candidate.get("withheld", "")
-    if result == NOT_TOLD and withheld in _HAD_BEFORE:
+    if withheld in _HAD_BEFORE:
         text = reason_text(withheld)
-    elif result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
+    elif withheld not in ("", *_BY_CONFIDENCE):
         opinion += "; " + reason_text(withheld)
-    elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
+    elif not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, candidate.get("shift", 0.0))
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
         text += " (needs %s)" % percent(needed) if sure < needed else ""
-    return Outcome(key, result, text + opinion)
+    return Outcome(key, NOT_TOLD, text + opinion)
 
 
 def _opinion(key: str, row: Row) -> str:
     """Return the judges' verdict on a candidate as text; empty if they were not asked about it."""
     votes = row.get("judge", {}).get("verdicts", {}).get(key, ())
-    words = [
-        "%s%s" % ("" if vote else "not ", name)
-        for name, vote in zip(("relevant", "useful"), votes)
-        if vote is not None
-    ]
+    named = zip(("relevant", "useful"), votes)
+    words = [("" if vote else "not ") + name for name, vote in named if vote is not None]
     return "; the judges: " + ", ".join(words) if words else ""
 
 

@@ -6,11 +6,11 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
-from ..kernel.context import Context
+from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import as_object, as_text
 from ..memories.guard_file import GuardFile, GuardInForce
 from .gate import Answer
-from .history import FOREVER, RecallHistory
+from .history import FOREVER, GUARD, RecallHistory
 
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
@@ -48,7 +48,8 @@ class GuardedCall:
             self._match_command()
         elif self.files and prepared.has_files:
             self._match_path(root)
-        self.matches = [(guard, pattern) for guard, pattern in self.matches if _is_in_force(guard)]
+        now = now_iso()
+        self.matches = [match for match in self.matches if not match[0].until or match[0].until > now]
 
     def _match_command(self) -> None:
         from ..memories.guarded_commands import run_by
@@ -72,14 +73,6 @@ class GuardedCall:
     def text(self, guard: GuardInForce, name: str) -> str:
         """Return a text of a guard's memory, as `GuardFile.text` does."""
         return self.prepared.text(guard.key, name)
-
-
-def _is_in_force(guard: GuardInForce) -> bool:
-    if not guard.until:
-        return True
-    from ..kernel.context import now_iso
-
-    return guard.until > now_iso()
 
 
 def guard_answer(call: GuardedCall) -> Answer:
@@ -120,8 +113,6 @@ def _not_reminded(call: GuardedCall, context: Context) -> list[tuple[GuardInForc
 
     Without a session id no reminder can be recorded, and the call would be denied forever, so it goes through.
     """
-    from .history import GUARD, RecallHistory
-
     if not context.session:
         return []
     wait = min(_LOCK_WAIT, context.deadline.remaining())

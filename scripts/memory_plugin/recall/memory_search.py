@@ -215,17 +215,15 @@ def _add_store(
     reason = why_not_read(store)
     if reason:
         result.left_alone.append(reason)
-    if keys is not None:
-        for key in keys:
-            for row in connection.execute(_QUERY % "AND d.key = ?", (store.scope, key)):
+    condition, values = ("", [()]) if keys is None else ("AND d.key = ?", [(key,) for key in keys])
+    for value in values:
+        for row in connection.execute(_QUERY % condition, (store.scope, *value)):
+            if row[5] == UNREADABLE:
+                result.problems.append(FileProblem(row[9], row[13]))
+            else:
                 result.items.append(_item(row, store, trust))
-        return
-    for row in connection.execute(_QUERY % "", (store.scope,)):
-        if row[5] == UNREADABLE:
-            result.problems.append(FileProblem(row[9], row[13]))
-        else:
-            result.items.append(_item(row, store, trust))
-    result.problems.extend(skipped_entries(store))
+    if keys is None:
+        result.problems.extend(skipped_entries(store))
 
 
 def _item(row: tuple[Any, ...], store: Store, trust: Trust) -> Item:

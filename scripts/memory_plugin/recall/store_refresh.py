@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from time import time
 from typing import NamedTuple
 
@@ -63,24 +64,19 @@ class RefreshReport(NamedTuple):
 
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
-        read, dropped, reflagged, unreadable, left = (a + b for a, b in zip(self[:5], other[:5]))
-        return RefreshReport(read, dropped, reflagged, unreadable, left, self.problem or other.problem)
+        return RefreshReport(*map(sum, zip(self[:5], other[:5])), self.problem or other.problem)
 
 
+@dataclass
 class ReadBudget:
     """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit).
 
     By default that of one round of a command or background process; other processes get the index between rounds.
     """
 
-    __slots__ = ("characters", "entries", "files")
-
-    def __init__(
-        self, files: int = _ROUND_FILES, characters: int = _ROUND_CHARACTERS, entries: int | None = None
-    ) -> None:
-        self.files = files
-        self.characters = characters
-        self.entries = entries
+    files: int = _ROUND_FILES
+    characters: int = _ROUND_CHARACTERS
+    entries: int | None = None
 
     def reserve(self, size: int) -> bool:
         """Reserve one file of `size` bytes, or return False and reserve nothing."""
