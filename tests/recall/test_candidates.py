@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import Model, Term, analyze, load_model, weigh_terms
+from memory_plugin.recall.query import Corpus, Term, analyze, weigh_terms
 from memory_plugin.recall.ranking import FTS5, KEYWORD, candidates
 from tests.recall.memories import memory
 
@@ -27,12 +27,10 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
         yield made
 
 
-def terms_of(connection: Connection, text: str) -> tuple[list[Term], Model]:
-    """Return the weighted terms of a query, and the model."""
-    model = load_model(connection)
-    return weigh_terms(
-        connection, analyze(text), model, only_injectable=True, documents=len(MANY) + len(RARE)
-    ), model
+def terms_of(connection: Connection, text: str) -> tuple[list[Term], Corpus]:
+    """Return the weighted terms of a query, and what is searched."""
+    corpus = Corpus(connection, only_injectable=True)
+    return weigh_terms(analyze(text), corpus), corpus
 
 
 def keys(connection: Connection, rowids: list[int]) -> list[str]:
@@ -42,41 +40,40 @@ def keys(connection: Connection, rowids: list[int]) -> list[str]:
     ]
 
 
-def found(connection: Connection, terms: list[Term], model: Model, backend: str = FTS5) -> list[str]:
+def found(terms: list[Term], corpus: Corpus, backend: str = FTS5) -> list[str]:
     """Return the keys of the candidates."""
-    rowids = candidates(connection, terms, model, only_injectable=True, deadline=None, backend=backend)
-    return keys(connection, rowids)
+    return keys(corpus.connection, candidates(terms, corpus, None, backend))
 
 
 @pytest.mark.parametrize("backend", [FTS5, KEYWORD])
 def test_a_title_comes_before_a_body_and_a_rare_word_before_a_common_one(
     connection: Connection, backend: str
 ) -> None:
-    terms, model = terms_of(connection, "postgres common")
-    assert found(connection, terms, model, backend)[:2] == ["title", "body"]
+    terms, corpus = terms_of(connection, "postgres common")
+    assert found(terms, corpus, backend)[:2] == ["title", "body"]
 
 
 @pytest.mark.parametrize("backend", [FTS5, KEYWORD])
 def test_the_budget_runs_out_over_common_words(connection: Connection, backend: str) -> None:
-    terms, model = terms_of(connection, "postgres common words")
-    model.ranking["postings"] = 10
-    assert found(connection, terms, model, backend) == ["title", "body"]
+    terms, corpus = terms_of(connection, "postgres common words")
+    corpus.model.ranking["postings"] = 10
+    assert found(terms, corpus, backend) == ["title", "body"]
 
 
 def test_the_heaviest_list_is_read_even_beyond_the_budget(connection: Connection) -> None:
-    terms, model = terms_of(connection, "common")
-    model.ranking["postings"] = 1
-    assert found(connection, terms, model)
+    terms, corpus = terms_of(connection, "common")
+    corpus.model.ranking["postings"] = 1
+    assert found(terms, corpus)
 
 
 @pytest.mark.parametrize("backend", [FTS5, KEYWORD])
 def test_the_pool_is_bounded(connection: Connection, backend: str) -> None:
-    terms, model = terms_of(connection, "common words")
-    first = found(connection, terms, model, backend)
-    assert len(first) == model.ranking["pool"]
-    assert first == found(connection, terms, model, backend)
+    terms, corpus = terms_of(connection, "common words")
+    first = found(terms, corpus, backend)
+    assert len(first) == corpus.model.ranking["pool"]
+    assert first == found(terms, corpus, backend)
 
 
 def test_both_ways_of_finding_agree(connection: Connection) -> None:
-    terms, model = terms_of(connection, "postgres common")
-    assert found(connection, terms, model) == found(connection, terms, model, KEYWORD)
+    terms, corpus = terms_of(connection, "postgres common")
+    assert found(terms, corpus) == found(terms, corpus, KEYWORD)

@@ -92,7 +92,7 @@ def test_a_note_that_changes_or_goes_is_no_longer_injected(project: Project) -> 
     assert "7777" in told(project)
     with open(path, "w", encoding="utf-8") as file:
         file.write(NOTE.replace("7777", "8888"))
-    assert told(project) == "", "the old text is never told"
+    assert "7777" not in told(project), "the old text is never told"
     assert project.cli("refresh").returncode == 0
     assert "8888" in told(project)
     os.unlink(path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from math import log
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,12 +37,17 @@ def field(text: str) -> str:
     )
 
 
+def corpus(documents: int = 100) -> Any:  # noqa: ANN401 - in place of a Corpus, which would need an index
+    """Return this many documents of average lengths."""
+    return SimpleNamespace(documents=documents, averages=AVERAGES, model=MODEL)
+
+
 def match(
     terms: list[Term], title: str = "", body: str = "", asked_as: str = "", tags: str = "", files: str = ""
 ) -> Match:
     """Return the match of one document."""
     texts = (field(title), field(tags), field(body), field(files), field(asked_as))
-    return best_matches([(1, texts)], terms, AVERAGES, MODEL)[0]
+    return best_matches([(1, texts)], terms, corpus())[0]
 
 
 def prompt_terms(text: str, terms: list[Term]) -> PromptTerms:
@@ -59,7 +66,7 @@ def signals_of_match(text: str, terms: list[Term], **fields: str) -> dict[str, f
 
 def signals_of_prompt(text: str, terms: list[Term]) -> dict[str, float]:
     """Return the signals of a prompt in a store of 100 documents."""
-    return prompt_signals(prompt_terms(text, terms), 100, MODEL)
+    return prompt_signals(prompt_terms(text, terms), corpus(100))
 
 
 BILLING = [term("bill", 2), term("databas", 3)]
@@ -203,7 +210,7 @@ def surprise(
 ) -> float:
     """Return the surprise that one document contains some terms of a prompt with `others` more."""
     terms = matched + [term("other%d" % at, 0) for at in range(others)]
-    return log_improbability(match(terms, body=body), terms, documents, AVERAGES[-1], 200.0) - log(documents)
+    return log_improbability(match(terms, body=body), terms, corpus(documents)) - log(documents)
 
 
 def test_two_rare_terms_in_one_document_are_surprising_and_two_common_ones_are_not() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import analyze, correct, is_one_edit, load_model, weigh_terms
+from memory_plugin.recall.query import Corpus, analyze, correct, is_one_edit, weigh_terms
 from tests.recall.memories import memory
 
 PAIRS = {
@@ -69,7 +69,5 @@ def test_only_a_word_unknown_to_everyday_english_is_corrected(
 ) -> None:
     with closing(create_index(str(tmp_path / "i"))) as connection:
         put(connection, [memory("Migration of the numeral plan")])
-        terms = weigh_terms(
-            connection, analyze(prompt), load_model(connection), only_injectable=True, documents=1
-        )
+        terms = weigh_terms(analyze(prompt), Corpus(connection, only_injectable=True))
         assert expected in {term.stem for term in terms}

@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import Term, analyze, load_model, weigh_terms
+from memory_plugin.recall.query import Corpus, Term, analyze, weigh_terms
 from tests.recall.memories import memory
 
 
@@ -30,9 +30,7 @@ def weighed(
     connection: Connection, text: str, *, extra: str = "", injectable: bool = True
 ) -> dict[str, Term]:
     """Return the terms of a query by stem."""
-    found = weigh_terms(
-        connection, analyze(text, extra), load_model(connection), injectable, documents=2 if injectable else 3
-    )
+    found = weigh_terms(analyze(text, extra), Corpus(connection, only_injectable=injectable))
     return {term.stem: term for term in found}
 
 

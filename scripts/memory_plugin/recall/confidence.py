@@ -26,7 +26,7 @@ from itertools import islice
 from math import exp, inf, lgamma, log, sqrt
 
 from ..kernel.text.words import is_compound_name
-from .query import PREFIX, Match, Model, PromptTerms, Term
+from .query import PREFIX, Corpus, Match, Model, PromptTerms, Term
 
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
@@ -48,20 +48,18 @@ _OPENING = 20  # words, about the first sentence of a body
 _FIXING = ("RUNBOOK", "TECH_DEBT")  # categories
 
 
-def rate(prompt: PromptTerms, matches: list[Match], documents: int, mean_length: float, model: Model) -> None:
-    """Set the signals and both confidences of each match; there must be at least one. `mean_length` is that of the documents in terms.
+def rate(prompt: PromptTerms, matches: list[Match], corpus: Corpus) -> None:
+    """Set the signals and both confidences of each match; there must be at least one.
 
     Matches too far down to be examined get no signals, and the lowest confidences of those above them.
     """
-    shared = prompt_signals(prompt, documents, model)
+    model, shared = corpus.model, prompt_signals(prompt, corpus)
     examined = matches[: model.confidence["looked_at"]]
     for match in examined:
         signals = match.signals = {**shared, **match_signals(match, matches, prompt)}
         signals.update(_subject_signals(match, prompt, model))
-        signals["unlikely"] = log_improbability(
-            match, prompt.terms, documents, mean_length, model.ranking["prior"]
-        )
-        signals["surprise"] = signals["unlikely"] - log(documents)
+        signals["unlikely"] = log_improbability(match, prompt.terms, corpus)
+        signals["surprise"] = signals["unlikely"] - log(corpus.documents)
         signals["concerns"] = logistic(signals, model.confidence["concerns"])
         signals["stands_out"] = logistic(signals, model.confidence["stands_out"])
         signals["answers"] = model.answers.log_odds(signals)
@@ -183,7 +181,7 @@ def _log_odds(chance: float) -> float:
     return log(max(chance, _TINY) / max(1 - chance, _TINY))
 
 
-def prompt_signals(prompt: PromptTerms, documents: int, model: Model) -> dict[str, float]:
+def prompt_signals(prompt: PromptTerms, corpus: Corpus) -> dict[str, float]:
     """Return the signals of a prompt in a store.
 
     known: mean log share of the documents that contain each topical term
@@ -194,6 +192,7 @@ def prompt_signals(prompt: PromptTerms, documents: int, model: Model) -> dict[st
     words: log of the number of words
     Each intent of `config/recall/intents.json` is a signal, too: 1 if the prompt has it, else 0.
     """
+    documents, model = corpus.documents, corpus.model
     prior = model.ranking["prior"]
     pointing = model.confidence["session_words"]
     topical = [term for term in prompt.terms if _is_topical(term)]
@@ -374,20 +373,19 @@ def _coverage(text: str, prompt: PromptTerms) -> tuple[float, float]:
     return shared / (total + _TINY), shared
 
 
-def log_improbability(
-    match: Match, terms: list[Term], documents: int, mean_length: float, prior: float
-) -> float:
+def log_improbability(match: Match, terms: list[Term], corpus: Corpus) -> float:
     """Return how unlikely it is that the document contains these terms by chance, as a log.
 
     The chance for independent terms is the number of ways to choose that many of the prompt's terms, times the chance that a document of
     this length contains them all. Minus the log of the number of documents, this is the surprise that any document does: the number of
     false alarms of an a-contrario test (A. Desolneux, L. Moisan and J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
     """
-    length = max(_MIN_LENGTH, sum(match.lengths) / mean_length)
+    prior = corpus.model.ranking["prior"]
+    length = max(_MIN_LENGTH, sum(match.lengths) / corpus.averages[-1])
     matched = [term for term in terms if term.stem in match.matched]
     log_chance = _log_choices(len(terms), len(matched))
     for term in matched:
-        share = (term.strong + term.weak + prior * term.share + 0.5) / (documents + prior + 1)
+        share = (term.strong + term.weak + prior * term.share + 0.5) / (corpus.documents + prior + 1)
         log_chance += log(1 - (1 - min(0.999, share)) ** length)
     return -log_chance
 

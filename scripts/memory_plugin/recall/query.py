@@ -195,62 +195,69 @@ class Term:
         return min(1.0, self.count) * self.idf
 
 
-def weigh_terms(
-    connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int
-) -> list[Term]:
+class Corpus:
+    """The documents that one search considers: all of an index, or the injectable ones; and the index's ranking model.
+
+    `documents` is their number, `averages` are the mean lengths of their fields; the last is that of all fields together.
+    """
+
+    __slots__ = ("averages", "connection", "documents", "model", "only_injectable")
+
+    def __init__(self, connection: Connection, *, only_injectable: bool) -> None:
+        """Raise IndexUnavailable if the index holds no model, and SqliteError if it is damaged or locked."""
+        self.connection = connection
+        self.model = load_model(connection)
+        self.only_injectable = only_injectable
+        select = "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?"
+        row = connection.execute(select, (int(only_injectable),)).fetchone()
+        self.documents, *lengths = value_of(lambda: list(map(int, row)), "totals")
+        lengths.append(sum(lengths))
+        self.averages = [max(1.0, length / max(1, self.documents)) for length in lengths]
+
+    def idf(self, strong: int, weak: int, share: float) -> float:
+        """Return the inverse document frequency of a term that this many documents, and this share of background texts, contain."""
+        prior = self.model.ranking["prior"]
+        matching, documents = strong + weak + prior * share, self.documents + prior
+        return log(1 + max(0.0, documents - matching + 0.5) / (matching + 0.5))
+
+    def frequencies(self, stems: set[str]) -> dict[str, tuple[int, int, float]]:
+        """Return the `strong`, `weak` and `share` (as in `Term`) of those stems that the index contains."""
+        columns = "strong, weak" if self.only_injectable else "strong + held_strong, weak + held_weak"
+        found: dict[str, tuple[int, int, float]] = {}
+        ordered = sorted(stems)
+        for start in range(0, len(ordered), _MAX_VALUES):
+            part = ordered[start : start + _MAX_VALUES]
+            query = "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
+            rows = self.connection.execute(query % (columns, ",".join("?" * len(part))), part)
+            try:
+                found.update(
+                    (stem, (strong + 0, weak + 0, share + 0.0)) for stem, strong, weak, share in rows
+                )
+            except TypeError:
+                raise IndexUnavailable("the vocabulary holds no numbers") from None
+        return found
+
+
+def weigh_terms(query: Query, corpus: Corpus) -> list[Term]:
     """Return the distinct terms of a query without stop words, heaviest first; a term unknown to the store has no documents."""
-    terms = _distinct_terms(query, model)
-    prior = model.ranking["prior"]
-    corrections = model.ranking["corrections"]
-    known = frequencies(connection, {term.stem for term in terms}, only_injectable)
+    settings = corpus.model.ranking
+    terms = _distinct_terms(query, corpus.model)
+    corrections = settings["corrections"]
+    known = corpus.frequencies({term.stem for term in terms})
     for term in terms:
         if not any(known.get(term.stem, ())) and corrections:
             corrections -= 1
-            corrected = correct(connection, term.stem)
+            corrected = correct(corpus.connection, term.stem)
             if corrected:
                 term.stem = corrected
                 term.form = corrected + "~"
-                term.count *= model.ranking["corrected"]
-                known.update(frequencies(connection, {corrected}, only_injectable))
+                term.count *= settings["corrected"]
+                known.update(corpus.frequencies({corrected}))
         term.strong, term.weak, term.share = known.get(term.stem, (0, 0, 0.0))
-        term.idf = _idf(term.strong + term.weak + prior * term.share, documents + prior)
+        term.idf = corpus.idf(term.strong, term.weak, term.share)
         term.weight = term.count * term.idf
     terms.sort(key=lambda term: (-term.weight, term.stem))
     return terms
-
-
-def stem_idfs(
-    connection: Connection, stems: set[str], model: Model, only_injectable: bool, documents: int
-) -> dict[str, float]:
-    """Return the idf of stems; a stem that the index does not contain is left out."""
-    prior = model.ranking["prior"]
-    known = frequencies(connection, stems, only_injectable)
-    return {
-        stem: _idf(strong + weak + prior * share, documents + prior)
-        for stem, (strong, weak, share) in known.items()
-    }
-
-
-def frequencies(
-    connection: Connection, stems: set[str], only_injectable: bool
-) -> dict[str, tuple[int, int, float]]:
-    """Return the `strong`, `weak` and `share` (as in `Term`) of those stems that the index contains."""
-    columns = "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
-    found: dict[str, tuple[int, int, float]] = {}
-    ordered = sorted(stems)
-    for start in range(0, len(ordered), _MAX_VALUES):
-        part = ordered[start : start + _MAX_VALUES]
-        query = "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
-        rows = connection.execute(query % (columns, ",".join("?" * len(part))), part)
-        try:
-            found.update((stem, (strong + 0, weak + 0, share + 0.0)) for stem, strong, weak, share in rows)
-        except TypeError:
-            raise IndexUnavailable("the vocabulary holds no numbers") from None
-    return found
-
-
-def _idf(matching: float, documents: float) -> float:
-    return log(1 + max(0.0, documents - matching + 0.5) / (matching + 0.5))
 
 
 def _distinct_terms(query: Query, model: Model) -> list[Term]:

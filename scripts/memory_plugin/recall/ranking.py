@@ -15,7 +15,7 @@ from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.sqlite import Connection
 from .confidence import rate, stems_to_compare
 from .index_file import POSTINGS, STRONG_MARK, IndexUnavailable, has_fts5, joined, value_of
-from .query import Match, Model, PromptTerms, Query, Term, intents_in, load_model, stem_idfs, weigh_terms
+from .query import Corpus, Match, Model, PromptTerms, Query, Term, intents_in, weigh_terms
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
@@ -69,16 +69,15 @@ def rank(
     With `only_injectable` all other memories are ignored, and so are those that have expired.
     Raises TimeoutError when the deadline passes, IndexUnavailable if the index holds no model, and SqliteError if it is damaged or locked.
     """
-    model = load_model(connection)
+    corpus = Corpus(connection, only_injectable=only_injectable)
+    model = corpus.model
     for size in ("pool", "soft_pool"):  # a search may ask for more than a prompt can use
         model.ranking[size] = max(model.ranking[size], limit)
-    documents, averages = _totals(connection, only_injectable)
-    if not documents:
+    if not corpus.documents:
         return []
-    terms = weigh_terms(connection, query, model, only_injectable, documents)
-    rowids = candidates(connection, terms, model, only_injectable, deadline, backend)
-    pool = _pool(connection, rowids, only_injectable)
-    matches = best_matches(pool, terms, averages, model)[:limit]
+    terms = weigh_terms(query, corpus)
+    pool = _pool(candidates(terms, corpus, deadline, backend), corpus)
+    matches = best_matches(pool, terms, corpus)[:limit]
     if not matches:
         return []
     columns = _columns(connection, matches)
@@ -86,8 +85,8 @@ def rank(
         match.category = columns[match.rowid][_CATEGORY]
     prompt = PromptTerms(query, terms, intents_in(query.text, model.passages))
     compared = stems_to_compare(matches[: model.confidence["looked_at"]], prompt)
-    prompt.idfs = stem_idfs(connection, compared, model, only_injectable, documents)
-    rate(prompt, matches, documents, averages[-1], model)
+    prompt.idfs = {stem: corpus.idf(*known) for stem, known in corpus.frequencies(compared).items()}
+    rate(prompt, matches, corpus)
     hits = [_hit(columns[match.rowid], match) for match in matches]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return _reorder_examined(hits, model)
@@ -95,7 +94,7 @@ def rank(
 
 def unranked(connection: Connection, hits: list[Hit], whole_store: int) -> list[Hit]:
     """Return the other injectable memories of a store of at most `whole_store`, with a score of 0, in a fixed order."""
-    if _totals(connection, True)[0] > whole_store:
+    if connection.execute("SELECT documents FROM totals WHERE injectable = 1").fetchone()[0] > whole_store:
         return []
     keys = {hit.key for hit in hits}
     select = "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?)"
@@ -109,14 +108,12 @@ def candidate_backend(connection: Connection, strategy: str) -> str:
     return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD
 
 
-def _pool(
-    connection: Connection, rowids: list[int], only_injectable: bool
-) -> list[tuple[int, tuple[str, ...]]]:
+def _pool(rowids: list[int], corpus: Corpus) -> list[tuple[int, tuple[str, ...]]]:
     """Return (row id, analyzed fields) of the candidates, without expired ones if only injectable ones are wanted."""
-    rows = connection.execute(
+    rows = corpus.connection.execute(
         "SELECT rowid, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s) AND (? OR expires_at = '' OR expires_at > ?)"
         % ",".join("?" * len(rowids)),
-        (*rowids, not only_injectable, now_iso()),
+        (*rowids, not corpus.only_injectable, now_iso()),
     )
     return [(row[0], row[1:]) for row in rows]
 
@@ -150,43 +147,27 @@ def _hit(columns: tuple[str, ...], match: Match) -> Hit:
     return hit
 
 
-def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
-    """Return the number of documents, and the mean lengths of their fields; the last is that of all fields together."""
-    select = "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?"
-    row = connection.execute(select, (int(only_injectable),)).fetchone()
-    documents, *lengths = value_of(lambda: list(map(int, row)), "totals")
-    lengths.append(sum(lengths))
-    return documents, [max(1.0, length / max(1, documents)) for length in lengths]
-
-
 def _category_order(category: str) -> int:
     return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
 
 
-def candidates(
-    connection: Connection,
-    terms: list[Term],
-    model: Model,
-    only_injectable: bool,
-    deadline: Deadline | None,
-    backend: str,
-) -> list[int]:
+def candidates(terms: list[Term], corpus: Corpus, deadline: Deadline | None, backend: str) -> list[int]:
     """Return the row ids of the best documents by the weights of their lists, best first. Raises TimeoutError at the deadline."""
     find = _scanned if backend == KEYWORD else _posted
     scores: dict[int, float] = {}
-    budget = model.ranking["postings"]
-    for weight, length, stem, is_strong in _lists(terms, model.ranking["strong"]):
+    budget = corpus.model.ranking["postings"]
+    for weight, length, stem, is_strong in _lists(terms, corpus.model.ranking["strong"]):
         budget -= length
         if budget < 0 and scores:
             break
         if deadline is not None and deadline.remaining() <= 0:
             raise TimeoutError("ranking ran out of time")
-        for rowid in find(connection, stem, is_strong, only_injectable):
+        for rowid in find(corpus, stem, is_strong):
             scores[rowid] = scores.get(rowid, 0.0) + weight
     best = sorted(scores)
     # Sorting is stable even in reverse, so of equal scores the lower row id stays first.
     best.sort(key=scores.__getitem__, reverse=True)
-    return best[: model.ranking["pool"]]
+    return best[: corpus.model.ranking["pool"]]
 
 
 def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str, bool]]:
@@ -196,26 +177,26 @@ def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str, bool
     return sorted(lists, key=lambda item: (-item[0], *item[2:]))
 
 
-def _posted(connection: Connection, stem: str, is_strong: bool, only_injectable: bool) -> list[int]:
+def _posted(corpus: Corpus, stem: str, is_strong: bool) -> list[int]:
     """Return the row ids of a list by FTS5."""
     found: list[int] = []
     token = '"%s"' % (stem + STRONG_MARK if is_strong else stem)
-    for table in (POSTINGS[True],) if only_injectable else POSTINGS.values():
+    for table in (POSTINGS[True],) if corpus.only_injectable else POSTINGS.values():
         # Fetching all row ids as one text takes a third less time than fetching one row each.
         query = "SELECT group_concat(rowid) FROM %s WHERE %s MATCH ?" % (table, table)
-        listed = connection.execute(query, (token,)).fetchone()[0]
+        listed = corpus.connection.execute(query, (token,)).fetchone()[0]
         found += map(int, listed.split(",") if listed else ())
     return found
 
 
-def _scanned(connection: Connection, stem: str, is_strong: bool, only_injectable: bool) -> list[int]:
+def _scanned(corpus: Corpus, stem: str, is_strong: bool) -> list[int]:
     """Return the row ids of a list by a search in all texts."""
     head = "instr(v.title || v.tags || v.files || v.asked_as, ?1)"
     where = head if is_strong else "instr(v.body, ?1) AND NOT " + head
     query = (
         "SELECT v.rowid FROM vectors v JOIN documents d ON d.rowid = v.rowid WHERE d.injectable >= ?2 AND "
     )
-    rows = connection.execute(query + where, (" %s~" % stem, int(only_injectable)))
+    rows = corpus.connection.execute(query + where, (" %s~" % stem, int(corpus.only_injectable)))
     return [rowid for (rowid,) in rows]
 
 
@@ -234,12 +215,10 @@ class Pattern:
 
 
 def best_matches(
-    documents: list[tuple[int, tuple[str, ...]]], terms: list[Term], averages: list[float], model: Model
+    documents: list[tuple[int, tuple[str, ...]]], terms: list[Term], corpus: Corpus
 ) -> list[Match]:
-    """Return the matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool`, and the others are left out.
-
-    `averages` are the mean lengths of the fields; the last is that of all fields together.
-    """
+    """Return the matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool`, and the others are left out."""
+    averages, model = corpus.averages, corpus.model
     patterns = [Pattern(term) for term in terms[: model.ranking["terms"]]]
     matches = [_score_words(Match(rowid, fields), patterns, averages, model) for rowid, fields in documents]
     matches.sort(key=_order)

@@ -187,11 +187,11 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
 
 def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:
     """Return the stems that few memories of this store and few everyday texts contain."""
-    from .query import frequencies
+    from .query import Corpus
 
-    documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
-    max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * documents)
-    known = frequencies(connection, {stem for stem in stems if len(stem) >= _MIN_RARE}, only_injectable=False)
+    corpus = Corpus(connection, only_injectable=False)
+    max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * corpus.documents)
+    known = corpus.frequencies({stem for stem in stems if len(stem) >= _MIN_RARE})
     return [
         stem
         for stem, (strong, weak, share) in known.items()

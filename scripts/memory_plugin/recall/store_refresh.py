@@ -64,7 +64,8 @@ class RefreshReport(NamedTuple):
 
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
-        return RefreshReport(*map(sum, zip(self[:5], other[:5])), self.problem or other.problem)
+        read, dropped, reflagged, unreadable, left = map(sum, zip(self[:5], other[:5]))
+        return RefreshReport(read, dropped, reflagged, unreadable, left, self.problem or other.problem)
 
 
 @dataclass
