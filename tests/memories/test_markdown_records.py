@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.fastjson import loads
+from memory_plugin.kernel.fastjson import as_object, loads
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.memories.import_documents import DecisionRecord, records_in
-from memory_plugin.memories.markdown import document_title, sections
+from memory_plugin.memories.import_documents import Reading, document_entries
 
 NYGARD = """# 7. Use Postgres for billing
 
@@ -107,8 +108,28 @@ Look here first.
 """
 
 
-def read(text: str) -> list[DecisionRecord]:
-    return records_in(sections(text), document_title(text, "0009-from-the-file"))[0]
+class Record(NamedTuple):
+    """What was read of a record: `fields` are its texts, `answer` the main one."""
+
+    title: str
+    category: str
+    fields: dict[str, str]
+    line: int
+
+
+def read(text: str) -> list[Record]:
+    """Return the records of a document."""
+    entries = document_entries("from-the-file.md", text, Reading([], [], []))
+    rows = [(entry, as_object(entry.item)) for entry in entries if entry.more is not None]
+    return [
+        Record(
+            str(item["title"]),
+            entry.category,
+            {**(entry.more or {}), "answer": str(item["body"])},
+            int(entry.source.rpartition(":")[2]),
+        )
+        for entry, item in rows
+    ]
 
 
 def test_nygard_s_template_is_one_decision() -> None:
@@ -116,7 +137,7 @@ def test_nygard_s_template_is_one_decision() -> None:
     assert (record.title, record.category, record.line) == ("Use Postgres for billing", "decision", 1)
     assert record.fields["answer"] == "Billing runs on Postgres 16."
     assert record.fields["context"].startswith("MySQL lost row locks.")
-    assert record.fields["notes"] == "Date: 2024-03-01"
+    assert "notes" not in record.fields
 
 
 def test_madr_is_one_decision_with_its_options() -> None:
@@ -133,7 +154,7 @@ def test_other_languages_have_records_too() -> None:
 
 
 def test_fields_may_be_named_in_bold_and_other_sections_stay() -> None:
-    records, others = records_in(sections(IN_BOLD), "Troubleshooting")
+    records = read(IN_BOLD)
     assert [(record.title, record.category, record.line) for record in records] == [
         ("Login loops", "runbook", 4),
         ("Cookies stay", "decision", 13),
@@ -148,7 +169,8 @@ def test_fields_may_be_named_in_bold_and_other_sections_stay() -> None:
         "context": "Sessions are lost.",
         "answer": "One cookie.",
     }
-    assert [part.heading for part in others] == ["Troubleshooting", "Notes"]
+    entries = document_entries("from-the-file.md", IN_BOLD, Reading([], [], []))
+    assert [entry.source for entry in entries if entry.more is None] == ["from-the-file.md:18"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from . import markdown
@@ -22,7 +22,7 @@ _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 # A line goes on with prose that was wrapped: after three words and more, with a small letter.
 _WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])", re.MULTILINE)
 _FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
-_SEVERAL_WORDS = re.compile(r"[^\W\d_]{2,}[\W_]+[^\W\d_]+")
+_HEAD = re.compile(r"\A\s*#[^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -34,7 +34,7 @@ _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12  # of a memory
-_MAX_OF_FILE, _MAX_SECTIONS = 40, 15  # of one document that nobody named
+_MAX_OF_FILE, _MAX_SECTIONS, _MAX_WORDS = 40, 15, 2000  # of one document that nobody named
 _NEAR = 3  # folders above a file whose names say what it is
 _LINKS, _FEW = ("](", "[[", "http"), 4  # words
 _TO_FOLLOW = re.compile(r"^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)  # a list
@@ -92,28 +92,26 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     Raises LeftOut for a file that is no note of the project.
     """
     document = _document(path, text)
-    fields, title, is_diary = document.fields, document.title, document.is_diary
-    parts = sections(document.text)
+    fields, parts = document.fields, sections(document.text)
     if document.runbook and ANSWERS.isdisjoint(_roles(parts)):  # what to check is all that there is to do
-        parts = [p._replace(heading=_STEPS) if p.heading.lower() == "diagnosis" else p for p in parts]
-    records, others = records_in(parts, title)
+        parts = [one._replace(heading=_STEPS) if one.heading.lower() == "diagnosis" else one for one in parts]
+    records, others = _records(document, parts)
     has_steps = any(form("step").match(part.heading) for part in parts if not part.above)
-    is_one = is_one_record(document.stem, title, records) or (has_steps and bool(document.runbook))
+    is_one = _is_one_record(document, records) or (has_steps and bool(document.runbook))
     if is_one:
         records, others = records[:1], []  # what else it says are details
     # A text above records is about the document.
-    others = [part for part in others if not records or part.heading not in ("", title)]
+    others = [part for part in others if not records or part.heading not in ("", document.heading)]
     if reason := _why_left_out(document, _roles(parts), is_one=is_one, has_records=bool(records)):
         raise LeftOut(reason)
-    yield from (_of_record(document, found) for found in records)
-    is_note = fields and not is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    is_note = fields and not document.is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
+    yield from records
     if records or not (is_one or is_note):
         yield from _rules(document, others, reading, has_records=bool(records))
         return
-    item = note_item(fields, document.text, document.stem)
-    kind = reading.category or ("runbook" if document.runbook else "")
-    over = no_longer_holds(str(fields.get("status", "")), fields)
-    yield Entry(path, item, "" if "type" in item or "kind" in item else kind, over=over)
+    text = _HEAD.sub("", document.text) if document.title == document.heading else document.text
+    text = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
+    yield from _entries(document, "", {_STEPS if document.runbook else ANSWER: text}, 1)
 
 
 def _rules(
@@ -125,30 +123,35 @@ def _rules(
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
     if not has_records and is_diary and not rules:
         raise LeftOut(_DIARY)
-    is_of_agents = path.endswith(".mdc") or markdown.is_named(path, "instructions")
+    is_of_agents = path.endswith(".mdc") or any(
+        markdown.is_named(path, kind) for kind in ("instructions", "rules")
+    )
     is_long = len(rules) > _MAX_OF_FILE or len(parts) > _MAX_SECTIONS
-    is_wanted = has_records or runbook or is_of_agents or form("rules").search(document.names)
+    is_long |= len(document.text.split()) > _MAX_WORDS
+    is_wanted = runbook or is_of_agents or form("rules").search(document.names)
     if is_long and reading.is_folder and not is_wanted:
         raise LeftOut(_LONG)
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
     for section, rule in rules:
         has_steps = runbook and _TO_FOLLOW.search(rule.text)
-        kind = reading.category or ("runbook" if has_steps else markdown.statement_category(rule.text))
+        kind = "runbook" if has_steps else markdown.statement_category(rule.text)
         yield Entry("%s:%d" % (path, rule.line), _rule_item(rule, section, lead, bound), kind)
 
 
 class _Document(NamedTuple):
     """A Markdown file: the fields at its head, its text without them, and what its names say.
 
-    `names` are its title, its own and those of the folders above it, one a line; `runbook` is its title if one of them says that it is a
-    runbook. Of a diary or the minutes of a meeting, only marked decisions are kept.
+    Its title is that of its fields or its first heading, else the name of its file; one such as `feedback_tests` is only a file's. `names`
+    are its title, its own and those of the folders above it, one a line; `runbook` is its title if one of them says that it is a runbook.
+    Of a diary or the minutes of a meeting, only marked decisions are kept.
     """
 
     path: str
     stem: str
     fields: Fields
     text: str
+    heading: str
     title: str
     names: str
     runbook: str
@@ -157,15 +160,21 @@ class _Document(NamedTuple):
 
 def _document(path: str, text: str) -> _Document:
     fields, text = markdown.front_matter(text)
-    if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
-        fields["kind"] = fields.pop("category")
     *folders, name = path.split(os.sep)
     stem, text = os.path.splitext(name)[0], form("unwritten").sub("", markdown.visible_text(text))
-    title = markdown.document_title(text, stem)
+    headed = _FIRST_HEADING.match(text)
+    heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
+    if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record
+        heading = ""
+    title, name, described = (str(fields.get(field, "")) for field in ("title", "name", "description"))
+    said = [
+        one for one in (title, name, heading, described) if one and (" " in one or not re.search("[_-]", one))
+    ]
+    title = said[0] if said else re.sub(r"[-_]", " ", stem.lstrip("0123456789-_ ") or stem)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
     runbook = without_markdown(title) if form("runbook").search(names) else ""
     is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
-    return _Document(path, stem, fields, text, title, names, runbook, is_diary)
+    return _Document(path, stem, fields, text, heading, title, names, runbook, is_diary)
 
 
 def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_records: bool) -> str:
@@ -183,7 +192,7 @@ def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_rec
         return _WEB
     if fields and not has_records and markdown.content(text) < _FEW and any(mark in text for mark in _LINKS):
         return _POINTER
-    first = re.sub(r"\A\s*#[^\n]*\s*", "", text)
+    first = _HEAD.sub("", text)
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
     if is_over and not has_records:
@@ -191,30 +200,6 @@ def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_rec
     is_record = is_one or document.runbook or _STATUS in roles
     is_unwritten = ANSWERS.isdisjoint(roles) and ANSWERS.intersection(_roles(markdown.headings(text)))
     return _UNWRITTEN if is_record and is_unwritten else ""
-
-
-def _of_record(document: _Document, record: DecisionRecord) -> Entry:
-    """Return a record or runbook as an entry, whose phrases are its symptoms and questions, with its other texts by field."""
-    fields, texts = document.fields, dict(record.fields)
-    replaces = tuple(replaced_names(texts, fields))
-    if _STATUS in fields:
-        texts[_STATUS] = str(fields[_STATUS])
-    symptoms = (without_markdown(line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
-    dated = form("dated").search(texts.get(_NOTES, ""))
-    item: dict[str, object] = {
-        "asked_as": markdown.phrases([*symptoms, *markdown.questions(texts.get(CONTEXT, ""))]),
-        **({"date": dated[1]} if dated else {}),
-        **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": form("day").sub("", str(fields.get("title") or record.title)),
-        "body": texts.pop(ANSWER),
-    }
-    texts[_NOTES] = form("head_line").sub("", texts.get(_NOTES, ""))
-    over = no_longer_holds(texts.get(_STATUS, "").strip(), fields)
-    more = {name: text.strip() for name, text in texts.items() if text.strip()}
-    numbers = map(form("numbered").match, (document.stem, document.title))
-    names = [document.path, document.stem, *(number[1].lstrip("0") for number in numbers if number)]
-    at = "%s:%d" % (document.path, record.line)
-    return Entry(at, item, record.category, more, over, frozenset(names), replaces)
 
 
 def _decided(part: Section) -> Iterator[Section]:
@@ -264,20 +249,11 @@ def _roles(parts: list[Section]) -> set[str]:
     return {role_of(part.heading) or role_of(part.above) for part in parts} - {""}
 
 
-class DecisionRecord(NamedTuple):
-    """A decision record or runbook: its texts by field (`answer` is the category's main field), and its line."""
-
-    title: str
-    category: str
-    fields: dict[str, str]
-    line: int
-
-
-def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], list[Section]]:
+def _records(document: _Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
     """Return the decision records and runbooks of a document, and its other sections: the whole document is one, or what a heading holds.
 
     A record has an answer and another field, and no heading twice. The names of fields, as headings or in bold before a paragraph, are
-    `roles` in `config/memories/importing.json`; `title` is the document's.
+    `roles` in `config/memories/importing.json`.
     """
     pieces = [piece for part in parts for piece in markdown.named_paragraphs(part)]
     owners = {part.above for part in pieces if role_of(part.heading) and not role_of(part.above)}
@@ -289,8 +265,9 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
     groups: dict[str, list[Section]] = {}
     for piece in pieces:
         groups.setdefault(owner_of(piece), []).append(piece)
-    records = {owner: _record(owner or title, group) for owner, group in groups.items()}
-    return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
+    records = {owner: list(_record(document, owner, group)) for owner, group in groups.items()}
+    others = [part for part in parts if not records[owner_of(part)]]
+    return list(chain.from_iterable(records.values())), others
 
 
 def _status_in(part: Section) -> str:
@@ -299,78 +276,83 @@ def _status_in(part: Section) -> str:
     return "\n".join(line.strip(" |") for line in found)
 
 
-def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
+def _record(document: _Document, owner: str, parts: list[Section]) -> Iterator[Entry]:
+    """Yield the record or runbook in these sections, if they are one."""
+    roles, title = _roles(parts), owner or document.heading
     names = [part.heading.lower() for part in parts if role_of(part.heading)]
-    roles = _roles(parts)
     status = next(filter(None, map(_status_in, parts)), "")
-    text = form("head_line").sub("", parts[0].text).strip()
-    if form("structure").match(title):
-        return None
-    if status and not roles and len(parts) == 1 and parts[0].heading:  # an entry in a log of decisions
-        fields = {ANSWER: text, _STATUS: status, _NOTES: parts[0].text}
-        return DecisionRecord(_title(title, text), "decision", fields, parts[0].line) if text else None
+    # An entry in a log of decisions has only a status.
+    is_logged = bool(status and parts[0].heading) and not roles and len(parts) == 1
     roles |= {_STATUS} if status else set()
     has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
-    answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
-    if len(names) != len(set(names)) or roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}:
-        return None
+    answer = _NOTES if is_logged else CONTEXT if has_context and ANSWER not in roles else ANSWER
+    lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
+    if form("structure").match(title) or len(names) != len(set(names)) or (lacks_answer and not is_logged):
+        return
     texts: dict[str, str] = {_STATUS: status} if status and _STATUS not in map(role_of, names) else {}
     for part in parts:
         role = role_of(part.heading)
         is_named = role in texts or not (role or part.heading in ("", title))
         said = "%s: %s" % (part.heading, part.text) if is_named else part.text
-        role = ANSWER if role == answer else role or role_of(part.above) or _NOTES
+        role = role or role_of(part.above) or _NOTES
         texts[role] = "\n\n".join(filter(None, (texts.get(role), said)))
-    texts[ANSWER] = "\n".join(filter(None, (texts.get(ANSWER), texts.pop(_STEPS, ""))))
-    category = "decision" if _RUNBOOK_FIELDS.isdisjoint(roles) else "runbook"
-    return DecisionRecord(_title(title, texts[ANSWER]), category, texts, parts[0].line)
+    yield from _entries(document, owner, texts, parts[0].line, answer)
+
+
+def _entries(
+    document: _Document, owner: str, texts: dict[str, str], line: int, answer: str = ANSWER
+) -> Iterator[Entry]:
+    """Yield a record, a runbook or a note, with its symptoms and questions as phrases, unless it is empty; `texts` are those by field."""
+    fields, head, is_own = document.fields, texts.get(_NOTES, ""), owner in ("", document.heading)
+    texts[_NOTES] = form("head_line").sub("", head)
+    category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
+    if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
+        return
+    replaces = tuple(_replaced_names("%s\n%s" % (texts.get(_STATUS, ""), head), fields))
+    texts.update({_STATUS: str(fields[_STATUS])} if _STATUS in fields else {})
+    symptoms = (without_markdown(said).strip("\"' ") for said in texts.get("symptoms", "").splitlines())
+    asked = "\n".join([texts.get(CONTEXT, ""), *(part.heading for part in sections(document.text))])
+    dated = form("dated").search(head)
+    kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
+    title = document.title if is_own else owner
+    is_given = title in (fields.get("title"), fields.get("name"))
+    item: dict[str, object] = {
+        "asked_as": markdown.phrases([*symptoms, *markdown.questions(asked)]),
+        **({"date": dated[1]} if dated else {}),
+        **({"type": kind[1]} if kind else {}),
+        **{name: value for name, value in fields.items() if name != "supersedes"},
+        "title": form("day").sub("", title) if is_given else _title(title, body),
+        "body": body,
+    }
+    over = _no_longer_holds(texts.get(_STATUS, "").strip(), fields)
+    numbers = map(form("numbered").match, (document.stem, document.heading))
+    names = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
+    more = {name: text.strip() for name, text in texts.items() if text.strip()}
+    at = "%s:%d" % (document.path, line)
+    yield Entry(at, item, category, more, over, frozenset(names if is_own else ()), replaces)
 
 
 def _title(title: str, answer: str) -> str:
-    """Return the title of a record without its number; with the answer after a single word, if that is not the name of an alert."""
-    title = markdown.title_for(form("number").sub("", title))
+    """Return the title of a record or note without its number; a single word is followed by the answer, unless that has it."""
+    title = markdown.title_for(form("number").sub("", form("day").sub("", title)))
     title = title if " " in title else title.replace("-", " ")
     words = re.findall(r"[^\W\d_]+", title)
-    named = title if words and not title.isupper() else ""  # not only a number, or "ADR 7"
+    is_name = words and not title.isupper()  # not only a number, or "ADR 7"
+    named = title if is_name and title.lower() not in answer.lower().split() else ""
     return title if words[1:] else markdown.title_for(markdown.with_lead(named, answer))
 
 
-def is_one_record(stem: str, title: str, records: list[DecisionRecord]) -> bool:
+def _is_one_record(document: _Document, records: list[Entry]) -> bool:
     """Return whether a document is one decision as a whole: numbered as a record, or with a status of its own."""
-    own, forms = records[:1], map(form, ("called_record", "counted"))
-    is_called, is_counted = (any(map(one.match, (stem, title))) for one in forms)
-    is_whole = any(_STATUS in one.fields and one.title == _title(title, one.fields[ANSWER]) for one in own)
-    return is_called or is_whole or (is_counted and bool(own))
+    called = (
+        form(name).match(said)
+        for name in ("called_record", "counted")[: 1 + bool(records)]
+        for said in (document.stem, document.heading)
+    )
+    return any(called) or any(one.names and _STATUS in (one.more or {}) for one in records[:1])
 
 
-def note_item(fields: Fields, text: str, stem: str) -> dict[str, object]:
-    """Return a note with front matter as an entry.
-
-    Its title is that of its fields or its first heading, else the name of its file. A name such as `feedback_tests` is only a file's.
-    """
-    described = str(fields.get("description", ""))
-    heading = _FIRST_HEADING.match(text)
-    headed = heading[1].strip(" #") if heading else ""
-    named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_ "))
-    guesses = (described, headed) if "name" in fields else (headed, described)
-    names = [fields.get("title", ""), fields.get("name", ""), *guesses]
-    titles = [str(name) for name in names if " " in name or not re.search("[_-]|^$", str(name))]
-    titles += [named] if _SEVERAL_WORDS.search(named) else []
-    title = form("number").sub("", form("day").sub("", titles[0])) if titles else text or stem
-    if heading and titles[:1] == [headed]:  # it is not said twice
-        text = text.replace(heading[0].rpartition("\n")[2], "", 1)
-    asked = [said for section in sections(text) for said in markdown.questions(section.heading)]
-    kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
-    return {
-        **({"type": kind[1]} if kind else {}),
-        "asked_as": asked,
-        **fields,
-        "title": markdown.title_for(title),
-        "body": "\n\n".join(filter(None, (described, text.strip()))),
-    }
-
-
-def no_longer_holds(status: str, fields: Fields) -> str:
+def _no_longer_holds(status: str, fields: Fields) -> str:
     """Return why a record is not in force: how a statement of its status begins, or that it is only proposed; empty for one that holds."""
     newer = next(filter(None, map(fields.get, ("superseded_by", "superseded-by", "supersededby"))), "")
     if newer:
@@ -383,12 +365,11 @@ def no_longer_holds(status: str, fields: Fields) -> str:
     return "only proposed" if form("proposed").match(words) and not form("accepted").search(words) else ""
 
 
-def replaced_names(texts: dict[str, str], fields: Fields) -> Iterator[str]:
+def _replaced_names(text: str, fields: Fields) -> Iterator[str]:
     """Yield what a record says that it replaces: numbers without leading zeros, or paths and names as they are linked."""
-    said = form("replaces").findall("%s\n%s" % (texts.get(_STATUS, ""), texts.get(_NOTES, "")))
-    found = [groups for text in said for groups in form("target").findall(text)]
+    found = [groups for said in form("replaces").findall(text) for groups in form("target").findall(said)]
     for value in (fields.get(name, "") for name in ("supersedes", "replaces", "obsoletes")):
-        for text in [value] if isinstance(value, str) else value:
-            found += form("target").findall(text) or re.findall(r"()(\d{1,5})", text)
+        for said in [value] if isinstance(value, str) else value:
+            found += form("target").findall(said) or re.findall(r"()(\d{1,5})", said)
     for name in map("".join, found):
         yield name.lstrip("0") if name.isdigit() else name

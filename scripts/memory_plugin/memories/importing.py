@@ -20,6 +20,7 @@ from .markdown import form, is_named, table, texts_in, title_for
 from .memory_text import repeats_title
 from .nearby import STORE, has_store
 from .relations import plain_title
+from .repository import git
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
@@ -33,9 +34,6 @@ _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p
 _HEADING = re.compile(
     r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+](?:[ \t]+\[[ xX]\])?|\d{1,3}[.)])[ \t]+)?(?=(#*))"
 )
-_OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.instructions\.md|AGENTS\.md")
-_IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
-_GIT_SECONDS = 10
 _OWN_PROJECT, _NOT_OURS = "a project of its own", "ignored by git, or text of others"
 _OVER, _PROMPTS = "kept for history; to import it, name it", "prompts and skills, not rules"
 
@@ -79,7 +77,7 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
     try:
         for entry in entries:
             try:
-                data = item_data(entry.item, entry.category or reading.category)
+                data = item_data(entry.item, reading.category or entry.category)
             except InvalidMemory as error:
                 _refuse(entry.source, str(error), reading)
                 continue
@@ -159,7 +157,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     body = "\n".join(texts_in(body)) if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
-    named = _category(item, found.pop("category")) or category
+    named = _category(found.pop("category")) or category
     named = named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
     kind = record.categories()[named]
     content = _steps(kind, body) if named == "runbook" else record.body_content(kind, body)
@@ -202,20 +200,15 @@ def _first(source: dict[str, object], names: list[str]) -> object:
     return next(filter(None, (value.strip() if isinstance(value, str) else value for value in values)), None)
 
 
-def _category(item: dict[str, object], name: object) -> str:
-    """Return the category that an entry names; "" for an unknown `type` or `kind`. Raises InvalidMemory for an unknown `category`."""
-    kinds: dict[str, str] = table()["kinds"]
-    try:
-        return kinds.get(name.lower()) or record.category_named(name).name if isinstance(name, str) else ""
-    except InvalidMemory:
-        if "category" in item:
-            raise
-        return ""
+def _category(named: object) -> str:
+    """Return the category for what an entry calls its kind; "" for one that we do not know."""
+    name = as_text(named).lower().replace("-", "_")
+    return name if name in record.categories() else str(table()["kinds"].get(name, ""))
 
 
 def _whole_memory(item: dict[str, object], category: str) -> dict[str, object]:
     """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
-    kind = record.categories()[_category(item, item.get("category")) or category or record.DEFAULT_CATEGORY]
+    kind = record.categories()[_category(item.get("category")) or category or record.DEFAULT_CATEGORY]
     data = {**record.new_memory(kind, "", "", {}, {}), **item, "category": kind.name}
     record.parse_memory(data, "checked", kind)
     return data
@@ -259,12 +252,12 @@ def _files_below(folder: str, reading: Reading) -> Iterator[str]:
     """
     if has_store(folder) and os.path.realpath(folder) != reading.root:
         folder = os.path.join(folder, STORE)
-    ignored = _ignored(folder)
+    names_of_git = git(folder, "ls-files", "-oi", "--exclude-standard", "--directory", "-z").split("\0")
+    ignored = {os.path.join(folder, name.rstrip("/")) for name in names_of_git if name}
     for above, folders, names in os.walk(folder):
         reasons = {name: _why_closed(os.path.join(above, name), ignored) for name in sorted(folders)}
         folders[:] = [name for name, reason in reasons.items() if reason is None]
         reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
-        of_github = ".github" in os.path.relpath(above, os.path.dirname(folder)).split(os.sep)
         for name in sorted(names):
             path = os.path.join(above, name)
             is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
@@ -272,7 +265,7 @@ def _files_below(folder: str, reading: Reading) -> Iterator[str]:
                 continue
             if form("index").fullmatch(name):
                 reading.left_out.append((path, INDEX))
-            elif not of_github or _OF_GITHUB.fullmatch(name):
+            else:
                 yield path
 
 
@@ -288,15 +281,3 @@ def _why_closed(path: str, ignored: set[str]) -> str | None:
     if is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts"):
         return _PROMPTS
     return _NOT_OURS if is_named(path, "others") or (path in ignored and not is_ours) else None
-
-
-def _ignored(folder: str) -> set[str]:
-    """Return the folders that git ignores; empty without git."""
-    from subprocess import DEVNULL, SubprocessError, run
-
-    try:
-        git = run(_IGNORED, cwd=folder, stdin=DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
-    except (OSError, SubprocessError):
-        return set()
-    names = os.fsdecode(git.stdout).split("\0")
-    return {os.path.join(folder, name.rstrip("/")) for name in names if name}

@@ -168,13 +168,6 @@ def visible_text(text: str) -> str:
     return _CODE_OR_HIDDEN.sub(shown, text)
 
 
-def document_title(text: str, stem: str) -> str:
-    """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
-    first = next((section.heading for section in headings(text) if section.heading), "")
-    named = re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
-    return first if first and not role_of(first) else named
-
-
 def headings(text: str) -> list[Section]:
     """Return the same with the sections whose text is empty."""
     lines = text.split("\n")
@@ -258,7 +251,7 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
         if is_list:
             found = _of_list(part, lead, heading, section.first)
             statements, lead = statements + found, ""
-            is_one = len(found) == 1 < len(part) and all(item.text in found[0].text for item in part)
+            is_one = len(found) == 1 < len(part)
             continue
         if _leads(part[-1], blocks, bool(statements)):
             lead = without_markdown(part.pop().text)
@@ -268,8 +261,8 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
             elif content(block.text):
-                title = title_for(block.text, section.heading)
-                statements.append(Statement(title, block.text, "", section.first + block.line))
+                line = section.first + block.line
+                statements.append(Statement(title_for(block.text, heading), block.text, "", line))
     return statements
 
 
@@ -295,9 +288,8 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     items = [item for item in items if content(item.text) and not form("placeholder").search(item.text)]
     texts = [_MARK.sub("", item.text) for item in items]
     sentences = [_first_sentence(text) for text in texts]
-    # What completes an order or a sentence, as in `Always state:`, is no rule of its own just because it is long.
-    goes_on = lead.endswith(":") and 2 * sum(text[:1].islower() for text in texts) > len(texts)
-    orders = goes_on or bool(lead and _states(lead))
+    # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
+    orders = bool(lead and _states(lead))
     alone = [
         _states(said) or (not orders and _is_sentence(text, said)) for text, said in zip(texts, sentences)
     ]
@@ -307,6 +299,7 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     if not items or not (name or any(alone)) or form("structure").match(lead):
         return []
     steps, illustrates = items[0].kind == _STEP, form("examples").search(lead or heading)
+    goes_on = lead.endswith(":") and 2 * sum(text[:1].islower() for text in texts) > len(texts)
     is_long = goes_on and len(lead) > MAX_TITLE
     if name and (steps or illustrates or is_long or 2 * sum(alone) < len(alone)):
         is_procedure = steps and len(heading.split()) >= MIN_WORDS and not lead and not asks
@@ -318,7 +311,6 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
     name = heading if ended else name
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
-    binding = "" if is_order and binding == heading else binding
     found = []
     for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
@@ -349,23 +341,18 @@ def content(text: str) -> int:
 
 def _blocks(text: str) -> Iterator[_Block]:
     """Yield the paragraphs, list items and code of a text; an item includes everything that is indented below it."""
-    kind, start, indent, blank = "", 0, 0, False
-    lines: list[str] = []
-    for number, (line, seen) in enumerate(zip(text.split("\n"), _outside_code(text))):
+    lines, starts = text.split("\n"), list[tuple[str, int]]()
+    kind, indent, blank = "", 0, True
+    for number, (line, seen) in enumerate(zip(lines, _outside_code(text))):
         item = _ITEM.match(seen)
-        in_item = kind in (_RULE, _STEP)
-        goes_on = in_item and (len(line) - len(line.lstrip()) > indent or not (blank or item))
-        starts_item = item is not None and not (in_item and len(item[1]) > indent)
-        if seen.strip() and (starts_item or (not goes_on and (blank or not kind))):
-            if lines:
-                yield _Block(kind, "\n".join(lines).rstrip(), start)
-            lines, start = [], number
+        is_inside = kind in (_RULE, _STEP) and len(line) - len(line.lstrip()) > indent
+        if seen.strip() and not is_inside and (item or blank):
             kind = _TEXT if item is None else _STEP if item[2] else _RULE
             indent = len(item[1]) if item else 0
-        lines.append(line)
+            starts.append((kind, number))
         blank = not line.strip()
-    if lines:
-        yield _Block(kind, "\n".join(lines).rstrip(), start)
+    for (kind, start), (_, end) in zip(starts, [*starts[1:], ("", len(lines))]):
+        yield _Block(kind, "\n".join(lines[start:end]).rstrip(), start)
 
 
 def statement_category(text: str) -> str:

@@ -106,7 +106,7 @@ def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedComm
 def _logged(store: Store) -> Iterator[tuple[str, ClaimedCommit, str]]:
     """Yield the files that each commit changed, by their path in the store, and their blobs as it left them, newest commit first."""
     commit = None
-    for line in _git(store.worktree or "", *_ADDED, store.root).split("\n"):
+    for line in git(store.worktree or "", *_ADDED, store.root).split("\n"):
         if line.startswith(_MARK):
             fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
             commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
@@ -139,18 +139,18 @@ def _moved(paths: set[str], root: str) -> dict[str, str]:
     """Return path -> new path for those of some missing files that were moved."""
     places = _renamed(paths, root)
     by_name: dict[str, list[str]] = {}
-    for path in _git(root, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
+    for path in git(root, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
         if os.path.lexists(os.path.join(root, path)):
             by_name.setdefault(os.path.basename(path), []).append(path)
-    new = [path for path in _git(root, "ls-files", "-o", "--exclude-standard", "-z").split("\0") if path]
+    new = [path for path in git(root, "ls-files", "-o", "--exclude-standard", "-z").split("\0") if path]
     blobs = {_blob(os.path.join(root, path)): path for path in new[:_MAX_HASHED]}
     for path in paths - set(places):
-        deleted = _git(root, "log", "-n", "1", "--diff-filter=D", "--format=%H", "--", path).strip()
-        blob = _git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
+        deleted = git(root, "log", "-n", "1", "--diff-filter=D", "--format=%H", "--", path).strip()
+        blob = git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
         before = deleted + "^:" if deleted else "HEAD:" if blob else ""
         same = by_name.get(os.path.basename(path.rstrip("/")), [])
         if before:  # what was there beside it is another file
-            same = [one for one in same if not _git(root, "rev-parse", "--verify", "-q", before + one)]
+            same = [one for one in same if not git(root, "rev-parse", "--verify", "-q", before + one)]
         if blob in blobs or len(same) == 1:
             places[path] = blobs[blob] if blob in blobs else same[0]
     return places
@@ -160,7 +160,7 @@ def _renamed(paths: set[str], root: str) -> dict[str, str]:
     """Return path -> new path for files, and folders with a slash at their end or not, that git saw moved and that exist."""
     renames: list[tuple[str, str]] = []
     for words in (_MOVED, _STAGED):
-        fields = _git(root, *words).split("\0")
+        fields = git(root, *words).split("\0")
         renames += [(fields[at + 1], fields[at + 2]) for at in range(0, len(fields) - 2, 3)][::-1]
     now = {path: path for path in paths}
     for old, new in renames:
@@ -174,7 +174,7 @@ def _renamed(paths: set[str], root: str) -> dict[str, str]:
     return {path: new for path, new in moved.items() if os.path.lexists(os.path.join(root, new))}
 
 
-def _git(root: str, *words: str) -> str:
+def git(root: str, *words: str) -> str:
     """Return what git prints, at most 16 MB; empty if it fails, takes too long, or is not installed."""
     git = shutil.which("git")
     # On Windows `which` looks into the current folder first, and a repository may hold a program of this name.

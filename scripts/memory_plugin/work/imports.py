@@ -17,15 +17,15 @@ from ..memories.import_documents import Draft
 from ..memories.importing import STDIN, archive_replaced, distinguish_titles, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
-from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory
+from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory, slug
 from ..memories.survey import TAKEN, TakenTitles
 from ..memories.writing import Written
 from . import WorkContext
 from .refresh import Refreshed, refresh
 
-WOULD_STORE, CREATED, SAME_STORED = "would be stored", "created", "same"
-SKIPPED, LEFT_OUT = "skipped", "left out"
-NEW = "new"  # the id of a memory that is not stored yet
+OUTCOMES = NEW, STORED, ARCHIVED, SAME, LEFT_OUT, SKIPPED = (
+    "new", "stored now", "archived", "already stored", "left out", "skipped"
+)  # fmt: skip
 _MAX_REASON = 300
 _LOADED_ANYWAY = "Claude reads %s in every session anyway (to import them anyway: --all)"
 LONG = 200  # lines; Claude Code's documentation advises to stay below
@@ -83,14 +83,15 @@ def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, str]) -> Outcom
     try:
         data, redacted = clean_data(draft.data)
         present = stored.get(_identity(data))
-        memory = parse_memory(data, present or NEW, categories()[data["category"]])
+        memory = parse_memory(data, present or slug(data["title"]), categories()[data["category"]])
     except InvalidMemory as error:
         return _not_stored(draft.source, str(error), SKIPPED)
     owner = "" if memory.status != ACTIVE or memory.supersedes else taken.owner(data)
     if owner:
         return _not_stored(draft.source, TAKEN % (owner, owner), SKIPPED)
-    stored.setdefault(_identity(data), NEW)
-    return Outcome(draft.source, SAME_STORED if present else WOULD_STORE, "", memory, tuple(redacted))
+    stored[_identity(data)] = memory.id
+    outcome = SAME if present else NEW if memory.status == ACTIVE else ARCHIVED
+    return Outcome(draft.source, outcome, "", memory, tuple(redacted))
 
 
 def _identity(data: dict[str, Any]) -> str:
@@ -136,8 +137,8 @@ def store_all(
 def _written(one: Outcome, result: Written | InvalidMemory) -> Outcome:
     if isinstance(result, InvalidMemory):
         return _not_stored(one.source, str(result), SKIPPED)
-    outcome = CREATED if result.created else SAME_STORED
-    return one._replace(outcome=outcome, memory=result.stored.memory)
+    created = STORED if result.stored.memory.status == ACTIVE else ARCHIVED
+    return one._replace(outcome=created if result.created else SAME, memory=result.stored.memory)
 
 
 def _archive_stored(memories: list[Memory], context: WorkContext, approved: bool) -> None:

@@ -23,8 +23,8 @@ def imported(project: Project, *args: str, inside: bool = False) -> list[tuple[s
 def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
     path = project.write("NOTES.md", NOTES)
     ids = ["code-style-tabs-not-spaces", "deploy-on-tuesdays"]
-    assert imported(project, path) == [("created", one) for one in ids]
-    assert imported(project, path) == [("same", one) for one in ids]
+    assert imported(project, path) == [("stored now", one) for one in ids]
+    assert imported(project, path) == [("already stored", one) for one in ids]
     assert "Tabs, not spaces." in project.prompt("what is our code style, tabs or spaces?").context
     assert project.cli("doctor", "--json").json["ok"]
 
@@ -39,8 +39,8 @@ def test_secrets_are_redacted(project: Project) -> None:
 def test_a_dry_run_writes_nothing(project: Project) -> None:
     path = project.write("NOTES.md", NOTES)
     assert imported(project, path, "--dry-run") == [
-        ("would be stored", "Code style: Tabs, not spaces"),
-        ("would be stored", "Deploy: On Tuesdays"),
+        ("new", "code-style-tabs-not-spaces"),
+        ("new", "deploy-on-tuesdays"),
     ]
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
@@ -54,7 +54,7 @@ def test_a_record_that_another_one_replaces_is_archived(project: Project) -> Non
     assert [item["status"] for item in items] == ["archived", "active", "archived"]
     project.write("adr/5.md", text % ("Use three gems", "Rejected"))
     run = project.cli("import", os.path.dirname(path))
-    assert "\n1 stored (1 of them archived), 3 already stored, 0 left out, 0 skipped\n" in run.stdout
+    assert "\n1 archived, 3 already stored\n" in run.stdout
 
 
 def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> None:
@@ -70,7 +70,7 @@ def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> N
     assert sorted(line.split(": ")[2] for line in run.stderr.splitlines()) == [
         "notes.jsonl:%d" % at for at in (2, 3, 4)
     ]
-    assert run.stdout.splitlines()[-2] == "1 stored, 0 already stored, 0 left out, 3 skipped"
+    assert run.stdout.splitlines()[-2] == "1 stored now, 3 skipped"
     assert project.cli("show", "one", "--json").json["category"] == "runbook"
 
 
@@ -88,7 +88,7 @@ def test_a_whole_store_moves_with_its_fields(project: Project) -> None:
     }
     with open(os.path.join(other, "tech-debt", "their-own-id.json"), "w", encoding="utf-8") as file:
         json.dump(data, file)
-    assert imported(project, other) == [("created", "their-own-id")]
+    assert imported(project, other) == [("archived", "their-own-id")]
     shown = project.cli("show", "their-own-id", "--json").json
     assert (shown["status"], shown["created_at"], shown["category"]) == (
         "retired",
@@ -114,7 +114,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
     project.write("program.py", "x = 1")
     run = project.cli("import", os.path.join(project.root, name))
     assert run.returncode == (0 if name == "empty-folder" else 1)
-    assert run.stdout.endswith("0 stored, 0 already stored, 0 left out, %d skipped\n" % run.returncode)
+    assert run.stdout == ("1 skipped\n" if run.returncode else "nothing to import\n")
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ Billing runs on Postgres 16.
 
 def test_a_decision_record_is_one_memory_with_its_problem(project: Project) -> None:
     path = project.write("docs/adr/0007-use-postgres.md", ADR % "Accepted")
-    assert imported(project, path) == [("created", "use-postgres-for-billing")]
+    assert imported(project, path) == [("stored now", "use-postgres-for-billing")]
     shown = project.cli("show", "use-postgres-for-billing", "--json").json
     assert shown["content"]["decision"] == "Billing runs on Postgres 16."
     assert shown["content"]["context"].startswith("MySQL lost row locks.")
@@ -177,7 +177,7 @@ def test_json_lines_keep_context_ids_and_what_they_supersede(project: Project) -
         {"id": "new-db", "title": "Postgres", "body": "b", "supersedes": "old-db"},
     ]
     path = project.write("n.jsonl", "\n".join(map(json.dumps, rows)))
-    assert imported(project, path) == [("created", "old-db"), ("created", "new-db")]
+    assert imported(project, path) == [("stored now", "old-db"), ("stored now", "new-db")]
     lives = {one["id"]: one["superseded_by"] for one in project.memories()}
     assert lives == {"old-db": "new-db", "new-db": ""}
     assert project.cli("show", "old-db", "--json").json["content"]["context"] == "c"
@@ -193,15 +193,15 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
         "left out: CLAUDE.md:4: Claude reads CLAUDE.md in every session anyway (to import them anyway: --all)"
         in run.stdout
     )
-    assert [one for one, _ in imported(project, path)] == ["left out", "created"]
-    assert [one for one, _ in imported(project, path, "--all")] == ["created", "same"]
+    assert [one for one, _ in imported(project, path)] == ["left out", "stored now"]
+    assert [one for one, _ in imported(project, path, "--all")] == ["stored now", "already stored"]
 
 
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
-    assert "\n1 stored, 1 already stored, 0 left out, 0 skipped\n" in run.stdout
-    assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
+    assert "\n1 stored now, 1 already stored\n" in run.stdout
+    assert "\n2 already stored\n" in project.cli("import", *paths, "--dry-run").stdout
 
 
 def test_a_dry_run_names_what_is_stored(project: Project) -> None:
@@ -211,7 +211,7 @@ def test_a_dry_run_names_what_is_stored(project: Project) -> None:
     project.cli("import", project.write("a.md", rules))
     more = rules + "- Squash the commits before you ask for a review of them.\n"
     items = project.cli("import", project.write("b.md", more), "--dry-run", "--json").json["items"]
-    assert [item["outcome"] for item in items] == ["same", "same", "would be stored"]
+    assert [item["outcome"] for item in items] == ["already stored", "already stored", "new"]
 
 
 def test_a_person_is_asked_after_the_table(project: Project) -> None:
@@ -229,7 +229,7 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
     assert max(map(len, table.splitlines())) <= COLUMNS
     terminal.type("y\n")
     assert terminal.end() == 0
-    assert "2 stored" in terminal.seen
+    assert "2 stored now" in terminal.seen
     assert {one["trust"] for one in project.memories()} == {"trusted"}
 
 
@@ -261,7 +261,7 @@ def test_entries_from_standard_input_wait_for_the_user_inside_the_client(project
         "asked_as": ["two invoices with one number"],
     }
     run = project.cli("import", "-", "--json", stdin=json.dumps(entry) + "\n", inside=True)
-    assert (run.json["created"], run.json["waits_for_user"]) == (1, True)
+    assert (run.json["stored_now"], run.json["waits_for_user"]) == (1, True)
     (memory,) = project.cli("list", "--status", "pending", "--json").json["memories"]
     assert memory["title"] == entry["title"]
 
@@ -271,8 +271,8 @@ def test_entries_in_plain_lines(project: Project) -> None:
     text += "title: Two\ncategory: runbook\nbody: 1. run\n2. wait\ntitle: Three\n"
     run = project.cli("import", "-", "--json", stdin=text)
     assert [(one["outcome"], one["source"]) for one in run.json["items"]] == [
-        ("created", "-:1"),
-        ("created", "-:6"),
+        ("stored now", "-:1"),
+        ("stored now", "-:6"),
         ("skipped", "-:10"),
     ]
     shown = project.cli("show", "one", "--json").json
@@ -286,11 +286,11 @@ def test_entries_in_plain_lines(project: Project) -> None:
 def test_different_rows_with_one_title_are_all_stored(project: Project) -> None:
     rows = [{"title": "Ports", "text": "Staging listens on 8081."}, {"title": "Ports", "text": "Live is 80."}]
     path = project.write("n.json", [*rows, rows[0]])
-    for outcome in ("created", "same"):
+    for outcome in ("stored now", "already stored"):
         assert imported(project, path) == [
             (outcome, "ports-staging-listens-on-8081"),
             (outcome, "ports-live-is-80"),
-            ("same", "ports-staging-listens-on-8081"),
+            ("already stored", "ports-staging-listens-on-8081"),
         ]
 
 
@@ -298,7 +298,7 @@ def test_different_records_with_one_title_are_all_stored(project: Project) -> No
     text = "# %s\n\n## Status\n\nAccepted\n\n## Context\n\nMany.\n\n## Decision\n\n%s\n"
     for name, said in (("a", "Dates use Temporal."), ("b", "Bounces go into a table.")):
         project.write("adr/%s.md" % name, text % ("Architecture Decision Record", said))
-    for outcome in ("created", "same"):
+    for outcome in ("stored now", "already stored"):
         assert imported(project, "adr") == [
             (outcome, "architecture-decision-record-dates-use"),
             (outcome, "architecture-decision-record-bounces-go"),
