@@ -9,7 +9,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files
-from memory_plugin.memories.survey import Unread, survey
+from memory_plugin.memories.survey import survey
 from memory_plugin.recall.memory_search import overview
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put
@@ -44,7 +44,7 @@ def test_it_says_what_the_files_say(paths: Paths) -> None:
     ]
     assert sorted(facts[0]) == sorted(facts[1])
     assert [problem.path for problem in listed.problems] == [problem.path for problem in read.problems]
-    assert all(isinstance(item.stored.memory.data, Unread) for item in listed.items)
+    assert all(item.stored.memory.data == {} for item in listed.items)
 
 
 @pytest.mark.parametrize(

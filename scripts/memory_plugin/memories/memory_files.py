@@ -240,19 +240,12 @@ def skipped_entries(store: Store) -> Iterator[FileProblem]:
         return
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
-        if is_read(folder):
-            yield from _odd_entries(folder)
-        elif os.path.lexists(folder):
-            yield FileProblem(folder, "only a plain folder is read, not a link or a git repository")
-
-
-def _odd_entries(folder: str) -> Iterator[FileProblem]:
-    try:
-        entries = os.scandir(folder)
-    except OSError:  # reported by `all_memories`
-        return
-    with entries:
-        for entry in entries:
-            if has_memory_name(entry.name) and not entry.is_file(follow_symlinks=False):
-                reason = "a symbolic link" if entry.is_symlink() else "not a regular file"
-                yield FileProblem(entry.path, reason)
+        if not is_read(folder):
+            if os.path.lexists(folder):
+                yield FileProblem(folder, "only a plain folder is read, not a link or a git repository")
+            continue
+        with suppress(OSError):  # reported by `all_memories`
+            for entry in os.scandir(folder):
+                if has_memory_name(entry.name) and not entry.is_file(follow_symlinks=False):
+                    reason = "a symbolic link" if entry.is_symlink() else "not a regular file"
+                    yield FileProblem(entry.path, reason)

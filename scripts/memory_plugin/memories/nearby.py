@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat as modes
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import takewhile
@@ -97,19 +96,15 @@ def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
     if leads_into_project(folder):
         return []
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:_MAX_FILES]
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return []
+    named = [one for one in entries if one.name.endswith(".md") and one.is_file(follow_symlinks=False)]
     found = []
-    for name in names:
-        path = os.path.join(folder, name)
-        try:
-            status = os.lstat(path)
-        except OSError:
-            continue
-        if modes.S_ISREG(status.st_mode) and status.st_size <= _MAX_BYTES:
-            found.append((path, status))
-    return found
+    for entry in named[:_MAX_FILES]:
+        with suppress(OSError):
+            found.append((entry.path, entry.stat(follow_symlinks=False)))
+    return [(path, status) for path, status in found if status.st_size <= _MAX_BYTES]
 
 
 def notes(folder: str) -> Iterator[NativeNote]:
@@ -190,8 +185,8 @@ def _markdown(store: str) -> Iterator[str]:
         names = sorted(name for name in os.listdir(store) if name.endswith(".md"))
     except OSError:
         return
-    from .writing import is_own_index  # most callers only read the notes
+    from .writing import own_index  # most callers only read the notes
 
-    names = [name for name in names if name != "index.md" or not is_own_index(os.path.join(store, name))]
+    names = [name for name in names if name != "index.md" or own_index(os.path.join(store, name)) is None]
     if names:
         yield (inflected(len(names), *_NOTES) + _IMPORT_NOTES) % (store, store)

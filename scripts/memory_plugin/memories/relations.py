@@ -41,12 +41,10 @@ class Resolution(NamedTuple):
 
     `superseded` maps the key of each superseded memory to that of its replacement, or to the name in the file if there is no such memory.
     `inherited` maps the key of each replacement to the phrases of the older memories, the nearest first.
-    `circular` are the keys of memories that supersede one another; their `supersedes` is ignored.
     """
 
     superseded: dict[str, str]
     inherited: dict[str, tuple[str, ...]]
-    circular: list[str]
 
 
 def named_keys(name: str, key: str) -> Iterator[str]:
@@ -109,16 +107,14 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
     ]
     for older, key in claims:
         newer.setdefault(older, []).append(key)
-    # A claim is circular if the claiming memory is itself replaced, directly or indirectly, by the older one.
+    # A claim is circular, and does not count, if the claiming memory is itself replaced, directly or indirectly, by the older one.
     circular_claims = {(older, key) for older, key in claims if older in _replacements(key, newer)}
     for older, key in claims:
         if (older, key) in circular_claims:
             newer[older].remove(key)
         else:
             superseded.setdefault(older, key)
-    own = {key for key in superseded if key in _replacements(key, newer)}
-    circular = sorted(own.union(key for _, key in circular_claims))
-    return Resolution(superseded, _inherited(superseded, newer, find), circular)
+    return Resolution(superseded, _inherited(superseded, newer, find))
 
 
 def meant_key(name: str, key: str, find: Callable[[str], Link | None]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from html import unescape
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from ..kernel.context import now_iso
 from ..kernel.paths import Paths
@@ -29,6 +29,7 @@ class Item(NamedTuple):
     """A memory, its trust (trusted, pending or rejected), and why it is not trusted (empty for a trusted one, or PHRASES).
 
     `superseded_by` is the key of the memory that replaces it; if that one does not exist, the name in the file; else empty.
+    The data of a memory whose file was not read is empty.
     """
 
     stored: StoredMemory
@@ -42,24 +43,12 @@ class Item(NamedTuple):
         return (self.trust == PENDING or self.reason == PHRASES) and life_cycle_state(self) == ACTIVE
 
 
-class Unread(dict[str, object]):
-    """Stands for the data of a memory whose file was not read; any use of it is an error."""
-
-    def __getitem__(self, name: str) -> NoReturn:
-        """Raise an error: only `read_item` returns the data."""
-        raise RuntimeError("the file of this memory was not read")
-
-    get = __getitem__  # type: ignore[assignment]
-    __eq__ = __getitem__  # type: ignore[assignment]
-    __hash__ = None
-
-
 def read_item(item: Item) -> Item:
     """Return a memory with its text, read from its file unless it was already. Raises InvalidMemory and OSError.
 
     A text that changed just now counts as pending.
     """
-    if not isinstance(item.stored.memory.data, Unread):
+    if item.stored.memory.data:
         return item
     category = categories()[item.stored.memory.category]
     stored = read_memory(item.stored.store, category, item.stored.path)

@@ -149,7 +149,7 @@ def _prepare_store(store: Store) -> None:
         with suppress(OSError):
             rebuild_index_md(store, [])  # the next refresh fills it
     if store.worktree is not None and not os.path.lexists(ignore):
-        replace_file(ignore, b"index.md\n*.tmp\n" if is_own_index(index) else b"*.tmp\n", 0o666)
+        replace_file(ignore, b"index.md\n*.tmp\n" if own_index(index) is not None else b"*.tmp\n", 0o666)
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory:
@@ -176,33 +176,27 @@ def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> None:
     """Rebuild `index.md`, the list for people, from all memories of a store. Raises OSError."""
     lines = sorted(_line(store, stored) for stored in memories if _is_listed(stored))
     text = "".join(line + "\n" for line in (_HEADER, *lines))
-    data, path = text.encode("utf-8", "replace"), index_md(store)
-    if os.path.isdir(store.root) and is_own_index(path) and data != _present(path):
+    path, present = index_md(store), own_index(index_md(store))
+    if os.path.isdir(store.root) and present is not None and text != present:
         # A project's file gets the permissions that the umask gives to the other files of the working tree.
-        replace_file(path, data, 0o600 if store.scope == USER else 0o666, durable=False)
+        mode = 0o600 if store.scope == USER else 0o666
+        replace_file(path, text.encode("utf-8", "replace"), mode, durable=False)
 
 
 def _is_listed(stored: StoredMemory) -> bool:
     return stored.memory.status == ACTIVE and not stored.memory.superseded_by
 
 
-def _present(path: str) -> bytes:
-    try:
-        return read_regular(path, _MAX_INDEX_MD)[0]
-    except OSError:
-        return b""
-
-
-def is_own_index(path: str) -> bool:
-    """Return whether an `index.md` is missing, empty or written by the plugin: a header and lines that name files. A person's is kept."""
+def own_index(path: str) -> str | None:
+    """Return the text of an `index.md` of the plugin, a header and lines that name files, or "" for a missing one; None for a person's."""
     try:
         text = read_regular(path, _MAX_INDEX_MD)[0].decode("utf-8", "replace")
     except FileNotFoundError:
-        return True
+        return ""
     except OSError:
-        return False
+        return None
     rows = [line for line in text.removeprefix(_HEADER).splitlines() if line.strip()]
-    return all(line.startswith("- [") and _ARROW in line for line in rows)
+    return text if all(line.startswith("- [") and _ARROW in line for line in rows) else None
 
 
 def index_md(store: Store) -> str:

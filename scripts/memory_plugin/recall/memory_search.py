@@ -19,7 +19,7 @@ from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_en
 from ..memories.nearby import native_folders, notes
 from ..memories.record import Memory
 from ..memories.relations import name_for, plain_title
-from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, nearest, survey
+from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, may_mean, nearest, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE, memory_document, note_document
 from .index_documents import apply_supersession, put, storable, superseded_documents, texts
@@ -232,7 +232,7 @@ def _item(row: tuple[Any, ...], store: Store, trust: Trust) -> Item:
     category = key.partition(":")[2].partition("/")[0]
     memory = Memory(
         identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by, _shown(supersedes), None,
-        Unread(),
+        {},
     )  # fmt: skip
     why = PHRASES if new_phrases else ""
     if state == PENDING:
