@@ -34,18 +34,21 @@ _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p
 _HEADING = re.compile(
     r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+](?:[ \t]+\[[ xX]\])?|\d{1,3}[.)])[ \t]+)?(?=(#*))"
 )
+_LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
+_LOADED_RULES = os.path.join("", ".claude", "rules", "")
 _OWN_PROJECT, _NOT_OURS = "a project of its own", "ignored by git, or text of others"
 _OVER, _PROMPTS = "kept for history; to import it, name it", "prompts and skills, not rules"
 
 
-def read(path: str, category: str = "", root: str = "") -> Reading:
+def read(path: str, category: str = "", root: str = "", *, everything: bool = False) -> Reading:
     """Read all memories in a file or folder; `category` is that of entries that name none, `root` the project's folder.
 
-    Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
+    Unless `everything` is wanted, the files in a folder that Claude Code reads itself are left out. Never raises for invalid content:
+    whatever cannot be parsed becomes a problem with its source and reason.
     """
     path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
     reading = Reading([], [], [], category, root, os.path.isdir(path))
-    for file in _files_below(path, reading) if reading.is_folder else [path]:
+    for file in _files_below(path, reading, everything=everything) if reading.is_folder else [path]:
         _keep(file, _entries(file, reading), reading)
     return reading
 
@@ -245,7 +248,7 @@ def distinguish_titles(drafts: list[Draft]) -> None:
                 data["title"] = title_for(markdown.with_lead(data["title"], answer))
 
 
-def _files_below(folder: str, reading: Reading) -> Iterator[str]:
+def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:
     """Yield the files below a folder that may hold memories, in order; what is skipped is added to those left out, with the reason.
 
     Of another project with a store, only the store is read.
@@ -261,10 +264,13 @@ def _files_below(folder: str, reading: Reading) -> Iterator[str]:
         for name in sorted(names):
             path = os.path.join(above, name)
             is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
+            is_loaded = is_named(path, "loaded") or _LOADED_RULES in path
             if not (is_text or is_named(path, "rules")):
                 continue
             if form("index").fullmatch(name):
                 reading.left_out.append((path, INDEX))
+            elif is_loaded and not everything:
+                reading.left_out.append((path, _LOADED))
             else:
                 yield path
 

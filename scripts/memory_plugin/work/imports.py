@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..kernel.files import read_regular
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
@@ -27,13 +24,6 @@ OUTCOMES = NEW, STORED, ARCHIVED, SAME, LEFT_OUT, SKIPPED = (
     "new", "stored now", "archived", "already stored", "left out", "skipped"
 )  # fmt: skip
 _MAX_REASON = 300
-_LOADED_ANYWAY = "Claude reads %s in every session anyway (to import them anyway: --all)"
-LONG = 200  # lines; Claude Code's documentation advises to stay below
-_LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
-_RULES = os.path.join(".claude", "rules")
-_MAX_BYTES = 1 << 20
-_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 
 
 class Outcome(NamedTuple):
@@ -51,25 +41,20 @@ def gather(
 ) -> list[Outcome]:
     """Read every file below the paths, and what standard input holds (`given`); return what storing it would do.
 
-    `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped, and
-    unless `everything` is wanted, what Claude reads in every session anyway is left out.
+    `kind` is the category of entries that name none, empty for one by their form. Taken titles are skipped.
     """
     root = context.paths.project_root
-    loaded = set() if everything else loaded_files(root)
     items = context.survey().items
     taken = TakenTitles(items, scope)
     stored = {_identity(item.stored.memory.data): item.stored.memory.id for item in items}
-    readings = [read_lines(given, kind) if path == STDIN else read(path, kind, root) for path in paths]
+    readings = [
+        read_lines(given, kind) if path == STDIN else read(path, kind, root, everything=everything)
+        for path in paths
+    ]
     drafts = [draft for reading in readings for draft in reading.drafts]
     distinguish_titles(drafts)
     archive_replaced(drafts)
-    outcomes = []
-    for draft in drafts:
-        if os.path.realpath(draft.path) in loaded and not draft.data["related_files"]:
-            reason = _LOADED_ANYWAY % os.path.basename(draft.path)
-            outcomes.append(_not_stored(draft.source, reason, LEFT_OUT))
-        else:
-            outcomes.append(_checked(draft, taken, stored))
+    outcomes = [_checked(draft, taken, stored) for draft in drafts]
     outcomes += [_not_stored(*row, SKIPPED) for reading in readings for row in reading.problems]
     return outcomes + [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
 
@@ -98,22 +83,6 @@ def _identity(data: dict[str, Any]) -> str:
     """Return what makes two memories the same: category, title, content and status."""
     fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
     return json.dumps(fields, sort_keys=True)
-
-
-def loaded_files(root: str) -> set[str]:
-    """Return the real paths that Claude Code reads at the start of a session, except long files, which are worth splitting."""
-    found: dict[str, bool] = {}
-    queue = [os.path.join(root, name) for name in _LOADED]
-    for above, _, names in os.walk(os.path.join(root, _RULES)):
-        queue += [os.path.join(above, name) for name in names if name.endswith(".md")]
-    for path in queue:
-        real = os.path.realpath(path)
-        with suppress(OSError):
-            text = "" if real in found else read_regular(real, _MAX_BYTES)[0].decode("utf-8", "replace")
-            found.setdefault(real, text.count("\n") <= LONG)
-            names = [os.path.expanduser(name.rstrip(".")) for name in _NAMED.findall(_CODE.sub("", text))]
-            queue += [os.path.join(os.path.dirname(path), name) for name in names]
-    return {path for path, is_short in found.items() if is_short}
 
 
 def shown_source(source: str, root: str) -> str:

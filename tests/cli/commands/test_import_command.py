@@ -186,15 +186,13 @@ def test_json_lines_keep_context_ids_and_what_they_supersede(project: Project) -
 GUIDE = "# Shop\n\n## Rules\n- Never push to the main branch.\n- Keep `src/gen/api.ts` as it is generated.\n"
 
 
-def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) -> None:
-    path = project.write("CLAUDE.md", GUIDE)
-    run = project.cli("import", path, "--dry-run")
-    assert (
-        "left out: CLAUDE.md:4: Claude reads CLAUDE.md in every session anyway (to import them anyway: --all)"
-        in run.stdout
-    )
-    assert [one for one, _ in imported(project, path)] == ["left out", "stored now"]
-    assert [one for one, _ in imported(project, path, "--all")] == ["stored now", "already stored"]
+@pytest.mark.parametrize("name", ["CLAUDE.md", ".claude/rules/api.md"])
+def test_what_claude_reads_anyway_is_left_out_of_a_folder(project: Project, name: str) -> None:
+    path = project.write(name, GUIDE)
+    run = project.cli("import", ".", "--dry-run")
+    assert "left out: %s: Claude Code reads it anyway" % name in run.stdout
+    for words in ((".", "--all"), (path,)):
+        assert [one for one, _ in imported(project, *words, "--dry-run")] == ["new", "new"]
 
 
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:

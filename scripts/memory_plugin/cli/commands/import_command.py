@@ -41,7 +41,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
     add_flag(parser, "--dry-run", "print what would be saved, without writing")
-    add_flag(parser, "--all", "include short instruction files that Claude loads in every session anyway")
+    add_flag(
+        parser, "--all", "include the files of a folder that Claude Code reads itself, such as CLAUDE.md"
+    )
     add_flag(parser, "--yes", "in a terminal, save without asking")
 
 
