@@ -72,10 +72,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
         if not waits:
             context.report_saves((one.memory.id, one.memory.title) for one in found if one.memory)
     counts = Counter(one.outcome for one in found)
-    items, totals = (
-        list(map(_as_json, found)),
-        {name.replace(" ", "_"): counts[name] for name in imports.OUTCOMES},
-    )
+    items = list(map(_as_json, found))
+    totals = {name.replace(" ", "_"): counts[name] for name in imports.OUTCOMES}
     console.result({"dry_run": dry, "waits_for_user": waits, "items": items, **totals})
     if not asks:
         _print_outcomes(found, context)
