@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat as modes
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
