@@ -235,10 +235,14 @@ def archive_replaced(drafts: list[Draft]) -> None:
 
 
 def distinguish_titles(drafts: list[Draft]) -> None:
-    """Add the answer to titles that several different memories have, such as the name of a template, unless it says the same."""
+    """Add the answer to titles that several different documents have, such as the name of a template, unless it says the same.
+
+    A row keeps the title that somebody gave it.
+    """
     same: dict[str, list[Draft]] = {}
     for draft in drafts:
-        same.setdefault(plain_title(draft.data["title"]), []).append(draft)
+        if draft.path.lower().endswith(_MARKDOWN):
+            same.setdefault(plain_title(draft.data["title"]), []).append(draft)
     for group in same.values():
         if all(draft.data["content"] == group[0].data["content"] for draft in group):
             continue

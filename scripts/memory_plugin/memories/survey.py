@@ -231,12 +231,12 @@ class TakenTitles:
                 self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, object], or_same: bool = False) -> str:
-        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
+        """Return the name of a stored memory with the title of `data`, if all of them have another text (or any text, if `or_same`)."""
         cleaned = clean_data(data)[0] if self._by_title else data
-        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
-            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
-                return shortest_names(self._items)[item.stored.key]
-        return ""
+        found = self._by_title.get(plain_title(str(cleaned["title"])), [])
+        if not or_same and any(_is_same_memory(read_item(one).stored.memory.data, cleaned) for one in found):
+            return ""
+        return shortest_names(self._items)[found[0].stored.key] if found else ""
 
     def take(self, data: dict[str, object], source: str) -> str:
         """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
