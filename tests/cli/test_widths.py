@@ -198,8 +198,8 @@ class LingeringEvent(Event):
         (["list", "--status", "all"], "list"),
         (["check", "secrets"], "check secrets"),
         (["replies", "tune"], "replies tune"),
-        (["import", "--dry-run", "--all", "CLAUDE.md"], "comparing 3 memories with the stored ones"),
-        (["import", "--yes", "--all", "CLAUDE.md"], "storing 3 memories"),
+        (["import", "--dry-run", "CLAUDE.md"], "reading"),
+        (["import", "--yes", "CLAUDE.md"], "storing 3 memories"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -318,4 +318,4 @@ def test_an_import_larger_than_its_grant_is_entirely_pending(mine: Project) -> N
     run = mine.cli("import", notes, "--json", inside=True)
     assert run.json["waits_for_user"]
     pending = mine.cli("list", "--status", "pending", "--json").json["memories"]
-    assert len(pending) == run.json["created"] == 5
+    assert len(pending) == run.json["stored_now"] == 5
