@@ -6,7 +6,7 @@ The usual loop of testing and editing code does not count, and neither do errors
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -19,13 +19,11 @@ from ..memories.hygiene import shown_line
 from .candidate import CHANGED
 
 _MAX_OPEN = 12
-_MAX_CALLS = 60  # tool calls between a failure and the pass that solves it
 _MAX_OUTPUT = 40_000  # characters of an output that are searched
 _MAX_LINE = 200
 _MAX_COMMAND = 240
 _MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
-_MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
 # These record work and change nothing for other commands, except those in the list of changes.
 _RECORDING = ("git", "gh")
 _HOOKED = ("git", "commit")  # fails if its hooks find something in the code
@@ -33,8 +31,6 @@ _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _MAX_SHELL_LINE = 4000
 _MAX_HEAD = 3  # words
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
-_ONE_SUBCOMMAND = frozenset(["git", "gh", "docker", "kubectl", "mix", "go", "cargo"])
-_FORCING = frozenset(["-f", "--force", "-a", "-A", "-m", "-rf"])
 _KNOWN = ("install", "service", "setup", "config", "script")  # kinds of changes that surely solve something
 _FLAGS = re.IGNORECASE | re.MULTILINE
 
@@ -70,13 +66,12 @@ class SolvedError(NamedTuple):
 class _Failure:
     """A failed command, and the changes until the same command passes or fails differently, which ends them."""
 
-    __slots__ = ("age", "changes", "edited_code", "has_ended", "kinds", "line", "symptom", "turn")
+    __slots__ = ("changes", "edited_code", "has_ended", "kinds", "line", "symptom", "turn")
 
     def __init__(self, line: CommandLine, symptom: tuple[str, ...], turn: int) -> None:
         self.line = line
         self.symptom = symptom
         self.turn = turn
-        self.age = 0
         self.changes: list[str] = []
         self.kinds: set[str] = set()
         self.edited_code = self.has_ended = False
@@ -93,31 +88,22 @@ class _Failure:
 class ErrorWatch:
     """Follows the tool calls of a session, turn by turn. Keeps at most 12 unsolved failures."""
 
-    __slots__ = ("_edits", "_open", "_rounds", "_run_at")
+    __slots__ = ("_open",)
 
     def __init__(self) -> None:
         self._open: deque[_Failure] = deque(maxlen=_MAX_OPEN)
-        self._edits = 0
-        # By the heads of a command: the number of edits when it ran last, and how often it ran after an edit.
-        self._run_at: dict[frozenset[tuple[str, ...]], int] = {}
-        self._rounds: Counter[frozenset[tuple[str, ...]]] = Counter()
 
     def solved(self, turn: Turn) -> list[SolvedError]:
         """Return the errors that the calls of a turn solved."""
         solved_errors: list[SolvedError] = []
         for call in turn.calls:
-            for failure in self._open:
-                failure.age += 1
             if call.command and call.result is not None:
                 solved_errors += self._command(call, turn.number)
             elif call.name in _EDITS and not call.failed:
                 self._edit(call.text("file_path") or call.text("notebook_path"))
-        while self._open and self._open[0].age > _MAX_CALLS:
-            self._open.popleft()
         return solved_errors
 
     def _edit(self, path: str) -> None:
-        self._edits += 1
         path = path.replace("\\", "/")
         is_config = error_pattern("config_files").search(path) is not None
         for failure in self._open:
@@ -127,8 +113,6 @@ class ErrorWatch:
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
         text, output = call.command, (call.result or "")[:_MAX_OUTPUT]
         line = command_line(text)
-        self._rounds[line.heads] += self._edits > self._run_at.get(line.heads, self._edits)
-        self._run_at[line.heads] = self._edits
         if call.failed:
             self._failed(line, output, turn)
         if call.failed or error_pattern("failed_output").search(output):
@@ -148,7 +132,7 @@ class ErrorWatch:
         for failure in self._open:
             if runs_same(failure.line, line):
                 if not set(failure.symptom).isdisjoint(symptom):
-                    failure.age, failure.has_ended = 0, False
+                    failure.has_ended = False
                     return
                 failure.has_ended = True
         if line.heads and symptom and not explains_itself(output):
@@ -158,8 +142,7 @@ class ErrorWatch:
         """Return the solved error; None if it was part of the usual loop, only code changed, or some steps are unknown."""
         changes, kinds = list(failure.changes), set(failure.kinds)
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
-        # A command that runs again and again around edits is a check, whatever its name.
-        is_check = failure.line.is_check or self._rounds[failure.line.heads] >= _MIN_ROUNDS
+        is_check = failure.line.is_check
         if is_check or failure.edited_code:  # then a formatter explains nothing
             kinds.discard("format")
         if failure.edited_code and _HOOKED in failure.line.heads:
@@ -225,38 +208,23 @@ def runs_same(line: CommandLine, later: CommandLine) -> bool:
 
 
 def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
-    """Return whether a later command runs all that a command ran: the same arguments, or at least the same tests.
+    """Return whether a later command runs all that a command ran; of a check, exactly the same.
 
     Options may differ. Another program counts only with exactly the same arguments.
     """
     if command[0] != later[0]:
         return len(command) > 2 and command[1:] == later[1:]
-    targets, scopes = ([word for word in words[1:] if not word.startswith("-")] for words in (command, later))
-    if not _is_check(list(command)):
-        return set(targets) <= set(scopes)
-    runs_all = any(map(_names_check, later[:_MAX_HEAD])) and not set(scopes) - set(targets)
-    kept = set(targets) & set(scopes) if runs_all else set(targets)
-    return all(any(_covers(scope, target) for scope in scopes) for target in kept) and all(
-        any(_covers(scope, target) for target in targets) for scope in scopes
-    )
-
-
-def _covers(scope: str, target: str) -> bool:
-    """Return whether the tests of one argument include those of another: a folder, a file, or `./...`."""
-    scope = scope.removesuffix("...").rstrip("/").removeprefix("./")
-    target = target.removeprefix("./")
-    return scope in ("", ".", target) or target.startswith((scope + "/", scope + "::", scope + "["))
+    before, after = ({word for word in words[1:] if not word.startswith("-")} for words in (command, later))
+    return before == after if _is_check(list(command)) else before <= after
 
 
 def change_kind(text: str) -> str:
-    """Return how a command line changes the environment: install, service, setup, format, config or script; otherwise ""."""
+    """Return how a command line changes the environment: install, service, setup, format or script; otherwise ""."""
     for words in run_commands(text[:_MAX_SHELL_LINE]):
         command = [base_name(words[0]), *words[1:]]
         for kind in ("install", "service", "setup", "format"):
             if _begins(command, _prefixes("changes", kind)):
                 return kind
-        if _begins(command, _prefixes("copies")) and error_pattern("config_files").search(words[-1]):
-            return "config"
         is_script = "/" in words[0] or _begins(command, _prefixes("runners"))
         if is_script and not words[0].startswith("/") and not any(map(_names_check, command)):
             return "script"
@@ -274,13 +242,12 @@ def _head(words: list[str]) -> tuple[str, ...]:
         if len(head) == _MAX_HEAD or not _PLAIN_WORD.match(word) or "." in word[-5:]:
             break
         head.append(word)
-    has_one_subcommand = words[0] in _ONE_SUBCOMMAND and head[1:2] != ["compose"]
-    return tuple(head[:2] if has_one_subcommand else head)
+    return tuple(head)
 
 
 def _begins(words: list[str], prefixes: tuple[str, ...]) -> bool:
     """Return whether a command begins with one of the prefixes, with or without its long options."""
-    bare = [word for word in words[1:] if not word.startswith("-") or word in _FORCING or len(word) <= 2]
+    bare = [word for word in words[1:] if not word.startswith("-") or len(word) <= 2]
     return any(" ".join([words[0], *rest, ""]).startswith(prefixes) for rest in (words[1:], bare))
 
 

@@ -1,6 +1,6 @@
 """Convert a text to folded words with their positions, and match patterns against them. What is not its own prose is masked.
 
-Folding gives one spelling to variants that readers consider the same (curly apostrophes, accents, invisible characters). It maps each
+Folding gives one spelling to variants that readers consider the same (curly apostrophes, dashes, invisible characters). It maps each
 character to one or none, so that every word can be traced to its position in the original text. Masking hides code, quotations, tables
 and addresses, and keeps all offsets. Every pass takes linear time, even for hostile text: an opening mark without an end has no effect
 beyond its line, and its end is looked for within a limit.
@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
-from unicodedata import combining, normalize
 
 from ..kernel.text import IN_WORDS
 
@@ -40,7 +39,6 @@ _ONE_FOR_ONE = {
 _INVISIBLE = frozenset(code for first, last in IN_WORDS for code in range(first, last + 1))
 
 _WORD = re.compile(r"\x01|[^\W_]+(?:['-]+[^\W_]+)*")
-_LIST_ITEM = re.compile(r"\s*[-*+\u2022] ")
 _PARAGRAPH = re.compile(r"\n[^\n]*\n|[.!?:;][ *_)\"']*\n|\n\s*[-*+#\u2022]")
 _FULL_STOP = re.compile(r"[.!?]")
 # Block quotes and tables; fenced code up to the closing fence, which is at least as long, or the end (CommonMark 4.5).
@@ -77,15 +75,10 @@ class _FoldTable(dict[int, str]):
 
 def _fold_character(code: int) -> str:
     char = chr(code)
-    if code in _INVISIBLE or 0x300 <= code < 0x370 or 0xE0000 <= code < 0xE1000 or combining(char):
+    if code in _INVISIBLE or 0x300 <= code < 0x370:  # combining marks
         return _REMOVED
-    if 0x2190 <= code < 0x2C00 or 0x1F000 <= code < 0x1FB00 or char.isspace() or 0xD800 <= code < 0xE000:
-        return " "
-    if code >= 0x3000 and not 0xFF00 <= code < 0xFF60 and code < 0x1D400:
-        return char
-    # A letter in lower case, in its compatibility form and without diacritics, where that is one character.
-    base = normalize("NFKD", char)[:1].lower()
-    return base if len(base) == 1 and base != _REMOVED else char
+    is_space = char.isspace() or 0x2190 <= code < 0x2C00  # arrows, boxes and other signs
+    return " " if is_space else char.lower() if len(char.lower()) == 1 else char
 
 
 _FOLDED = _FoldTable({code: chr(code).lower() for code in range(128)})
@@ -93,7 +86,7 @@ _FOLDED.update(str.maketrans(_ONE_FOR_ONE))
 
 
 class FoldedText:
-    """A text in lower case without diacritics and invisible characters, and the original offset of each character."""
+    """A text in lower case without invisible characters, and the original offset of each character."""
 
     def __init__(self, original: str) -> None:
         parts = original.translate(_FOLDED).split(_REMOVED)
@@ -126,10 +119,10 @@ class Prose:
     def boundary(self, number: int) -> int:
         """Return what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
 
-        LINE includes list items, and lines after a full stop. A list item is content and not the opening of a reply.
+        LINE includes list items, and lines after a full stop.
         """
         if not number:
-            return LINE if _LIST_ITEM.match(self.masked) else REPLY
+            return REPLY
         gap = self.masked[self.end(number - 1) : self.starts[number]]
         if "\n" in gap:
             return LINE if _PARAGRAPH.search(gap) else INSIDE
@@ -161,8 +154,7 @@ def mask(text: str) -> str:
 
 
 def _masked(passage: re.Match[str]) -> str:
-    length = len(passage[0])
-    return (" " + MASK if length > 2 else MASK).ljust(length)
+    return MASK.ljust(len(passage[0]))
 
 
 def _is_address(token: str) -> bool:
@@ -171,12 +163,8 @@ def _is_address(token: str) -> bool:
     inner = word.rstrip(".,;:!?)]*_>")
     is_path = "." in inner or word.startswith(("/", "~/", "@/"))
     slashes = inner.count("/")
-    return (
-        "\\" in word
-        or word.startswith("www.")
-        or slashes > 1
-        or (slashes == 1 and len(inner) > 1 and is_path)
-    )
+    has_slashes = slashes > 1 or (slashes == 1 and len(inner) > 1 and is_path)
+    return has_slashes or "\\" in word or word.startswith("www.")
 
 
 class Slot(NamedTuple):

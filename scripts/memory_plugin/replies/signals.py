@@ -29,7 +29,6 @@ _BULLETS = ("-", "*", "+", "\u2022", "**", "- **")
 _MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
 _MAX_LEADS = 6
-_MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
 _SENTENCE_CATEGORIES = ("validation", "rapport", "affect")  # their whole sentence belongs to the preamble
 
 
@@ -290,7 +289,7 @@ def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch]) -> int:
     A preamble is a chain of leads: affirmation, praise, "here is", "let me", the question repeated.
     """
     begin = at = _after_headings(prose)
-    openers = {match.first_word: match for match in matches if match.first_word < begin + _MAX_LEAD_START}
+    openers = {match.first_word: match for match in matches}
     for _ in range(_MAX_LEADS):
         after = _after_lead(prose, at, openers)
         if after <= at:
