@@ -44,6 +44,12 @@ def made(text: str, *, strength: float = 0.8, session: str = "s1", kind: str = "
     return found
 
 
+def add(paths: Paths, *found: Candidate) -> None:
+    """Save candidates of the project."""
+    with CandidateFile(paths).change() as candidates:
+        candidates.add(found)
+
+
 def opened(*found: Candidate) -> CandidateSet:
     candidates = CandidateSet({})
     candidates.add(found)
@@ -53,7 +59,7 @@ def opened(*found: Candidate) -> CandidateSet:
 def test_candidates_survive_a_round_trip(paths: Paths) -> None:
     one = made("no, use pnpm not npm")
     file = CandidateFile(paths)
-    assert file.change(lambda candidates: candidates.add([one])) == 1
+    add(paths, one)
     assert file.load().open == [one]
     assert candidate_from_json(json.loads(json.dumps(one.to_json()))) == one
 
@@ -82,10 +88,11 @@ def test_the_weakest_candidates_are_dropped_first() -> None:
 
 def test_a_dropped_candidate_never_returns_and_its_text_is_deleted(paths: Paths) -> None:
     one = made("no, use pnpm not npm")
-    file = CandidateFile(paths)
-    file.change(lambda candidates: candidates.add([one]))
-    file.change(lambda candidates: candidates.close([one.id]))
-    assert file.change(lambda candidates: candidates.add([made("use pnpm, not npm please")])) == 0
+    add(paths, one)
+    with CandidateFile(paths).change() as candidates:
+        candidates.close([one.id])
+    add(paths, made("use pnpm, not npm please"))
+    assert CandidateFile(paths).load().open == []
     with open(candidate_path(paths), encoding="utf-8") as text:
         assert "pnpm" not in text.read()
 
@@ -125,7 +132,8 @@ def test_a_damaged_file_counts_as_empty_and_is_replaced(paths: Paths, content: b
     with open(candidate_path(paths), "wb") as file:
         file.write(content)
     assert CandidateFile(paths).load().open == []
-    assert CandidateFile(paths).change(lambda candidates: candidates.add([made("use pnpm, not npm")])) == 1
+    add(paths, made("use pnpm, not npm"))
+    assert len(CandidateFile(paths).load().open) == 1
 
 
 def test_a_candidate_contains_no_secret_or_private_text() -> None:
@@ -138,8 +146,9 @@ def test_a_candidate_contains_no_secret_or_private_text() -> None:
 
 def test_clear_forgets_everything(paths: Paths) -> None:
     file = CandidateFile(paths)
-    file.change(lambda candidates: candidates.add([made("use pnpm, not npm")]))
-    assert file.change(CandidateSet.clear) == 1
+    add(paths, made("use pnpm, not npm"))
+    with file.change() as candidates:
+        assert candidates.clear() == 1
     assert file.load().to_json() == {"schema": 1, "open": [], "closed": []}
 
 

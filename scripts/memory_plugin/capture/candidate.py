@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.context import Context, days_ago, now_iso
 from ..kernel.fastjson import digest
@@ -260,34 +261,29 @@ class CandidateSet:
         found = [candidate.to_json() for candidate in self.open]
         return {"schema": 1, "open": found, "closed": self.closed[-_MAX_CLOSED:]}
 
-    def add(self, candidates: Iterable[Candidate]) -> int:
-        """Add the wanted candidates, merging those that say the same, and keep the strongest; return how many are new."""
+    def add(self, candidates: Iterable[Candidate]) -> None:
+        """Add the wanted candidates, merging those that say the same, and keep the strongest."""
         by_id = {candidate.id: candidate for candidate in self.open}
-        wanted = self.wanted(candidates)
-        new = {candidate.id for candidate in wanted if candidate.id not in by_id}
-        for candidate in wanted:
+        for candidate in self.wanted(candidates):
             near = (other for other in by_id.values() if is_near(other, candidate))
             same = by_id.get(candidate.id) or next(near, None)
             by_id[same.id if same else candidate.id] = merged(same, candidate) if same else candidate
         ranked = sorted(by_id.values(), key=lambda one: (one.strength, one.origin.time), reverse=True)
         self.open = ranked[:MAX_OPEN]
-        return sum(candidate.id in new for candidate in self.open)
 
     def wanted(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates that the user did not drop before."""
         return [candidate for candidate in candidates if candidate.id not in self.closed]
 
-    def settle(self, coverage: dict[str, str | None]) -> int:
-        """Remove candidates that a memory covers (None), and mark those that contradict one; return how many are left."""
+    def settle(self, coverage: dict[str, str | None]) -> None:
+        """Remove candidates that a memory covers (None), and mark those that contradict one."""
         kept = [one for one in self.open if coverage.get(one.id, "") is not None]
         self.open = [one._replace(contradicts=coverage.get(one.id, one.contradicts) or "") for one in kept]
-        return len(self.open)
 
-    def close(self, ids: Sequence[str]) -> int:
-        """Drop candidates for good; return how many are left."""
+    def close(self, ids: Sequence[str]) -> None:
+        """Drop candidates for good."""
         self.open = [candidate for candidate in self.open if candidate.id not in ids]
         self.closed += [name for name in ids if name not in self.closed]
-        return len(self.open)
 
     def clear(self) -> int:
         """Forget all candidates, including dropped ones; return how many were open."""
@@ -311,8 +307,9 @@ class CandidateFile:
         except (KeyError, TypeError):
             return CandidateSet({})
 
-    def change(self, edit: Callable[[CandidateSet], int]) -> int:
-        """Apply a change and return its result.
+    @contextmanager
+    def change(self) -> Iterator[CandidateSet]:
+        """Yield the saved candidates, and save what was changed.
 
         Raises:
             OSError: The file cannot be written, or another process held its lock for two seconds.
@@ -321,10 +318,9 @@ class CandidateFile:
         with FileLock(self._path + ".lock", _LOCK_WAIT):
             candidates = self.load()
             before = candidates.to_json()
-            result = edit(candidates)
+            yield candidates
             if candidates.to_json() != before:
                 write_state(self._path, candidates.to_json())
-        return result
 
 
 def due_offer(context: Context) -> str:

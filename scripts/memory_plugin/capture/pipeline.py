@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from itertools import takewhile
 from typing import IO, Any, Callable, NamedTuple, Optional
 
 from ..kernel.context import Context, now_iso
@@ -24,7 +24,6 @@ from ..memories.nearby import NativeNote
 from .candidate import (
     Candidate,
     CandidateFile,
-    CandidateSet,
     Coverage,
     Finding,
     Origin,
@@ -57,6 +56,14 @@ _MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that need
 _MIN_PROMPTS = 5
 
 
+class Reading(NamedTuple):
+    """How transcripts are read: which prompts may be used, what watches the sections of CLAUDE.md, and how to ask a judge."""
+
+    may_use: MayUse
+    watch: SectionWatch
+    ask: Ask | None = None
+
+
 class Progress(NamedTuple):
     """The progress of a run: files read, and unreadable ones; bytes read; candidates found."""
 
@@ -66,85 +73,53 @@ class Progress(NamedTuple):
     found: int
 
 
-def capture_turn(
-    transcript: str, may_use: MayUse, check: Check, context: Context, ask: Ask | None = None
-) -> int:
-    """Save the candidates in the last turn of a transcript, read from its end; return how many are new. Raises OSError."""
-    origin = now_origin(context.session)
+def turn_candidates(transcript: str, reading: Reading, session: str) -> list[Candidate]:
+    """Return the candidates in the last turn of a transcript, read from its end."""
+    origin = now_origin(session)
     turns = turns_since_prompt(transcript)
-    candidates = [candidate for turn in turns for candidate in _statements_in(turn, origin, may_use, ask)]
-    return keep(candidates, check, context)
+    return [candidate for turn in turns for candidate in _statements_in(turn, origin, reading)]
 
 
-def capture_session(
-    transcript: str,
-    may_use: MayUse,
-    check: Check,
-    context: Context,
-    watch: SectionWatch,
-    ask: Ask | None = None,
-) -> int:
-    """Save the candidates in a whole transcript, or as much of it as the deadline allows; return how many are new.
-
-    `watch` counts which sections of CLAUDE.md the prompts need.
-
-    Raises:
-        OSError: The transcript cannot be read, or the candidates cannot be written.
-    """
-    candidates: list[Candidate] = []
+def session_candidates(transcript: str, reading: Reading, context: Context) -> list[Candidate]:
+    """Return the candidates in a whole transcript, or as much of it as the deadline allows. Raises OSError."""
     with open_transcript(transcript) as file:
-        for candidate in candidates_in(file, may_use, context.session, watch, ask):
-            candidates.append(candidate)
-            if not context.deadline.remaining():
-                break
-    return keep(candidates + watch.candidates(), check, context)
+        found = _candidates_in(file, reading, context.session)
+        return list(takewhile(lambda _: context.deadline.remaining(), found))
 
 
-def keep(found: list[Candidate], check: Check, context: Context) -> int:
-    """Save candidates that no stored memory covers; return how many are new."""
+def keep(found: list[Candidate], check: Check, context: Context) -> None:
+    """Save candidates that no stored memory covers. Raises OSError."""
     file = CandidateFile(context.paths)
     saved = file.load()
     if not found and not saved.open:
-        return 0
+        return
     coverage, hints = check([*saved.open, *saved.wanted(found)])
     uncovered = [candidate for candidate in found if coverage.get(candidate.id, "") is not None]
-
-    def add(candidates: CandidateSet) -> int:
+    with file.change() as candidates:
         candidates.settle(coverage)  # first, so that covered candidates take no place of new ones
-        new = candidates.add([*uncovered, *hints])
+        candidates.add([*uncovered, *hints])
         candidates.settle(coverage)
-        return new
-
-    return file.change(add)
 
 
-def candidates_in(
-    file: IO[bytes],
-    may_use: MayUse,
-    session: str = "",
-    sections: SectionWatch | None = None,
-    ask: Ask | None = None,
-) -> Iterator[Candidate]:
+def _candidates_in(file: IO[bytes], reading: Reading, session: str = "") -> Iterator[Candidate]:
     """Yield the candidates in an open transcript, turn by turn; without `session`, its id is read from the rows."""
     reader = Reader(file)
-    watch = ErrorWatch()
+    errors = ErrorWatch()
     for turn in reader:
         time = turn.time or reader.totals.ended or now_iso()  # an unanswered prompt has no time of its own
         origin = Origin(session or reader.totals.session, turn.number, time)
         if not reader.totals.chain:  # in a sub-agent's transcript, Claude writes the prompts
-            yield from _statements_in(turn, origin, may_use, ask)
-            if sections is not None and turn.prompt and may_use(turn.prompt):
-                sections.count(without_private(turn.prompt))
-        for error in watch.solved(turn):
+            yield from _statements_in(turn, origin, reading)
+            if turn.prompt and reading.may_use(turn.prompt):
+                reading.watch.count(without_private(turn.prompt))
+        for error in errors.solved(turn):
             yield from _solved(error, origin)
 
 
-def _statements_in(
-    turn: Turn, origin: Origin, may_use: MayUse, ask: Ask | None = None
-) -> Iterable[Candidate]:
-    """Return the lasting statements that the user typed in a turn; `ask` puts what rules are unsure of to a judge."""
+def _statements_in(turn: Turn, origin: Origin, reading: Reading) -> Iterable[Candidate]:
+    """Return the lasting statements that the user typed in a turn; a judge decides about what rules are unsure of."""
     typed = [text.text for text in turn.user_texts if text.kind == PROMPT and not text.untyped]
-    found = judge_statements(list(filter(may_use, typed)), ask)
+    found = judge_statements(list(filter(reading.may_use, typed)), reading.ask)
     return filter(None, (new_candidate(statement, origin) for statement in found))
 
 
@@ -212,26 +187,19 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
     return [index, kind, said if said and said in sentences[index] else sentences[index], shown]
 
 
-def capture_files(
-    paths: Sequence[str], may_use: MayUse, context: Context, watch: SectionWatch
-) -> Iterator[Progress]:
-    """Save the candidates of transcripts, yielding the progress after each file.
-
-    `watch` counts which sections of CLAUDE.md the prompts need.
-
-    Raises:
-        OSError: The state cannot be written.
-    """
+def capture_files(paths: Sequence[str], reading: Reading, context: Context) -> Iterator[Progress]:
+    """Save the candidates of transcripts, yielding the progress after each file. Raises OSError."""
     read = unreadable = size = number = 0
     for path in paths:
         try:
             with open_transcript(path) as transcript:
-                found = list(candidates_in(transcript, may_use, "", watch))
+                found = list(_candidates_in(transcript, reading))
                 read, size = read + 1, size + transcript.tell()
         except (FileNotFoundError, Unreadable):
             unreadable, found = unreadable + 1, []
         if found:
-            CandidateFile(context.paths).change(partial(CandidateSet.add, candidates=found))
+            with CandidateFile(context.paths).change() as candidates:
+                candidates.add(found)
         number += len(found)
         yield Progress(read, unreadable, size, number)
 

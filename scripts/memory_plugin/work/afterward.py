@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import NamedTuple
 
-from ..capture.pipeline import Ask, capture_session, capture_turn
+from ..capture.pipeline import Ask, Reading, SectionWatch, keep, session_candidates, turn_candidates
 from ..capture.statements import may_hold_statement
 from ..host import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
@@ -21,7 +21,7 @@ from ..replies import ReplyState
 from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
 from ..replies.rows import Score
 from ..replies.score import may_request_grade, read_last_reply, score_reply
-from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
+from .candidate_check import check_for, keep_with_others, may_use, section_watch
 from .past_sessions import IN_BACKGROUND, update_index
 
 _PROPOSE_SECONDS = 120.0
@@ -157,11 +157,12 @@ def _propose(work: _Work) -> None:
     ask = _capture_judge(work)
     if work.ended.event == "Stop":
         if ask or may_hold_statement(work.prompt or read_last_reply(transcript).prompt):
-            capture_turn(transcript, may_use, check_for(context), context, ask)
+            found = turn_candidates(transcript, Reading(may_use, SectionWatch([]), ask), context.session)
+            keep(found, check_for(context), context)
         return
-    if os.path.isfile(transcript):
-        capture_session(transcript, may_use, check_for(context), context, section_watch(context), ask)
-    keep_other_candidates(context, _NOTE_DAYS)
+    reading = Reading(may_use, section_watch(context), ask)
+    found = session_candidates(transcript, reading, context) if os.path.isfile(transcript) else []
+    keep_with_others(found, reading.watch, _NOTE_DAYS, context)
 
 
 def _write_phrases(work: _Work) -> None:

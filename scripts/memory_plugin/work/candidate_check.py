@@ -73,12 +73,11 @@ def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
     return shortest_names(items), active
 
 
-def keep_other_candidates(context: Context, days: float, watch: SectionWatch | None = None) -> None:
-    """Keep the candidates that come from no transcript: sections that a watch saw change, notes of the last days, and guards."""
-    found = [] if watch is None else watch.candidates()
+def keep_with_others(found: list[Candidate], watch: SectionWatch, days: float, context: Context) -> None:
+    """Keep candidates, and those that come from no transcript: sections that a watch saw change, notes of the last days, and guards."""
     rows = Records(context.paths.state(), RECALLS, project=context.paths.project_key)
-    found = [*found, *_recent_notes(context, days), *repeating_guards(rows, _active(context)[0])]
-    keep(found, check_for(context), context)
+    guards = repeating_guards(rows, _active(context)[0])
+    keep([*found, *watch.candidates(), *_recent_notes(context, days), *guards], check_for(context), context)
 
 
 def _recent_notes(context: Context, days: float) -> list[Candidate]:

@@ -205,7 +205,8 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) 
         lines = stays_replaced({stored.key for stored in memories}, context)
     if candidates and lines is not None:
         ids = [candidate.id for candidate in candidates]
-        CandidateFile(context.paths).change(lambda present: present.close(ids))
+        with CandidateFile(context.paths).change() as present:
+            present.close(ids)
     return lines
 
 

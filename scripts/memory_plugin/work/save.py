@@ -143,7 +143,8 @@ def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkCon
     if new.candidate:
         from ..capture.candidate import CandidateFile
 
-        CandidateFile(context.paths).change(lambda candidates: candidates.close([new.candidate]))
+        with CandidateFile(context.paths).change() as candidates:
+            candidates.close([new.candidate])
     if old is None:
         return
     if written.stored.key == old.stored.key:

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from ...capture.candidate import CandidateFile, CandidateSet
-from ...capture.pipeline import Progress, capture_files
+from ...capture.candidate import CandidateFile
+from ...capture.pipeline import Progress, Reading, capture_files
 from ...kernel.files import error_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...sessions.session_files import project_transcripts
-from ...work.candidate_check import keep_other_candidates, may_use, section_watch
+from ...work.candidate_check import keep_with_others, may_use, section_watch
 from ...work.memory_facts import phrase_lines
 from ...work.review import (
     ACCEPT,
@@ -251,7 +251,8 @@ def _capture(arguments: Namespace, context: CommandContext) -> int:
     if arguments.files[:1] == [_CLEAR]:
         if arguments.project or len(arguments.files) > 1:
             raise UsageError("memory capture clear takes no files")
-        number = CandidateFile(context.paths).change(CandidateSet.clear)
+        with CandidateFile(context.paths).change() as candidates:
+            number = candidates.clear()
         deleted = "deleted: %s" % counted(number, "suggestion")
         context.console.result({"forgotten": number}, deleted)
         return DONE
@@ -268,12 +269,12 @@ def _read_sessions(paths: list[str], context: CommandContext) -> int:
     """Save the candidates of transcripts, and print what was read and found."""
     file = CandidateFile(context.paths)
     before = {candidate.id for candidate in file.load().open}
-    progress, watch = Progress(0, 0, 0, 0), section_watch(context)
-    for progress in capture_files(paths, may_use, context, watch):
+    progress, reading = Progress(0, 0, 0, 0), Reading(may_use, section_watch(context))
+    for progress in capture_files(paths, reading, context):
         numbers = (progress.read + progress.unreadable, len(paths), progress.size >> 20, progress.found)
         context.console.progress("%d of %d files, %d MB, %d found" % numbers)
     context.console.progress("")
-    keep_other_candidates(context, _NOTE_DAYS, watch)
+    keep_with_others([], reading.watch, _NOTE_DAYS, context)
     candidates = file.load().open
     new = [candidate.id for candidate in candidates if candidate.id not in before]
     line = "read %s (%d MB)" % (counted(progress.read, "transcript"), progress.size >> 20)
