@@ -55,49 +55,34 @@ def propose_memories(interview: Interview) -> list[Proposal]:
     """
     nodes = interview.state["nodes"]
     graph = Graph(interview.state, interview.setup["pack"])
-    opposed = {node: other for pair in graph.contradictions() for node, other in (pair, pair[::-1])}
     indexes = [
         index
         for index, node in enumerate(nodes)
         if not node["superseded_by"] and node["confidence"] >= _MIN_CONFIDENCE and node["turns"]
     ]
     indexes.sort(key=lambda index: -nodes[index]["mentions"])
-    proposals = []
-    for index in indexes[:MAX_MEMORIES]:
-        target = [nodes[other] for other in graph.targets(index)[-1:]]
-        opponent = [nodes[opposed[index]]] if index in opposed else []
-        proposals.append(_proposal(interview, nodes[index], target, opponent))
-    return proposals
+    return [
+        _proposal(interview, nodes[index], [nodes[other] for other in graph.targets(index)[-1:]])
+        for index in indexes[:MAX_MEMORIES]
+    ]
 
 
-def _proposal(interview: Interview, node: Node, targets: list[Node], opposed: list[Node]) -> Proposal:
-    """Return the memory for a node; `targets` has the node that it leads to, `opposed` the one that contradicts it, if any."""
+def _proposal(interview: Interview, node: Node, targets: list[Node]) -> Proposal:
+    """Return the memory for a node; `targets` has the node that it leads to, if any."""
     concept_type = next(entry for entry in interview.setup["pack"]["types"] if entry["id"] == node["type"])
-    number, quote = _last_quote(node)
+    number, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], "")
     asked = next(turn for turn in interview.state["turns"] if turn["number"] == number)
     question, answer = (" ".join(text.split()) for text in (asked["question"], asked["answer"]))
     context = ['Asked in an interview: "%s"' % question[:_MAX_PHRASE]] if question else []
     if answer and answer.strip(".! ") != quote.strip(".! "):
         context.append('The user answered: "%s"' % answer[:_MAX_ANSWER])
     sentences = ["%s of %s: %s." % (concept_type["name"], interview.topic, node["label"].rstrip("."))]
-    if node["stance"] < 0:
-        sentences.append("The user is against it.")
+    sentences += ["The user is against it."] if node["stance"] < 0 else []
     sentences += ['Leads to: "%s".' % target["label"] for target in targets]
-    if quote:
-        sentences.append('The user said: "%s".' % quote)
-    for other in opposed:
-        turn, words = _last_quote(other)
-        stance = "for" if other["stance"] > 0 else "against"
-        sentences.append('In answer %d the user spoke %s it: "%s".' % (turn, stance, words or other["label"]))
+    sentences += ['The user said: "%s".' % quote] if quote else []
     body, category = " ".join(sentences), concept_type["memory"]
     title, tags = _title(node), ["interview"]
     return Proposal(node["id"], category, title, body, " ".join(context), number, quote, [], tags)
-
-
-def _last_quote(node: Node) -> tuple[int, str]:
-    """Return the last quoted turn of a node and its quote; without a quote, its last turn and an empty text."""
-    turn, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], "")
-    return turn, quote
 
 
 def _title(node: Node) -> str:
