@@ -30,31 +30,29 @@ def test_a_judges_record_is_joined_with_its_score(paths: Paths) -> None:
     append_score(paths, "b")
     append_judged(paths, "b")
     append_judged(paths, "a", outcome="timeout")
-    scores, bad = read_scores(paths)
-    assert ([(score.id, score.judged is not None) for score in scores], bad) == (
-        [("a", False), ("b", True)],
-        0,
-    )
+    assert [(score.id, score.judged is not None) for score in read_scores(paths)] == [
+        ("a", False),
+        ("b", True),
+    ]
 
 
-def test_unusable_lines_are_counted_and_left_out(paths: Paths) -> None:
+def test_unusable_lines_are_left_out(paths: Paths) -> None:
     append_score(paths, "a")
     append_score(paths, "b", padding_count="three")
     append_score(paths, "c", matches=None)
     Ledger(paths.state(), "scores").append("s", "p", {"kind": "score"})
     with open(paths.state("scores.jsonl"), "ab") as file:
         file.write(b'{"cut\n[]\n')
-    scores, bad = read_scores(paths)
-    assert ([score.id for score in scores], bad) == (["a"], 5)
+    assert [score.id for score in read_scores(paths)] == ["a"]
 
 
 def test_a_reply_counts_once_and_old_ones_do_not(paths: Paths) -> None:
     append_score(paths, "a", time="2020-01-01T00:00:00Z")
     append_score(paths, "b")
     append_score(paths, "b", padding_count=1)
-    scores, _ = read_scores(paths, "2021-01-01T00:00:00Z")
+    scores = read_scores(paths, "2021-01-01T00:00:00Z")
     assert [(score.id, score.padding_count) for score in scores] == [("b", 1)]
-    assert [score.id for score in read_scores(paths, project="other")[0]] == []
+    assert [score.id for score in read_scores(paths, project="other")] == []
 
 
 def test_groups(paths: Paths) -> None:
@@ -63,7 +61,7 @@ def test_groups(paths: Paths) -> None:
     )
     append_score(paths, "b", model="x", drift=["density"], density=None, time="2026-01-01T00:00:00Z")
     append_score(paths, "c", "other", model="", escalate=True, time="2026-01-01T09:00:00Z")
-    scores, _ = read_scores(paths)
+    scores = read_scores(paths)
     first, second = group_scores(scores, lambda score: score.model)
     assert (first.name, first.replies, first.padded.k, first.drifted.k, first.density) == ("x", 2, 1, 1, 0.6)
     assert (second.name, second.escalated.value) == ("unknown", 1.0)
@@ -84,7 +82,7 @@ def test_only_audited_replies_tell_what_rules_miss(paths: Paths) -> None:
         )
     append_score(paths, "escalated", escalate=True)
     append_judged(paths, "escalated", levels=grave)
-    missed = missed_by_rules(read_scores(paths)[0])
+    missed = missed_by_rules(read_scores(paths))
     assert (missed.k, missed.n) == (2, 4)
 
 
@@ -139,4 +137,4 @@ def test_replies_are_read_again_by_their_digest(paths: Paths) -> None:
     append_score(paths, one, transcript=path, prompt_id="other")
     append_score(paths, "gone", transcript=path + "x.jsonl")
     append_score(paths, "odd", transcript="relative.jsonl")
-    assert list(reread_replies(read_scores(paths)[0])) == [(two, "two")]
+    assert list(reread_replies(read_scores(paths))) == [(two, "two")]

@@ -32,12 +32,12 @@ PHRASE = "It bears keeping in view that"
 
 def study(paths: Paths) -> TuningStudy:
     """Return the study of all scores."""
-    return study_scores(read_scores(paths)[0], load_filler_rules(paths.state_dir))
+    return study_scores(read_scores(paths), load_filler_rules(paths.state_dir))
 
 
 def advice(paths: Paths) -> str:
     """Return the advice on the gate under the shipped settings."""
-    return gate_advice(study(paths), read_scores(paths)[0], GateBounds.of(settings()))
+    return gate_advice(study(paths), read_scores(paths), GateBounds.of(settings()))
 
 
 def append_verdicts(paths: Paths, rule: str, *fillers: bool) -> None:
@@ -139,7 +139,7 @@ def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:
 def test_a_phrase_quoted_in_three_replies_is_promoted(paths: Paths) -> None:
     append_quoted(paths, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(3)])
     (candidate,) = study(paths).candidates
-    assert candidate == ("it bears keeping in view that", 3, True, "sentence")
+    assert candidate == ("it bears keeping in view that", 3, True)
     _, after = propose_pack(study(paths), paths.state_dir)
     (rule,) = after["rules"]
     assert (rule["id"], rule["patterns"]) == ("own-it-bears-keeping-in-view-that", [candidate.phrase])

@@ -6,6 +6,7 @@ A turn is one transaction, so a crash never stores half of it.
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import Any, TypedDict
 
 from ..kernel.context import Ledger, now_iso
@@ -194,13 +195,10 @@ class InterviewStore:
 
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, "interviews.sqlite")
-        self._connection: Connection | None = None
 
     def close(self) -> None:
         """Close the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def find(self, identity: str) -> Interview:
         """Return the interview with an id. Raises InterviewError."""
@@ -261,8 +259,7 @@ class InterviewStore:
     def _write(self, identity: str, expected_events: int | None, statements: list[Statement]) -> None:
         """Run statements in one transaction, if the interview still has the expected number of events."""
         try:
-            connection = self._open()
-            with connection:  # commits, or rolls back after an error
+            with self._connection as connection:  # commits, or rolls back after an error
                 connection.execute("BEGIN IMMEDIATE")
                 select = "SELECT events FROM interviews WHERE id = ?"
                 found = connection.execute(select, (identity,)).fetchone()
@@ -278,19 +275,20 @@ class InterviewStore:
         if not os.path.lexists(self.path):  # reading must not create it
             return []
         try:
-            return list(self._open().execute(sql, values))
+            return list(self._connection.execute(sql, values))
         except SqliteError as error:
             raise InterviewError("%s: %s" % (self.path, error)) from None
 
-    def _open(self) -> Connection:
-        if self._connection is None:
-            make_folder(os.path.dirname(self.path))
-            # SQLite itself would make it readable by everyone.
-            os.close(os.open(self.path, READ_WRITE, 0o600))
-            self._connection = connect(self.path, timeout=2.0, isolation_level=None)
-            for statement in _SETUP:
-                self._connection.execute(statement)
-        return self._connection
+    @cached_property
+    def _connection(self) -> Connection:
+        """The open database, which is created at the first use."""
+        make_folder(os.path.dirname(self.path))
+        # SQLite itself would make it readable by everyone.
+        os.close(os.open(self.path, READ_WRITE, 0o600))
+        connection = connect(self.path, timeout=2.0, isolation_level=None)
+        for statement in _SETUP:
+            connection.execute(statement)
+        return connection
 
 
 def _saved(interview: Interview) -> Statement:

@@ -6,6 +6,7 @@ To add a kind of focus, write a generator and add it to FOCUSES.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Callable, NamedTuple
 
 from .graph import Graph, chao1, diameter, measure_chains, node_index
@@ -44,7 +45,6 @@ class Situation:
         self.budget = setup["max_turns"] + state["more"]
         self.phase = _phase(self.scoring["phases"], self.budget, len(self.turns))
         self._function_words = frozenset(setup["redundancy"]["function_words"])
-        self._turn_stems: list[list[list[str]]] = []  # per turn: the stems of question and answer
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text, without function words."""
@@ -71,12 +71,13 @@ class Situation:
     def mentions(self, label: str, lookback: int) -> int:
         """Return in how many of the last turns a label occurred, in question or answer."""
         stems = self.stems(label)
-        if not self._turn_stems:
-            self._turn_stems = [
-                [self.stems(text) for text in (turn["question"], turn["answer"])] for turn in self.turns
-            ]
         recent = self._turn_stems[-lookback:]
         return sum(any(contains_run(stems, text_stems) for text_stems in texts) for texts in recent)
+
+    @cached_property
+    def _turn_stems(self) -> list[list[list[str]]]:
+        """The stems of question and answer of each turn."""
+        return [[self.stems(text) for text in (turn["question"], turn["answer"])] for turn in self.turns]
 
     def momenta(self, params: Params) -> list[float]:
         """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and interest; skips do not count."""

@@ -112,15 +112,11 @@ class Score(NamedTuple):
 
 
 class ScoreJoin:
-    """Joins scores with the judge's answers. A reply that was scored twice counts once, as it was scored last.
-
-    `unusable` counts the rows of other kinds and those without a needed field.
-    """
+    """Joins scores with the judge's answers. A reply that was scored twice counts once, as it was scored last."""
 
     def __init__(self) -> None:
         self._scores: dict[str, Score] = {}
         self._judged: dict[str, Judged] = {}
-        self.unusable = 0
 
     def add(self, row: dict[str, Any]) -> None:
         """Add the next row of the ledger `scores`."""
@@ -129,8 +125,6 @@ class ScoreJoin:
                 self._judged[row["id"]] = Judged()._replace(**_known(Judged._fields, row))
         elif row.get("kind") == "score" and row.keys() >= _NEEDED:
             self._scores[row["id"]] = Score(**_known(Score._fields, row))
-        else:
-            self.unusable += 1
 
     def scores(self) -> list[Score]:
         """Return the scored replies, oldest first."""
@@ -141,12 +135,12 @@ def _known(names: Iterable[str], row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in names if name in row}
 
 
-def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[Score], int]:
-    """Return the scored replies since a time (as `kernel.context.iso` writes it), oldest first, and the number of unusable lines."""
-    join, rows = ScoreJoin(), records.Records(paths.state(), SCORES, since, project=project)
-    for row in rows:
+def read_scores(paths: Paths, since: str = "", project: str = "") -> list[Score]:
+    """Return the scored replies since a time (as `kernel.context.iso` writes it), oldest first; unusable lines are left out."""
+    join = ScoreJoin()
+    for row in records.Records(paths.state(), SCORES, since, project=project):
         join.add(row)
-    return join.scores(), join.unusable + rows.skipped
+    return join.scores()
 
 
 class ScoreGroup(NamedTuple):
@@ -301,4 +295,4 @@ def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     log = DriftLog()
     for row in records.Records(paths.state(), DRIFT, since):
         log.add(row)
-    return log.effect(read_scores(paths)[0])
+    return log.effect(read_scores(paths))

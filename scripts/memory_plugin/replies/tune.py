@@ -27,7 +27,6 @@ _ROWS = ("padding_range", "borderline_density", "mixed_signal")  # of the gate, 
 _MIN_VERDICTS = 5
 _MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
-_SENTENCE_ENDS = ".!?:\n"
 _MAX_CANDIDATES = 20
 _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
@@ -45,13 +44,12 @@ class RuleClearance(NamedTuple):
 class PhraseCandidate(NamedTuple):
     """A phrase that the judge quoted as filler, and the number of replies that contain it.
 
-    `promote` proposes it as a rule, with `position` as in the rule pack.
+    `promote` proposes it as a rule.
     """
 
     phrase: str
     replies: int
     promote: bool
-    position: str
 
 
 class TuningStudy(NamedTuple):
@@ -109,27 +107,21 @@ def _candidates(
 ) -> list[PhraseCandidate]:
     """Return the phrases that the judge quoted as missed and that no rule covers, the most frequent first."""
     replies: Counter[str] = Counter()
-    inside: set[str] = set()
     for score, answer in judged:
-        quoted = set(_quoted_phrases(answer.missed, texts.get(score.id, "")))
-        replies.update({phrase for phrase, _ in quoted})
-        inside.update(phrase for phrase, begins in quoted if not begins)
+        replies.update(set(_quoted_phrases(answer.missed, texts.get(score.id, ""))))
     return [
-        PhraseCandidate(phrase, count, count >= _MIN_QUOTED, "anywhere" if phrase in inside else "sentence")
+        PhraseCandidate(phrase, count, count >= _MIN_QUOTED)
         for phrase, count in replies.most_common()
         if not find_filler(Prose(phrase), rules)  # a rule may have been added since
     ][:_MAX_CANDIDATES]
 
 
-def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the passages that the judge quoted as missed, as words, and whether each begins a sentence.
-
-    Passages too short or too long for a pattern are left out.
-    """
+def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[str]:
+    """Yield the words of the passages that the judge quoted as missed; those too short or too long for a pattern are left out."""
     for start, end in missed:
         words = [word for word in Prose(text[start:end]).words if word != BREAK]
         if _MIN_WORDS <= len(words) <= _MAX_WORDS:
-            yield " ".join(words), text[:start].rstrip()[-1:] in _SENTENCE_ENDS
+            yield " ".join(words)
 
 
 def gate_advice(study: TuningStudy, scores: Sequence[Score], bounds: GateBounds) -> str:
@@ -238,7 +230,7 @@ def propose_pack(study: TuningStudy, state_dir: str | None) -> PackChange:
             "category": "own",
             "reason": "called filler by the judge in %d replies" % candidate.replies,
             "patterns": [candidate.phrase],
-            "position": candidate.position,
+            "position": "anywhere",
         }
         if candidate.promote and candidate.phrase not in present and not rule_problem(new, classes):
             rules.append(new)

@@ -98,7 +98,7 @@ def _score(arguments: Namespace, context: CommandContext) -> int:
 
 def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
     """Return the project's last reply in a transcript that still exists, with its prompt and the tool calls of its turn."""
-    scores, _ = read_scores(context.paths, project=context.paths.project_key)
+    scores = read_scores(context.paths, project=context.paths.project_key)
     transcripts = [path_field(score.transcript) for score in scores]
     for path in dict.fromkeys(reversed(transcripts)):
         reply = read_last_reply(path)
@@ -181,10 +181,10 @@ def _history(arguments: Namespace, context: CommandContext) -> None:
     if arguments.effect:
         _show_effect(since, context)
         return
-    scores, unreadable = read_scores(context.paths, since)
-    context.console.result(_history_record(scores, unreadable))
+    scores = read_scores(context.paths, since)
+    context.console.result(_history_record(scores))
     if scores:
-        _show_history(scores, unreadable, context)
+        _show_history(scores, context)
     else:
         days = counted(arguments.days, "day")
         text = "No reply was scored in the last %s. Replies are scored as Claude finishes them."
@@ -196,10 +196,9 @@ def _grouped(scores: list[Score], name: str) -> list[ScoreGroup]:
     return group_scores(scores, lambda score: str(getattr(score, name)))
 
 
-def _history_record(scores: list[Score], unreadable: int) -> dict[str, object]:
+def _history_record(scores: list[Score]) -> dict[str, object]:
     return {
         "replies": len(scores),
-        "lines_left_out": unreadable,
         "days": group_by_day(scores),
         **{name + "s": _grouped(scores, name) for name in ("model", "project", "gate")},
         "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
@@ -207,7 +206,7 @@ def _history_record(scores: list[Score], unreadable: int) -> dict[str, object]:
     }
 
 
-def _show_history(scores: list[Score], unreadable: int, context: CommandContext) -> None:
+def _show_history(scores: list[Score], context: CommandContext) -> None:
     console = context.console
     (total,) = group_scores(scores, lambda _: "all")
     missed = missed_by_rules(scores)
@@ -215,8 +214,6 @@ def _show_history(scores: list[Score], unreadable: int, context: CommandContext)
     shares = {"with filler": total.padded, "wordy": total.drifted, "for a judge": total.escalated}
     shares.update({"missed by rules (audit)": missed} if missed.n else {})
     console.table(["share", "replies"], [[name, str(part)] for name, part in shares.items()])
-    if unreadable:
-        console.line("Unreadable lines in the ledger: %d" % unreadable)
     days = group_by_day(scores)[-_MAX_BARS:]
     bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
     spans = (bars, days[0].name, days[-1].name, _BARS[0], _BARS[-1])
@@ -278,7 +275,7 @@ def _tune(arguments: Namespace, context: CommandContext) -> None:
 
     Raises RulePackError if the pack cannot be read.
     """
-    scores, _ = read_scores(context.paths, days_ago(arguments.days))
+    scores = read_scores(context.paths, days_ago(arguments.days))
     console, state = context.console, context.paths.state()
     study = tune.study_scores(scores, load_filler_rules(state))
     advice = tune.gate_advice(study, scores, GateBounds.of(context.settings))
