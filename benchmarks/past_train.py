@@ -37,7 +37,7 @@ MATCH = ("share", "lead", "one_word", "no_subject", "dated")
 OTHERS_WEIGHT = 0.5
 RIDGE = 0.5
 SHIFT = 0.2  # of the odds: to tell nothing costs more than to tell too much
-REACH = 4.0  # log odds that a match may add to those of the form
+REACH = 4.4  # log odds that a match may add to those of the form
 RULES = 1
 
 

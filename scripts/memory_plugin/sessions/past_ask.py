@@ -6,7 +6,6 @@ matches has weights, too. Words and weights are data in `config/sessions/past.js
 
 from __future__ import annotations
 
-from itertools import chain
 from time import localtime, mktime
 
 from ..kernel.paths import load_data
@@ -24,9 +23,9 @@ _CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"'
 _LONGEST = 4  # words of a phrase
 _MAX_BETWEEN = 6  # words between "is" and a participle of the present passive
 _BEFORE_WE, _AFTER_WE = 2, 3  # words from a subject to its verb
-_REMINDERS = ("recall", "like", "told", "remains", "goes_on")
 _GERMAN_WAS = ("und", "oder", "aber", "mit", "fur", "an", "auf", "von", "um", "bei")
 _ENGLISH_AFTER_WAS = ("it", "that", "this", "the", "there", "i", "we")
+_REMINDERS = ("recall", "like", "told", "remains", "stop")  # what we did is not only reported
 _DAY = 86400.0
 _NEAR = 2  # days
 _AMBIGUOUS, _BEFORE_MONTH = ("may", "march", "mars", "mai", "marco"), (["in"], ["of"], ["im"], ["en"])
@@ -80,14 +79,6 @@ def _is_participle(word: str) -> bool:
     return len(word) > 5 and word.endswith(("t", "en")) and word.startswith(forms_data()["participles"])
 
 
-def _without_quotes(text: str) -> str:
-    """Return a text without what is in double quotes or backticks, because the user does not say that."""
-    for mark in ('"', "`"):
-        parts = text.split(mark)
-        text = " ".join(parts[::2]) if len(parts) % 2 else text
-    return text
-
-
 def subject_of(text: str) -> list[str]:
     """Return the words that say what a prompt is about: without those that every such prompt has."""
     common = words_data()["common"]
@@ -104,14 +95,17 @@ class Ask:
 
     def __init__(self, text: str) -> None:
         self._data = forms_data()
-        plain = _without_quotes(text).lower().replace("'", "").replace("\u2019", "")
-        raw = map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n"))
-        spelled = [words for words in raw if words] or [[""]]
+        quoted = text.replace("`", '"').split('"')  # what is in quotes, the user does not say
+        said = " ".join(quoted[::2]) if len(quoted) % 2 else text
+        plain = said.lower().replace("'", "").replace("\u2019", "").replace(" - ", "\n")
+        parts = "".join(c if c.isalnum() or c in "_\n" else " " for c in plain.translate(_CLAUSE_ENDS))
+        split = list(map(self._without_lead_in, parts.split("\n")))
+        spelled = [words for words in split if words] or [[""]]
         self.clauses = [_in_english(list(map(fold, words))) for words in spelled]
         self.words = [word for clause in self.clauses for word in clause]
         self.subject: list[str] = []
         self.window: tuple[float, float] | None = None
-        self._verbs = [at for at, word in enumerate(chain.from_iterable(spelled)) if self._is_past(word, at)]
+        self._verbs = list(map(self._past_verbs, self.clauses, spelled))
         phrases = self._phrases()
         self.signs = {name for name in self._data["anywhere"] if self._is_in(name, phrases)}
         self._add_signs(text)
@@ -135,9 +129,9 @@ class Ask:
         is_open = not self.signs.isdisjoint(("open", "remains")) and "we_past" not in self.signs
         return OPEN if is_open else ABOUT
 
-    def _clause(self, text: str) -> list[str]:
-        words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
-        while words and self._is_in("lead_ins", [fold(words[0])]):
+    def _without_lead_in(self, clause: str) -> list[str]:
+        words = clause.split()
+        while self._is_in("lead_ins", map(fold, words[:1])):
             del words[0]
         return words
 
@@ -158,46 +152,28 @@ class Ask:
     def _add_signs(self, text: str) -> None:
         """Replace the signs of lists by those that depend on a place: which clause asks or orders, and whose past it is."""
         clauses, signs = self.clauses, self.signs
-        asking = [at for at, clause in enumerate(clauses) if self._asks(clause)]
-        ends = [sum(map(len, clauses[: at + 1])) for at in range(len(clauses))]
-        spans = [range(ends[at] - len(clauses[at]), ends[at]) for at in asking]
-        if "?" in text and not asking:
-            spans = [range(len(self.words))]
-        last = clauses[asking[-1]] if asking else []
-        is_present = self._is_in("present", last) and not self._is_in("past", last)
-        is_ours, goes_on = self._is_ours(), self._starts(clauses[0], "goes_on")
+        asking = [clause for clause in clauses if self._asks(clause)]
+        asked = asking or (clauses if "?" in text else [])
+        is_ours = "we_past" in signs or any(map(self._is_ours, clauses, self._verbs))
+        ordered = [
+            clause for clause in clauses if self._is_in("orders", clause[:1]) and "me" not in clause[:2]
+        ]
+        goes_on = self._starts(clauses[0], "goes_on")
         found = {
-            "question": bool(spans),
-            "q_past": any(at in span for span in spans for at in self._verbs),
-            "asks_now": is_present and signs.isdisjoint(("remains", "recall")),
-            "asks_you": "recall" not in signs and any(self._is_in("you", clauses[at][1:3]) for at in asking),
+            "question": bool(asked),
+            "q_past": any(verbs for clause, verbs in zip(clauses, self._verbs) if clause in asked),
+            "asks_you": "recall" not in signs and any(self._is_in("you", clause[1:3]) for clause in clauses),
+            "orders": bool(ordered) and not goes_on,
             "goes_on": goes_on,
-            "orders": any(map(self._orders, clauses)) and not goes_on,
-            "we_past": is_ours,
+            "we_past": is_ours and bool(asked or "me" in self.words or signs.intersection(_REMINDERS)),
             "now": "now" in signs and not is_ours,
             "code": any(map(text.__contains__, self._data["code"])),
         }
         signs.difference_update(found)
         signs.update(name for name, is_so in found.items() if is_so)
-        asks = any(not self._is_request(clauses[at]) for at in asking) or bool(spans and not asking)
-        if not asks and signs.isdisjoint(_REMINDERS) and not any(map(self._wants_words, clauses)):
-            signs.discard("we_past")  # what we did is only reported
 
     def _starts(self, clause: list[str], name: str) -> bool:
         return self._is_in(name, (" ".join(clause[:size]) for size in range(1, _LONGEST + 1)))
-
-    def _orders(self, clause: list[str]) -> bool:
-        """Return whether a clause orders work; "tell me" asks for words."""
-        return self._is_in("orders", clause[:1]) and clause[1:2] != ["me"]
-
-    def _wants_words(self, clause: list[str]) -> bool:
-        """Return whether a clause orders an answer: "tell me"."""
-        return any(self._is_in("orders", [word]) and after == "me" for word, after in zip(clause, clause[1:]))
-
-    def _is_request(self, clause: list[str]) -> bool:
-        """Return whether a question asks for work, not for an answer: "can you check it", but not "can you list" or "do you know why"."""
-        is_answer = self._is_in("answers", clause[2:4]) or self._is_in("questions", clause[2:])
-        return self._is_in("you", clause[1:3]) and not is_answer
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words; also "for what", "mit welchem"."""
@@ -206,25 +182,23 @@ class Ask:
             return True
         if self._is_in("questions", second) and second != ["was"] and not self._is_in("orders", first):
             return True  # but not in "I was"; a German "was" is "what" here
-        return self._is_in("inversions", first) and any(not self._is_past_form(each, each) for each in second)
+        if self._is_in("you", second) and not self._is_in("answers", clause[2:4]):
+            return self._is_in("questions", clause[2:])  # "do you know why", but not "can you check it"
+        return self._is_in("inversions", first) and any(not self._is_past(each, each) for each in second)
 
-    def _is_ours(self) -> bool:
+    def _is_ours(self, clause: list[str], verbs: list[int]) -> bool:
         """Return whether we are the subject of a past tense."""
-        if "we_past" in self.signs:
-            return True
-        ours = [at for at, word in enumerate(self.words) if self._is_in("we", [word])]
-        return any(-_BEFORE_WE <= verb - at <= _AFTER_WE for at in ours for verb in self._verbs if verb != at)
+        ours = [at for at, word in enumerate(clause) if self._is_in("we", [word])]
+        return any(-_BEFORE_WE <= verb - at <= _AFTER_WE for at in ours for verb in verbs if verb != at)
 
-    def _is_past(self, spelled: str, at: int) -> bool:
-        """Return whether a word is a verb of the past, other than a participle of the present passive."""
-        before = self.words[max(0, at - _MAX_BETWEEN) : at]
-        return self._is_past_form(self.words[at], spelled) and not self._is_in("be", before)
+    def _past_verbs(self, clause: list[str], spelled: list[str]) -> list[int]:
+        """Return where a clause has verbs of the past, other than participles of the present passive."""
+        pasts = [at for at, word in enumerate(clause) if self._is_past(word, spelled[at])]
+        return [at for at in pasts if not self._is_in("be", clause[max(0, at - _MAX_BETWEEN) : at])]
 
-    def _is_past_form(self, word: str, spelled: str) -> bool:
-        for name, is_past in (("past", True), ("not_past", False)):
-            if self._is_in(name, [word]):
-                return is_past
-        return (len(word) > 4 and spelled.endswith(self._data["endings"])) or _is_participle(word)
+    def _is_past(self, word: str, spelled: str) -> bool:
+        has_ending = _is_participle(word) or (len(word) > 4 and spelled.endswith(self._data["endings"]))
+        return self._is_in("past", [word]) or (has_ending and not self._is_in("not_past", [word]))
 
 
 def _in_english(clause: list[str]) -> list[str]:
