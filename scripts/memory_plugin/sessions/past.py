@@ -233,22 +233,16 @@ class ShownSessions:
         """Return the line for the user; `which` is the setting `retrieval.receipt`."""
         if which != "all" and (which != "injected" or self.is_pointer):
             return ""
-        days = ", ".join(_day(day) for _, day in self.sessions)
-        verb, number = (
-            "showed Claude the title of" if self.is_pointer else "showed Claude",
-            len(self.sessions),
-        )
-        return "memory: %s %d past session%s (%s)" % (verb, number, "" if number == 1 else "s", days)
+        days = ["%s %d" % (_MONTHS[int(day[5:7]) - 1], int(day[8:10])) for _, day in self.sessions]
+        what = "the title of " if self.is_pointer else ""
+        about = what, len(days), "" if len(days) == 1 else "s", ", ".join(days)
+        return "memory: showed Claude %s%d past session%s (%s)" % about
 
     def record(self) -> dict[str, object]:
         """Return the record of this decision."""
         sessions = ["%s %s" % (day, session) for session, day in self.sessions]
         outcome = "hinted" if self.is_pointer else "showed"
         return {"place": PLACE, "outcome": outcome, "sessions": sessions, "tokens": len(self.block) // 4}
-
-
-def _day(day: str) -> str:
-    return "%s %d" % (_MONTHS[int(day[5:7]) - 1], int(day[8:10]))
 
 
 def _fitted(lines: list[str]) -> str:
@@ -286,7 +280,8 @@ def match_signs(ask: Ask, found: list[Exchange]) -> dict[str, float]:
 def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownSessions:
     """Return the answer to an ask from other sessions, a pointer for an unsure one, or nothing. Raises SqliteError."""
     found = find(connection, ask, now, session)
-    if not found or (ask.subject and not ask.is_timed and _knows(connection, ask, now, session, found)):
+    own = [] if ask.is_timed or not ask.subject else find(connection, ask, now, session, own=True)
+    if not found or (own and own[0].score >= found[0].score):  # Claude knows it from the present session
         return ShownSessions()
     weights = forms_data()["weights"]["match"]
     odds = ask.odds + sum(weights[name] * value for name, value in match_signs(ask, found).items())
@@ -294,7 +289,8 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownS
         return ShownSessions()
     share = max(each.share for each in found[:3])
     if ask.subject and odds < _SURE:
-        return ShownSessions(found[:1], [_pointer(found[0])], is_pointer=True)
+        line = "%s %s: %s" % (_head(found[0]), found[0].title, _quoted(found[0].prompt))
+        return ShownSessions(found[:1], [line], is_pointer=True)
     kind = OPEN if ask.kind == STOP and share >= WEAK else ask.kind
     if kind == STOP or not share:  # nothing matches in the named time
         found = _last_work(found)
@@ -304,12 +300,6 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownS
         found = [each for each in found if not each.trivial] or found
     words = {stem(word) for word in ask.subject}
     return ShownSessions(found[:3], [_line(each, words, kind) for each in found[:3]])
-
-
-def _knows(connection: Connection, ask: Ask, now: float, session: str, found: list[Exchange]) -> bool:
-    """Return whether Claude knows the answer, because the present session matches better than what was found."""
-    own = find(connection, ask, now, session, own=True)[:1]
-    return any(each.score >= found[0].score for each in own)
 
 
 def _with_end(found: list[Exchange], session: list[Exchange], kind: str) -> list[Exchange]:
@@ -327,8 +317,8 @@ def _last_work(found: list[Exchange]) -> list[Exchange]:
     return [*chosen, *(each for each in newest if each not in chosen)]
 
 
-def _pointer(each: Exchange) -> str:
-    return "%s %s %s: %s" % (each.time[:10], each.session[:8], each.title, _quoted(each.prompt))
+def _head(each: Exchange) -> str:
+    return "%s %s" % (each.time[:10], each.session[:8])
 
 
 def _quoted(text: str) -> str:
@@ -338,7 +328,7 @@ def _quoted(text: str) -> str:
 def _line(each: Exchange, words: set[str], kind: str) -> str:
     """Return an exchange in one line: date, session, prompt, what matters of the reply, commands and files."""
     is_open = kind in (STOP, OPEN, CONTINUE)
-    parts = [each.time[:10], each.session[:8], _quoted(each.prompt)]
+    parts = [_head(each), _quoted(each.prompt)]
     if kind == COMMAND and each.passed:
         parts.append("ran `%s`." % "`; `".join(each.passed[-3:]))
     parts.append(_sentences(each.reply, words, is_open=is_open))
