@@ -10,7 +10,6 @@ sent again with the same id and time, which changes nothing on the server.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import sleep
@@ -52,18 +51,20 @@ def score_configs() -> dict[str, Body]:
     return configs
 
 
-def existing_configs(client: LangfuseClient) -> dict[str, str]:
-    """Return the ids of our configs on the server by name, without archived ones. Raises JudgeError.
+def ensure_configs(client: LangfuseClient) -> dict[str, str]:
+    """Create the missing ones of our configs, and return the ids of all by name. Raises JudgeError.
 
-    The server allows several configs of one name. The first one is used.
+    The server allows several configs of one name. The first one that is not archived is used.
     """
-    ours = score_configs()
-    ids: dict[str, str] = {}
-    query = {"page": 1, "limit": _PER_REQUEST}
-    for row in client.rows("/score-configs", query):
+    ours, ids = score_configs(), {}
+    for row in client.rows("/score-configs", {"page": 1, "limit": _PER_REQUEST}):
         name = value_at(row, "name")
         if name in ours and _is_usable(row, ours[name]):
             ids.setdefault(name, row["id"])
+    for name in [name for name in ours if name not in ids]:
+        ids[name] = client.post("/score-configs", ours[name]).get("id")
+        if not isinstance(ids[name], str):
+            raise JudgeError("wrong_type", "the answer to the score config %s has no id" % name)
     return ids
 
 
@@ -74,18 +75,6 @@ def _is_usable(row: Any, config: Body) -> bool:  # noqa: ANN401 (whatever a serv
     categories = [{name: value_at(one, name) for name in ("label", "value")} for one in given]
     scale = {**row, "categories": categories, "description": config["description"]}
     return row.get("isArchived") is False and all(scale.get(name) == config[name] for name in config)
-
-
-def ensure_configs(client: LangfuseClient) -> tuple[dict[str, str], list[str]]:
-    """Create the missing ones of our configs; return the ids of all by name, and the names of the new ones. Raises JudgeError."""
-    ids = existing_configs(client)
-    created = [name for name in score_configs() if name not in ids]
-    for name in created:
-        config_id = client.post("/score-configs", score_configs()[name]).get("id")
-        if not isinstance(config_id, str):
-            raise JudgeError("wrong_type", "the answer to the score config %s has no id" % name)
-        ids[name] = config_id
-    return ids, created
 
 
 def score_bodies(row: dict[str, Any]) -> list[Body]:
@@ -179,10 +168,6 @@ class Outbox:
         sent = {name: text.partition(" ")[0] for name, text in self.scores.items()}
         return {str(body["id"]): body for body in bodies if sent.get(str(body["id"])) != _fingerprint(body)}
 
-    def outcomes(self) -> Counter[str]:
-        """Return how many scores are STORED, and how many were refused for which reason."""
-        return Counter(text.partition(" ")[2] for text in self.scores.values())
-
     def finish(self, score_id: str, outcome: str = STORED) -> None:
         """Record that the server has a score, or why it refuses it."""
         self.scores[score_id] = "%s %s" % (_fingerprint(self.pending.pop(score_id)), outcome)
@@ -260,7 +245,7 @@ def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:
         outbox.server = probe(client)
         outbox.save()
     if {body["name"] for body in outbox.pending.values()} - outbox.configs.keys():
-        outbox.configs, _ = ensure_configs(client)
+        outbox.configs = ensure_configs(client)
         outbox.save()
 
 

@@ -29,13 +29,9 @@ from .past_ask import may_ask, words_data
 from .session_files import project_transcripts
 
 _TABLES = """
-CREATE TABLE sessions (
-  session TEXT PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
-  offset INTEGER NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, branch TEXT NOT NULL, first TEXT NOT NULL);
+CREATE TABLE sessions (session PRIMARY KEY, path, kind, size, changed, offset, number, title, branch, first);
 CREATE TABLE exchanges (
-  id INTEGER PRIMARY KEY, mark TEXT NOT NULL UNIQUE, session TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL,
-  trivial INTEGER NOT NULL, prompt TEXT NOT NULL, reply TEXT NOT NULL, files TEXT NOT NULL, passed TEXT NOT NULL,
-  failed TEXT NOT NULL);
+  id INTEGER PRIMARY KEY, mark UNIQUE, session, number, time, trivial, prompt, reply, files, passed, failed);
 CREATE INDEX of_session ON exchanges (session, number);
 CREATE INDEX times ON exchanges (time);
 CREATE VIRTUAL TABLE words USING fts5(prompt, reply, files, commands, context, prefixes)
@@ -71,8 +67,7 @@ class Session(NamedTuple):
 class Draft:
     """An exchange while its turns are read; `finish` leaves only what is stored, so that memory stays bounded."""
 
-    def __init__(self, turn: Turn, root: str) -> None:
-        typed = _texts(turn, PROMPT) or _texts(turn, SLASH)  # not "/compact" before a prompt
+    def __init__(self, typed: list[UserText], root: str) -> None:
         self.prompt = "\n".join(entry.text for entry in typed)
         self.mark = digest(self.prompt.encode("utf-8", "replace"), 12)
         self.offset = typed[0].offset
@@ -114,8 +109,11 @@ class Draft:
         return self
 
 
-def _texts(turn: Turn, kind: str) -> list[UserText]:
-    return [entry for entry in turn.user_texts if entry.kind == kind and entry.text]
+def _typed(turn: Turn) -> list[UserText]:
+    """Return the prompts before an answer, else the commands, such as "/compact"."""
+    texts = [entry for entry in turn.user_texts if entry.text]
+    prompts = [entry for entry in texts if entry.kind == PROMPT]
+    return prompts or [entry for entry in texts if entry.kind == SLASH]
 
 
 def _only_looks(command: str) -> bool:
@@ -138,10 +136,11 @@ def _drafts(reader: Reader, root: str) -> Iterator[Draft]:
     """Yield the exchanges of a transcript."""
     draft: Draft | None = None
     for turn in reader:
-        if _texts(turn, PROMPT) or _texts(turn, SLASH):
+        typed = _typed(turn)
+        if typed:
             if draft is not None:
                 yield draft.finish()
-            draft = Draft(turn, root)
+            draft = Draft(typed, root)
         if draft is not None:
             draft.add(turn)
     if draft is not None:

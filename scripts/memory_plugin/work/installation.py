@@ -27,7 +27,7 @@ from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
-from ..sessions.langfuse import STORED, Outbox, ledger_scores
+from ..sessions.langfuse import Outbox, ledger_scores
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
@@ -208,14 +208,9 @@ def langfuse(context: WorkContext) -> Check:
         access = find_access(paths, settings, facts.session_scorer(context).off)
     except JudgeError as failed:
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail)
-    outbox, push = Outbox(paths, access), "memory session langfuse push"
-    outcomes, waiting = outbox.outcomes(), len(outbox.missing(ledger_scores(paths)))
-    text = "%s is set up; %s sent, %d to send"
-    text %= access.address.authority, counted(outcomes.pop(STORED, 0), "score"), waiting
-    if outcomes:
-        why = tuple(sorted(outcomes))[:_SHOWN]
-        text += ", %d refused by the server" % sum(outcomes.values())
-        return Check(_LANGFUSE, WARN, text, push, why)
+    waiting = len(Outbox(paths, access).missing(ledger_scores(paths)))
+    text = "%s is set up; %s to send" % (access.address.authority, counted(waiting, "score"))
+    push = "memory session langfuse push"
     address = tuple(facts.address_sentences(context, server_route(paths, settings), HOSTS))
     return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
 

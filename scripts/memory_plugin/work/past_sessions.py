@@ -7,17 +7,7 @@ from time import time
 from ..kernel.files import Busy, os_error_text
 from ..kernel.sqlite import SqliteError
 from ..recall.index_file import index_version
-from ..sessions.past import (
-    WEAK,
-    Exchange,
-    ShownSessions,
-    answer,
-    exchanges,
-    find,
-    index_path,
-    read_index,
-    recent_lines,
-)
+from ..sessions import past
 from ..sessions.past_ask import ask_of
 
 TYPE_CHECKING = False
@@ -53,44 +43,43 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
-def answer_ask(text: str, context: Context, problems: list[str]) -> ShownSessions:
+def answer_ask(text: str, context: Context, problems: list[str]) -> past.ShownSessions:
     """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
     now = time()
 
-    def read(index: Connection) -> ShownSessions:
-        return answer(index, ask_of(text, now), now, context.session)
+    def read(index: Connection) -> past.ShownSessions:
+        return past.answer(index, ask_of(text, now), now, context.session)
 
-    return _read_for_claude(context, problems, read) or ShownSessions()
+    return _read_for_claude(context, problems, read) or past.ShownSessions()
 
 
 def catalog_lines(context: Context, problems: list[str]) -> str:
     """Return the last sessions for Claude at a session's start; empty if that is switched off."""
     if not context.settings.flag("sessions.history.catalog"):
         return ""
-    return _read_for_claude(context, problems, lambda index: recent_lines(index, context.session)) or ""
+    return _read_for_claude(context, problems, lambda index: past.recent_lines(index, context.session)) or ""
 
 
 def _read_for_claude(
     context: Context, problems: list[str], read: Callable[[Connection], Read]
 ) -> Read | None:
-    """Return what is read for Claude; None if that is switched off or fails, which is a problem."""
+    """Return what is read for Claude; None if that fails, which is a problem."""
     try:
-        return _read(context, read) if is_on(context) else None
+        return _read(context, read)
     except (OSError, SqliteError) as error:
         problems.append("past sessions could not be read: %s" % os_error_text(error))
         return None
 
 
 def _read(context: Context, read: Callable[[Connection], Read]) -> Read | None:
-    """Return what a function reads from the index; None without an index. Raises SqliteError."""
-    if context.paths.state_dir is None:
-        return None
-    return read_index(index_path(context.paths), index_version(), read)
+    """Return what a function reads from the index; None without one, or if it is switched off. Raises SqliteError."""
+    path = past.index_path(context.paths) if is_on(context) else ""
+    return past.read_index(path, index_version(), read)
 
 
 def find_exchanges(
     text: str, days: int | None, context: Context, report: Callable[[str], None]
-) -> list[Exchange]:
+) -> list[past.Exchange]:
     """Return the exchanges that match, the best first, after indexing what is new. Raises SqliteError."""
     _update(context, report)
     return _found(text, context, time() - days * 86400.0 if days is not None else 0.0)
@@ -98,19 +87,20 @@ def find_exchanges(
 
 def matching_sessions(text: str, context: Context) -> int:
     """Return how many indexed sessions match well what a user looks for. Raises SqliteError."""
-    found = _found(text, context) if is_on(context) else []
-    return len({each.session for each in found if each.share >= WEAK})
+    return len({each.session for each in _found(text, context) if each.share >= past.WEAK})
 
 
-def _found(text: str, context: Context, since: float = 0.0) -> list[Exchange]:
+def _found(text: str, context: Context, since: float = 0.0) -> list[past.Exchange]:
     now = time()
-    return _read(context, lambda index: find(index, ask_of(text, now), now, context.session, since)) or []
+    return (
+        _read(context, lambda index: past.find(index, ask_of(text, now), now, context.session, since)) or []
+    )
 
 
-def session_exchanges(name: str, context: Context, report: Callable[[str], None]) -> list[Exchange]:
+def session_exchanges(name: str, context: Context, report: Callable[[str], None]) -> list[past.Exchange]:
     """Return the exchanges of the sessions whose id begins so, in order. Raises SqliteError."""
     _update(context, report)
-    return _read(context, lambda index: exchanges(index, name)) or []
+    return _read(context, lambda index: past.exchanges(index, name)) or []
 
 
 def _update(context: Context, report: Callable[[str], None]) -> None:
@@ -128,4 +118,4 @@ def forget_sessions(name: str, context: Context) -> int:
 
 def known_sessions(context: Context) -> list[str]:
     """Return the path of each indexed session's transcript, which may be gone. Raises SqliteError."""
-    return list({each.session: each.path for each in _read(context, exchanges) or []}.values())
+    return list({each.session: each.path for each in _read(context, past.exchanges) or []}.values())

@@ -307,11 +307,11 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     project.cli("session", "score", transcript(project, IDS[0]))
     found = doctor(project, **env)
     assert (found["status"], found["fix"]) == ("note", "memory session langfuse push")
-    assert "0 scores sent, 7 to send" in found["text"]
+    assert "is set up; 7 scores to send" in found["text"]
     assert langfuse.seen == []
     project.cli("session", "langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, 0 to send")
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "0 scores to send")
     assert not {key for key in KEYS if key in found["text"]}
 
 

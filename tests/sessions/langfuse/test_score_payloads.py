@@ -11,7 +11,6 @@ from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions.langfuse import (
     ensure_configs,
-    existing_configs,
     score_bodies,
     score_configs,
 )
@@ -34,13 +33,13 @@ def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: 
         langfuse._post_config({"name": "other %d" % n, "dataType": "NUMERIC"})
     other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
     langfuse._post_config(other_scale)
-    assert (existing_configs(client), len(langfuse.seen)) == ({}, 3), "no page beyond the last is asked for"
-    first, created = ensure_configs(client)
-    assert created == list(score_configs())
-    assert ensure_configs(client) == (first, [])
+    first = ensure_configs(client)
+    assert len(langfuse.seen) == 3 + 7, "no page beyond the last is asked for"
+    assert list(first) == list(score_configs())
+    assert ensure_configs(client) == first
     assert len(langfuse.configs) == 128
     langfuse._post_config(dict(score_configs()["output_quality"]))
-    assert ensure_configs(client) == (first, [])
+    assert ensure_configs(client) == first
 
 
 def test_comments_name_turns(graded: Bench, langfuse: Langfuse) -> None:
