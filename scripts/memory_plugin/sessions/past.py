@@ -292,29 +292,22 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownS
         line = "%s %s: %s" % (_head(found[0]), found[0].title, _quoted(found[0].prompt))
         return ShownSessions(found[:1], [line], is_pointer=True)
     kind = OPEN if ask.kind == STOP and share >= WEAK else ask.kind
+    work = [each for each in found if not each.trivial] or found
     if kind == STOP or not share:  # nothing matches in the named time
-        found = _last_work(found)
+        newest = sorted(work, key=lambda each: each.time, reverse=True)
+        found = _unique(by_session(newest), newest)
     elif kind in (OPEN, CONTINUE, COMMAND):
-        found = _with_end(found, exchanges(connection, found[0].session), kind)
+        session = exchanges(connection, found[0].session)
+        end = [each for each in session if (each.passed if kind == COMMAND else not each.trivial)][-1:]
+        found = _unique(found[:1], end, found)  # how the session of the best match ended
     else:
-        found = [each for each in found if not each.trivial] or found
+        found = work
     words = {stem(word) for word in ask.subject}
     return ShownSessions(found[:3], [_line(each, words, kind) for each in found[:3]])
 
 
-def _with_end(found: list[Exchange], session: list[Exchange], kind: str) -> list[Exchange]:
-    """Return the best match, the end of its session, by what was edited or run last, and the other matches."""
-    end = [each for each in session if (each.passed if kind == COMMAND else not each.trivial)][-1:]
-    chosen = {each.id: each for each in (*found[:1], *end, *found[1:])}
-    return list(chosen.values())
-
-
-def _last_work(found: list[Exchange]) -> list[Exchange]:
-    """Return the last exchange with an edit of each session, else its last one, the newest first; then what else was done."""
-    newest = sorted(found, key=lambda each: (not each.trivial, each.time), reverse=True)
-    chosen = by_session(sorted(newest, key=lambda each: not each.files))
-    chosen.sort(key=lambda each: (not each.trivial, each.time), reverse=True)
-    return [*chosen, *(each for each in newest if each not in chosen)]
+def _unique(*groups: list[Exchange]) -> list[Exchange]:
+    return list({each.id: each for group in groups for each in group}.values())
 
 
 def _head(each: Exchange) -> str:

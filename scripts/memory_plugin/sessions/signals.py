@@ -146,14 +146,21 @@ def _span(call: Call) -> tuple[str, str]:
     return str(call.input.get("offset")), str(call.input.get("limit"))
 
 
-class CommandDetector(detection.Detector):
-    """Detects test runs, commits, and shell commands that a tool could replace."""
+class CallDetector(detection.Detector):
+    """Detects test runs, commits, shell commands that a tool could replace, plans, skills, sub-agents, parallel calls and compactions."""
 
     def observe(self, turn: Turn) -> None:
         """Observe the next turn."""
         for call in turn.calls:
+            signal = _SIGNAL_BY_TOOL.get(call.name)
+            if signal:
+                self.report(signal, turn.number, detection.main_argument(call) or call.name)
             if call.command:
                 self._observe_command(call.command, call, turn)
+        if len(turn.calls) > 1:
+            self.report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
+        if any(entry.kind == "summary" for entry in turn.user_texts):
+            self.report("compactions", turn.number)
 
     def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
         heads = detection.pipeline_heads(command)
@@ -205,21 +212,6 @@ def _tests_outcome(call: Call, heads: list[detection.Head], output: str, version
     return "unknown" if is_hidden or detection.pattern("tests_empty").search(output) else "passed"
 
 
-class PlanningDetector(detection.Detector):
-    """Detects plans, skills, sub-agents, parallel calls and compactions."""
-
-    def observe(self, turn: Turn) -> None:
-        """Observe the next turn."""
-        for call in turn.calls:
-            signal = _SIGNAL_BY_TOOL.get(call.name)
-            if signal:
-                self.report(signal, turn.number, detection.main_argument(call) or call.name)
-        if len(turn.calls) > 1:
-            self.report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
-        if any(entry.kind == "summary" for entry in turn.user_texts):
-            self.report("compactions", turn.number)
-
-
 class PeopleDetector(detection.Detector):
     """Detects corrections and thanks by the user, and claims of completion, emoji and broken links in replies."""
 
@@ -265,7 +257,7 @@ def _is_correction(text: str) -> bool:
     return polite is not None and detection.pattern("correction").match(text[polite.end() :]) is not None
 
 
-DETECTORS = (FailureDetector, FileDetector, CommandDetector, PeopleDetector, PlanningDetector)
+DETECTORS = (FailureDetector, FileDetector, CallDetector, PeopleDetector)
 
 
 class SessionSignals(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -28,6 +28,7 @@ from ..memories.repository import gone_files
 
 _MAX_REASON = 300
 _MAX_SHOWN = 80
+_MAX_BYTES = 5_000_000  # of a file in a store
 GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
 NOTED = (GONE, "duplicate", "dangling")  # rules of what recall can handle
 _INSIDE = os.path.join(".claude", "memory")
@@ -82,7 +83,7 @@ def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[Store
     found = [StoreFinding(one.path, 0, *problem) for one in memories for problem in _problems(one)]
     gone = gone_files(memories)
     found += [StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON)) for one in gone]
-    return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories)]
+    return [*found, *secrets_in(roots), *_duplicates(memories), *_dangling(memories)]
 
 
 def _problems(stored: StoredMemory) -> Iterator[tuple[str, str]]:
@@ -122,13 +123,27 @@ def _format_problems(memory: record.Memory) -> Iterator[str]:
         yield "content: expected a text, got nothing"
 
 
-def _secrets(roots: list[str]) -> Iterator[StoreFinding]:
-    scan = scan_paths(roots)
+def secrets_in(roots: Iterable[str]) -> Iterator[StoreFinding]:
+    """Yield the secrets in the files of stores, and the files that cannot be read; links are not followed."""
     text = "%s: a secret; replace it wherever it is used, and remove it: memory check secrets --fix"
-    for place in scan.places:
-        yield StoreFinding(place.path, place.line, "secret", text % place.rule)
-    for reason in scan.unread:
-        yield StoreFinding(roots[0], 0, "file", plain(reason, _MAX_REASON))
+    for path in chain.from_iterable(map(_files_below, roots)):
+        try:
+            content = read_regular(path, _MAX_BYTES)[0].decode("utf-8", "replace")
+        except OSError as error:
+            yield StoreFinding(path, 0, "file", plain(str(error), _MAX_REASON))
+            continue
+        for finding in findings(content):
+            if finding.action != "allow":
+                line = content.count("\n", 0, finding.start) + 1
+                yield StoreFinding(path, line, "secret", text % finding.rule)
+
+
+def _files_below(root: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for path in (os.path.join(folder, name) for name in sorted(names)):
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
 
 
 def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
@@ -161,87 +176,3 @@ def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
             if is_checked and not keys.intersection(named_keys(name, stored.key)):
                 shown = shown_line(name[:_MAX_SHOWN])
                 yield StoreFinding(stored.path, 0, "dangling", text % (field, shown))
-
-
-MAX_BYTES = 5_000_000
-_HEAD = 8192
-_REPORT_EVERY = 50
-_SKIPPED_FOLDERS = frozenset([".git"])
-
-
-class Place(NamedTuple):
-    """The location of a finding; `line` counts from 1."""
-
-    path: str
-    line: int
-    kind: str
-    rule: str
-
-
-class Scan:
-    """The findings of a scan and the number of files read.
-
-    `unread` names the files that could not be read, and `skipped` counts binary or large ones.
-    """
-
-    def __init__(self, personal: bool = False) -> None:
-        self.personal = personal
-        self.places: list[Place] = []
-        self.unread: list[str] = []
-        self.files = 0
-        self.skipped = 0
-
-    def read_file(self, path: str) -> None:
-        """Scan one file; skip it if it is binary or larger than 5 MB."""
-        try:
-            is_large = os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > MAX_BYTES
-            text = None if is_large else _decoded(read_regular(path, MAX_BYTES)[0])
-        except OSError as error:
-            self.unread.append(str(error))
-            return
-        if text is None:
-            self.skipped += 1
-            return
-        self.files += 1
-        self.places.extend(self._in_text(path, text))
-
-    def _in_text(self, path: str, text: str) -> Iterator[Place]:
-        line, counted = 1, 0
-        for finding in findings(text):
-            line += text.count("\n", counted, finding.start)
-            counted = finding.start
-            if self.personal or finding.action != "allow":
-                yield Place(path, line, finding.kind, finding.rule)
-
-
-def _decoded(data: bytes) -> str | None:
-    """Return the text of a file; None for binary data."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
-
-
-def scan_paths(
-    paths: list[str], personal: bool = False, progress: Callable[[int, int], None] | None = None
-) -> Scan:
-    """Scan files and folders, without following links; `progress` gets the number of files read, and of all.
-
-    `personal` also reports what memories may contain, such as e-mail addresses.
-    """
-    scan = Scan(personal)
-    files = [file for path in paths for file in _files_below(path)]
-    for number, file in enumerate(files):
-        scan.read_file(file)
-        if progress is not None and number % _REPORT_EVERY == 0:
-            progress(number, len(files))
-    return scan
-
-
-def _files_below(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):
-        yield path
-    for parent, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
-        for file in (os.path.join(parent, name) for name in sorted(names)):
-            if os.path.isfile(file) and not os.path.islink(file):
-                yield file

@@ -111,7 +111,8 @@ def phrases_request(due: dict[str, Item], context: WorkContext) -> Request:
     if problem is not None:
         why = problem.detail or " ".join(explain_failure(problem.failure, "retrieval"))
         raise WorkError("no judge was asked: " + why)
-    questions = phrase_questions(due)
+    texts = texts_of(due)
+    questions = [phrases_question(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
     price = judge.highest_price(questions)
     about = counted(len(due), "memory"), terminal_safe(judge.model), price
     return Request(judge, questions, "send title and text of %s to %s, for phrases, at most $%.4f" % about)
@@ -150,12 +151,6 @@ def checked_phrases(item: Item | None, phrases: object, held: Counter[str]) -> t
     if not lines:
         raise InvalidMemory("asked_as: other memories have these phrases, so they lead to none")
     return item.stored, lines
-
-
-def phrase_questions(due: dict[str, Item]) -> list[Question]:
-    """Return the questions that ask a judge for the phrases of memories, in batches."""
-    texts = texts_of(due)
-    return [phrases_question(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
 
 
 def write_phrases(context: Context) -> dict[str, list[str]]:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import as_object
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings import Settings, feature_name, judge_switches, merged, user_file
+from ..kernel.settings import Settings, feature_name, judge_switches, user_file
 from ..kernel.settings.load import load
 from ..kernel.settings.schema import find_key, keys
-from ..kernel.text.clean import plain, terminal_safe
+from ..kernel.text.clean import plain
 from . import WorkContext, WorkError
 from .status_line import BEFORE, FOLDER, script_path, script_text
 
@@ -44,9 +44,7 @@ def change_setting(name: str, value: object, context: WorkContext) -> SettingsCh
     """Set a key of the user's file, or a name below one; None removes a key or a block. Raises WrongValueError and EditError."""
     change = user_file.change_values(context.paths.config_dir, {name: value})
     now = load(context.paths.config_dir, context.paths.project_root)
-    notes = _judges_now_on(context.settings, now)
-    notes += [] if value is None else _why_without_effect(name, value, now)
-    return SettingsChange(change, context.settings, now, notes)
+    return SettingsChange(change, context.settings, now, _judges_now_on(context.settings, now))
 
 
 def _judges_now_on(before: Settings, now: Settings) -> list[str]:
@@ -57,18 +55,6 @@ def _judges_now_on(before: Settings, now: Settings) -> list[str]:
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
             _, _, sent = keys()[switch].description.partition("Sends ")
             notes.append(_JUDGE_ON % (feature_name(feature), sent, *caps))
-    return notes
-
-
-def _why_without_effect(name: str, value: object, now: Settings) -> list[str]:
-    """Return notes on why a key that was just set has no effect: another file overrides it, or its judge is off."""
-    notes = []
-    if now.get(name) != merged(now.get(name), value) and now.origin(name) in now.files:
-        decider = terminal_safe(now.files[now.origin(name)])
-        notes.append("In this project, %s overrides it: %s" % (decider, written(now.get(name))))
-    feature, in_judge, _ = name.partition(".judge.")
-    if in_judge and not now.is_judge_enabled(feature):
-        notes.append("Its judge is off. To turn it on: memory judge on %s" % feature_name(feature))
     return notes
 
 

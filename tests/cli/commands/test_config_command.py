@@ -35,10 +35,9 @@ def test_a_block_is_removed_and_named(project: Project) -> None:
 
 
 def test_a_value_decided_by_the_project_is_reported_as_such(project: Project) -> None:
-    path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
-    lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
-    assert lines[0].startswith(KEY + " is still 1, decided by the project's files: written to ")
-    assert lines[1] == "In this project, %s overrides it: 1" % path
+    project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
+    text = project.cli("config", "set", KEY, "2").stdout
+    assert text.startswith(KEY + " is still 1, decided by the project's files: written to ")
 
 
 def test_json(project: Project) -> None:
@@ -198,19 +197,11 @@ def test_inside_the_client_a_change_needs_approval(project: Project, words: list
 
 
 def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
-    quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
-    assert quiet[1] == "Its judge is off. To turn it on: memory judge on recall"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
     assert loud[1].startswith("The judge for recall is on. It sends the prompt's beginning and end")
     assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges.")
     again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
     assert len(again) == 1
-
-
-def test_a_value_that_the_project_overrides_is_reported(project: Project) -> None:
-    path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
-    run = project.cli("config", "set", KEY, "2")
-    assert run.stdout.splitlines()[1] == "In this project, %s overrides it: 1" % path
 
 
 def test_prices_of_the_users_own_are_one_value(project: Project) -> None:

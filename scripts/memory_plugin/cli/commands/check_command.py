@@ -1,4 +1,4 @@
-"""`memory check`: validate the memories of a repository; find secrets in stores, folders and lines of text; add search phrases."""
+"""`memory check`: validate the memories of a repository; find secrets in stores and lines of text; add search phrases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...kernel.text.clean import counted, plain, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.memory_files import Store, all_memories, stores, why_not_read
-from ...work.check import GONE, Scan, StoreFinding, check_store, scan_paths, store_around
+from ...work.check import GONE, StoreFinding, check_store, secrets_in, store_around
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, answer_lines, require_existing
 
@@ -93,39 +93,26 @@ def _check_text(arguments: Namespace, context: CommandContext) -> int:
 
 
 _SECRETS_TEXT = """\
-find secrets and personal data in the stores, or in any folder
-  memory check secrets                             this project's store and your own
-  memory check secrets --fix                       redacts the findings in the stores
-  memory check secrets docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
+find secrets in this project's store and your own
+  memory check secrets
+  memory check secrets --fix        redacts the findings
 """
 
 
 def _configure_secrets(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
     add_flag(parser, "--fix", "redact the findings in the memories of the stores")
-    personal = "also report what memories may contain: e-mail addresses, phone numbers, IP addresses"
-    add_flag(parser, "--personal", personal)
 
 
 def _check_secrets(arguments: Namespace, context: CommandContext) -> int:
-    """Print path, line, kind and rule of each finding, never its value. The exit code is 1 if anything is found."""
-    if arguments.fix and arguments.paths:
-        raise UsageError("--fix changes only the stores; leave out the paths")
-    require_existing(*arguments.paths)
-
-    def progress(done: int, total: int) -> None:
-        context.console.progress("%d of %d files" % (done, total))
-
+    """Print path, line and rule of each finding, never its value. The exit code is 1 if anything is found."""
     readable = [store for store in stores(context.paths) if not why_not_read(store)]
     fixed = _fix(readable, context) if arguments.fix else []
-    paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
-    scan = scan_paths(paths, arguments.personal, progress)
-    record = {"findings": scan.places, "fixed": fixed, "files": scan.files, "skipped": scan.skipped}
-    context.console.result({**record, "unread": scan.unread}, *_scan_lines(scan, fixed))
-    for reason in scan.unread:
-        context.console.error(reason)
-    return FAILED if scan.places or scan.unread else DONE
+    found = list(secrets_in(store.root for store in readable))
+    summary = counted(len(found), "finding") if found else "nothing found"
+    lines = ["fixed: " + plain(path, _MAX_PATH) for path in fixed]
+    context.console.result({"findings": found, "fixed": fixed}, *lines, *map(_finding_line, found), summary)
+    return FAILED if found else DONE
 
 
 def _fix(readable: list[Store], context: CommandContext) -> list[str]:
@@ -141,15 +128,6 @@ def _fix(readable: list[Store], context: CommandContext) -> list[str]:
     if fixed:
         context.refresh_index()
     return fixed
-
-
-def _scan_lines(scan: Scan, fixed: list[str]) -> list[str]:
-    summary = counted(len(scan.places), "finding") if scan.places else "nothing found"
-    return [
-        *("fixed: " + plain(path, _MAX_PATH) for path in fixed),
-        *("%s:%d  %s  %s" % (plain(place.path, _MAX_PATH), *place[1:]) for place in scan.places),
-        "%s in %s (%d binary or large skipped)" % (summary, counted(scan.files, "file"), scan.skipped),
-    ]
 
 
 _PHRASES_TEXT = """\
