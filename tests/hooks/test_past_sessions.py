@@ -136,3 +136,13 @@ def test_a_command_says_that_another_process_is_indexing(told: Project) -> None:
         run = told.cli("session", "find", "flickering", "lamp")
     assert "being indexed by another process" in run.stderr
     assert LAMP in run.stdout
+
+
+def test_a_damaged_index_is_rebuilt_once_a_day(told: Project) -> None:
+    (path,) = glob.glob(os.path.join(told.state, "past", "*.sqlite3"))
+    found = []
+    for _ in range(2):
+        with open(path, "r+b") as file:
+            file.write(b"no database at all")
+        found.append(LAMP in told.cli("session", "find", "flickering", "lamp").stdout)
+    assert found == [True, False]

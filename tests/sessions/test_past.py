@@ -164,6 +164,15 @@ def test_copies_and_sub_agents_are_left_out(world: World) -> None:
     assert sum(each.prompt.startswith("the lamp") for each in world.exchanges()) == 1
 
 
+def test_a_fork_is_not_told_what_it_holds_itself(world: World) -> None:
+    said = Said("2026-10-08T09:00:00Z", "paint the gallery", "The gallery is white.", ("gallery.py",))
+    rows = rows_of("4d5e6f70-fork", "Fork", [*SESSIONS[LAMP][1], said], world.paths.project_root)
+    write_rows(world.config, world.root, "4d5e6f70-fork", rows)
+    world.index()
+    ask = "what did we do about the flickering lamp?"
+    assert (LAMP[:8] in world.told(ask), world.told(ask, session="4d5e6f70-fork")) == (True, "")
+
+
 def test_forgotten_sessions_stay_forgotten(world: World) -> None:
     world.index()
     assert forget(world.paths, LAMP[:8], RULES, 0) == 1

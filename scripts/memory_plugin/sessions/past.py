@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     Read = TypeVar("Read")
 
 PLACE = "past"
-SCHEMA = 1
+SCHEMA = 2
 _SELECT = (
     "SELECT s.session, s.title, s.kind, s.path, s.first, e.number, e.time, e.prompt, e.reply, e.files, e.passed, e.failed, "
     "e.trivial, e.id FROM exchanges e JOIN sessions s ON s.session = e.session %s"
 )
+# By session or its copies, such as those in a fork.
+_WITHIN = "(? IN (SELECT e.session UNION SELECT session FROM copies WHERE mark = e.mark)) = ? AND e.time >= ? AND e.time < ?"
 _WEIGHTS = (2.0, 1.0, 1.0, 1.0, 0.3, 0.4)  # prompt, reply, files, commands, context, prefixes
 PREFIX = 5  # letters
 _LONG = 7  # letters of a word that may be a compound
@@ -130,7 +132,7 @@ def find(
 
 def _newest(connection: Connection, where: tuple[object, ...]) -> list[Exchange]:
     """Return the last exchanges in a time, those without work last."""
-    order = "WHERE (s.session = ?) = ? AND e.time >= ? AND e.time < ? ORDER BY e.time DESC LIMIT ?"
+    order = "WHERE %s ORDER BY e.time DESC LIMIT ?" % _WITHIN
     return sorted(map(Exchange, connection.execute(_SELECT % order, where)), key=lambda each: each.trivial)
 
 
@@ -144,10 +146,8 @@ def _matching(
     query = "{prompt reply files commands context}: (%s)" % " OR ".join('"%s"' % word for word in terms)
     prefixes = " OR ".join('"%s"' % word[:PREFIX] for word in words if len(word) > PREFIX)
     query += " OR prefixes: (%s)" % prefixes if prefixes else ""
-    order = (
-        "JOIN words ON words.rowid = e.id WHERE words MATCH ? AND (s.session = ?) = ? AND e.time >= ? AND e.time < ? "
-        "ORDER BY bm25(words, %s) LIMIT ?" % ", ".join(map(str, _WEIGHTS))
-    )
+    order = "JOIN words ON words.rowid = e.id WHERE words MATCH ? AND %s ORDER BY bm25(words, %s) LIMIT ?"
+    order %= _WITHIN, ", ".join(map(str, _WEIGHTS))
     return [Exchange(row) for row in connection.execute(_SELECT % order, (query, *where))]
 
 

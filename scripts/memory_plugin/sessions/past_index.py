@@ -32,6 +32,7 @@ _TABLES = """
 CREATE TABLE sessions (session PRIMARY KEY, path, kind, size, changed, offset, number, title, branch, first);
 CREATE TABLE exchanges (
   id INTEGER PRIMARY KEY, mark UNIQUE, session, number, time, trivial, prompt, reply, files, passed, failed);
+CREATE TABLE copies (mark, session, PRIMARY KEY (mark, session));
 CREATE INDEX of_session ON exchanges (session, number);
 CREATE INDEX times ON exchanges (time);
 CREATE VIRTUAL TABLE words USING fts5(prompt, reply, files, commands, context, prefixes)
@@ -44,7 +45,6 @@ _MAX_LINES = 12  # files or commands of an exchange
 _TRIVIAL_REPLY = 80  # characters
 _DAY = 86400.0
 _CLEANUP_DAYS = 30  # after which the client deletes transcripts by default
-_BATCH = 20  # files
 _MAX_HEAD = 1 << 20  # bytes of a rollout's first row
 _WAIT = 2.0  # seconds for a writer
 
@@ -188,14 +188,11 @@ def refresh(paths: Paths, days: int, rules: int, wait: float = 0.0) -> list[str]
     with _index(paths, rules, wait) as connection:
         known = {row[0]: Session(*row) for row in connection.execute("SELECT * FROM sessions")}
         found = dict(_transcripts(paths, known, connection))
-        for at, (name, file) in enumerate(found.items(), 1):
+        for name, file in found.items():
             try:
                 _read(connection, name, file, known.get(name), paths)
             except OSError as error:
                 problems.append("session %s cannot be read: %s" % (name[:8], os_error_text(error)))
-            if at % _BATCH == 0:  # a commit waits for the disk
-                connection.execute("COMMIT")
-                connection.execute("BEGIN IMMEDIATE")
         _drop_old(connection, [known[name] for name in known.keys() - found.keys()], days, paths)
     return problems
 
@@ -282,9 +279,10 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
 
 
 def _save_exchange(connection: Connection, session: str, number: int, draft: Draft, written: str) -> None:
-    """Store an exchange, unless it is a copy of another session's."""
+    """Store an exchange; a copy of another session's, such as in a fork, is only noted."""
     mark = "%s %s" % (draft.time or "%s:%d" % (session, number), draft.mark)
     if connection.execute("SELECT 1 FROM exchanges WHERE mark = ?", (mark,)).fetchone():
+        connection.execute("INSERT OR IGNORE INTO copies VALUES (?, ?)", (mark, session))
         return
     lines = ["\n".join(each) for each in draft.lines]
     is_trivial = not any(lines) and len(draft.reply) < _TRIVIAL_REPLY

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from time import time
 
 from ..kernel.files import Busy, os_error_text
 from ..kernel.sqlite import SqliteError
-from ..recall.index_file import index_version
+from ..recall.index_file import DAMAGED, failure_reason, index_version, may_rebuild
 from ..sessions import past
 from ..sessions.past_ask import ask_of
 
@@ -40,6 +41,10 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
     except Busy:
         return ["sessions are being indexed by another process, so some may be missing"] if wait else []
     except (OSError, SqliteError) as error:
+        path = past.index_path(context.paths)
+        if isinstance(error, SqliteError) and failure_reason(error) == DAMAGED and may_rebuild(path):
+            os.unlink(path)
+            return update_index(context, wait)
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
