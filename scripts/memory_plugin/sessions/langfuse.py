@@ -56,7 +56,8 @@ def ensure_configs(client: LangfuseClient) -> dict[str, str]:
 
     The server allows several configs of one name. The first one that is not archived is used.
     """
-    ours, ids = score_configs(), {}
+    ours = score_configs()
+    ids: dict[str, Any] = {}
     for row in client.rows("/score-configs", {"page": 1, "limit": _PER_REQUEST}):
         name = value_at(row, "name")
         if name in ours and _is_usable(row, ours[name]):

@@ -297,8 +297,8 @@ def answer(connection: Connection, ask: Ask, now: float, session: str) -> ShownS
         newest = sorted(work, key=lambda each: each.time, reverse=True)
         found = _unique(by_session(newest), newest)
     elif kind in (OPEN, CONTINUE, COMMAND):
-        session = exchanges(connection, found[0].session)
-        end = [each for each in session if (each.passed if kind == COMMAND else not each.trivial)][-1:]
+        whole = exchanges(connection, found[0].session)
+        end = [each for each in whole if (each.passed if kind == COMMAND else not each.trivial)][-1:]
         found = _unique(found[:1], end, found)  # how the session of the best match ended
     else:
         found = work
