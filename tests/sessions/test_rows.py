@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.stats import cohen_kappa, share, spearman, weighted_kappa
@@ -208,6 +208,7 @@ def test_files_without_valid_labels_are_rejected(tmp_path: Path, content: str) -
         read_labels(str(tmp_path / "x"))
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=60))
 def test_any_file_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "any-labels"

@@ -126,7 +126,6 @@ def kill_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -> 
 
 
 @pytest.mark.slow
-@every_mode
 def test_a_sender_killed_at_any_point_loses_and_repeats_no_score(
     graded: Bench, langfuse: Langfuse, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.context import Deadline
@@ -182,6 +182,7 @@ STEPS = JSON | st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.builds(Trace, st.text(max_size=4), st.text(max_size=4), JSON, JSON, st.lists(STEPS, max_size=4)),
