@@ -164,6 +164,17 @@ def test_copies_and_sub_agents_are_left_out(world: World) -> None:
     assert sum(each.prompt.startswith("the lamp") for each in world.exchanges()) == 1
 
 
+def test_sessions_of_a_plugin_that_looks_on_are_left_out(world: World) -> None:
+    seen = "<observed_from_primary_session>\n<what_happened>Edit</what_happened>\n</observed_from_primary_session>"
+    said = [
+        Said("2026-10-08T09:0%d:00Z" % at, text, "Noted.", ("a.py",))
+        for at, text in enumerate((seen, "sum up"))
+    ]
+    world.say("4d5e6f70-observer", *said)
+    world.index()
+    assert {each.session for each in world.exchanges()} == {LAMP, FOG, QUICK}
+
+
 def test_a_fork_is_not_told_what_it_holds_itself(world: World) -> None:
     said = Said("2026-10-08T09:00:00Z", "paint the gallery", "The gallery is white.", ("gallery.py",))
     rows = rows_of("4d5e6f70-fork", "Fork", [*SESSIONS[LAMP][1], said], world.paths.project_root)

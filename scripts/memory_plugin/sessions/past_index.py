@@ -74,7 +74,7 @@ class Draft:
         self.time = typed[0].time
         self.reply = ""
         self.lines: tuple[dict[str, None], ...] = ({}, {}, {})  # edited files, passed and failed commands
-        self.is_left_out = False
+        self.is_left_out = self.is_observed = False
         self._is_command = typed[0].kind == SLASH
         self._root = root + os.sep
 
@@ -101,6 +101,7 @@ class Draft:
         is_idle = not any(self.lines) and ((self._is_command and not self.reply) or may_ask(self.prompt, 0.5))
         lowered = self.prompt.lower()
         self.is_left_out = is_idle or any(tag in lowered for tag in words_data()["opt_out"])
+        self.is_observed = any(sign in lowered for sign in words_data()["observers"])
         self.prompt = _clean(self.prompt, _MAX_PROMPT)
         self.reply = _clean(self.reply, _MAX_REPLY, lines=True)
         files, passed, failed = self.lines
@@ -258,6 +259,9 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
         file.seek(session.offset)
         reader = Reader(file)
         drafts = list(_drafts(reader, paths.project_root))
+    if any(draft.is_observed for draft in drafts):  # the session of a plugin that looks on
+        _save_session(connection, Session(name, path, FORGOTTEN))
+        return
     number, offset = session.number, session.offset
     if drafts and session.size:  # a prompt that was typed while Claude worked may have joined the last one
         _delete(connection, name, after=number)
