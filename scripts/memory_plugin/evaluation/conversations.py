@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.fastjson import as_integer, dumps, loads
 from ..kernel.text import cut_before, without_private
 from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
@@ -82,12 +82,6 @@ class Conversation(NamedTuple):
     tier: str = ""
 
     @property
-    def digest(self) -> str:
-        """Return a digest of all turns, which reveals no text."""
-        data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
-        return digest(data.encode("ascii"), 8)
-
-    @property
     def unread(self) -> str:
         """Return which turns could not be read, as a text; empty if all were."""
         places = ", ".join(map(str, self.skipped[:_MAX_NAMED]))
@@ -120,13 +114,12 @@ def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
 
 
 def _records(data: bytes) -> list[object]:
-    """Return the records of JSON lines, of one array, or of one object that spans lines."""
-    records = list(parse_lines(data))
-    if None in records[:1] or len(records) == 1:
-        whole = list(parse_lines(data.replace(b"\n", b" ")))
-        if len(whole) == 1 and isinstance(whole[0], (list, dict)):
-            return whole[0] if isinstance(whole[0], list) else whole
-    return records
+    """Return the records of one array or object, which may span lines, or of JSON lines."""
+    try:
+        whole = loads(data.decode("utf-8", "replace"))
+    except ValueError:
+        return list(parse_lines(data))
+    return whole if isinstance(whole, list) else [whole]
 
 
 def _transcript(data: bytes, identity: str) -> Conversation:
@@ -184,24 +177,21 @@ def _read_turns(record: object, place: int) -> list[ConversationTurn] | None:
     """Return the turns in a record: one, or a question and its answer by their roles; None if it cannot be read whole."""
     if not isinstance(record, dict):
         return None
-    number = record.get("turn")
-    if not isinstance(number, int) or isinstance(number, bool):
-        number = place
+    number = as_integer(record.get("turn"))
     role = next((role for role in (_role(record.get(field)) for field in _ROLE_FIELDS) if role), "")
     if role:
         given = [record[field] for field in _TEXT_FIELDS if record.get(field) is not None]
         parts = [(role, given[0] if given else [] if record.get("tool_calls") else None)]
     else:
         parts = [(_role(key), value) for key, value in record.items() if _role(key)]
-    texts = [(role, _text(value)) for role, value in parts]
-    if not texts or any(text is None for _, text in texts):
-        return None
-    failed = record.get("failed") is True
-    return [
-        ConversationTurn(number, role, without_private(text), failed)
-        for role, text in texts
-        if text is not None
-    ]
+    turns = []
+    for role, value in parts:
+        text = _text(value)
+        if text is None:
+            return None
+        number = place if number is None else number
+        turns.append(ConversationTurn(number, role, without_private(text), record.get("failed") is True))
+    return turns or None
 
 
 def _text(value: object) -> str | None:

@@ -5,7 +5,6 @@ Without jurors, or after a hard fail, the gates decide alone and the record says
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from statistics import mean
@@ -25,7 +24,6 @@ GATES_ONLY = "gates only"
 _SCHEMA = 1
 _CRISIS_LIMIT = "crisis: rules find explicit signs and few others; only a jury or a person finds the rest"
 _MAX_CELL = 240
-_DIGITS = re.compile(r"(\d+)")
 _MARKDOWN = frozenset("\\`*_[]{}#|!~$")
 _JURY_SECONDS = 60.0  # for all judges of one conversation together
 
@@ -79,7 +77,6 @@ class EvaluationResult(NamedTuple):
         """Return what the record and the ledger both hold."""
         overall, rubric = self.overall, self.plan.rubric
         return {
-            "digest": self.conversation.digest,
             "turns": len(self.conversation.turns),
             "verdict": overall.verdict,
             "overall": overall.score,
@@ -295,7 +292,8 @@ def tier_results(results: Sequence[tuple[str, OverallResult]]) -> list[TierResul
     for tier, overall in results:
         by_tier.setdefault(tier, []).append(overall)
     rows: list[TierResult] = []
-    for tier in sorted(by_tier, key=_natural_key) if any(by_tier) else ():
+    # "10" comes after "2", and "tier 10" after "tier 2".
+    for tier in sorted(by_tier, key=lambda name: (len(name), name)) if any(by_tier) else ():
         judged = [overall for overall in by_tier[tier] if overall.verdict != "unjudged"]
         scores = [1.0 if overall.score is None else overall.score for overall in judged]
         score = round(mean(scores), 4) if scores else None
@@ -304,11 +302,6 @@ def tier_results(results: Sequence[tuple[str, OverallResult]]) -> list[TierResul
         passed = sum(overall.verdict == "pass" for overall in judged)
         rows.append(TierResult(tier, len(by_tier[tier]), passed, score, lost))
     return rows
-
-
-def _natural_key(text: str) -> list[tuple[int, str]]:
-    """Return a key that sorts "tier 2" before "tier 10"."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(text)]
 
 
 class Agreement(NamedTuple):
