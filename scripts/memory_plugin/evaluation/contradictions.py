@@ -55,6 +55,17 @@ class LastReply(NamedTuple):
         remarks = (turn for turn in self.turns if turn.role == "assistant" and turn.number > failed.number)
         return any(self.admits("failure", remark.content) for remark in remarks)
 
+    def is_repeated(self, call: str, later: str) -> bool:
+        """Return whether a later call does the same: by the same program on something of the call, or a change of a file of it."""
+        files, others = (set(_LISTED.findall(words.replace(" ", "\n"))) for words in (call, later))
+        if self.has("change-call", later) and not files.isdisjoint(others):
+            return True
+        programs, again = (set(self.words["program"].findall(words)) for words in (call, later))
+        is_test = self.has("test-call", call) and self.has("test-call", later)
+        return (is_test or not programs.isdisjoint(again)) and not self.topics(call).isdisjoint(
+            self.topics(later)
+        )
+
     def topics(self, call: str) -> set[str]:
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""
         topics = _stems(self.words["common"].sub(" ", call.partition("\n")[0]))
@@ -88,20 +99,22 @@ def find_contradictions(
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM].rstrip("s") for word in _WORD.findall(text.lower())}
+    return {word[:_STEM].rstrip("siy") for word in _WORD.findall(text.lower())}
 
 
 def _failed_call(last: LastReply) -> Found:
     """Find a call that failed and was not repeated with success, in a reply about it that admits no failure."""
     if last.admits("failure"):
         return
-    passed: dict[bool, set[str]] = {}  # topics of the calls that passed later, those of pages apart
+    passed: list[ConversationTurn] = []
     for turn in reversed([turn for turn in last.calls if not last.words["harmless-call"].match(turn.call)]):
-        is_page, topics = turn.call.startswith("Web"), last.topics(turn.call)
+        topics = last.topics(turn.call)
         if not (turn.failed or last.has("failed-output", turn.output)):
-            passed.setdefault(is_page, set()).update(topics)
-        elif topics.isdisjoint(passed.get(is_page, ())) and not (
-            last.has("unsure-output", turn.output) or last.is_told(turn)
+            passed.append(turn)
+        elif not (
+            any(last.is_repeated(turn.call, later.call) for later in passed)
+            or last.has("unsure-output", turn.output)
+            or last.is_told(turn)
         ):
             for sentence in filter(last.words["statement"].search, last.about(topics)):
                 yield sentence, "The call of turn %d failed." % turn.number

@@ -26,7 +26,7 @@ _NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
     r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\dm)\d+(?:\.\d+)?|(?<=\D\.)\d+"
 )
 _COMPARED = re.compile(
-    r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer)\w*|times|x)\b|\dx\b",
+    r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer|shr[aiu]nk|gr[eo]w)\w*|times|x)\b|\dx\b",
     re.IGNORECASE,
 )
 _REST = re.compile(r"(?:[^,;.]|[,.]\d){0,40}")  # of a clause
@@ -35,9 +35,10 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
+_TOTAL = "tota"  # no part counts as one
 _NOUNS = {  # by their first letters
     **dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass"),
-    **dict.fromkeys(("all", "line", "over", "cove", "gesa", "abde"), "tota"),
+    **dict.fromkeys(("all", "line", "over", "cove", "gesa", "abde"), _TOTAL),
 }
 _MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
 _SCALES = {
@@ -50,6 +51,8 @@ _ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirt
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
 _NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
 _NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
+_MAX_EXECUTED = 2  # one of more commands may show what the rules do not know
+_LONG_WORD = re.compile(r"[a-z0-9]{3,}")
 _MIN_TELLING = 10  # a smaller number stands in most outputs
 _MAX_COUNTED = 1
 _MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
@@ -86,8 +89,8 @@ class Run(NamedTuple):
 class EvidenceLog:
     """What the turns before a claim contain for one kind of evidence; each turn is read once, however many claims follow.
 
-    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, and `counted`
-    what the outputs count, as place, noun and number.
+    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, `executed` the
+    number of commands, and `counted` what the outputs count, as place, noun and number.
     """
 
     def __init__(self, evidence: ClaimEvidence) -> None:
@@ -95,6 +98,7 @@ class EvidenceLog:
         self.runs: list[Run] = []
         self.changed = -1
         self.unsure = "note" in evidence.flags
+        self.executed = 0
         self.counted: list[tuple[int, str, float]] = []
         self._read = 0
         self._counted = 0
@@ -106,6 +110,7 @@ class EvidenceLog:
             if _is_evidence(self.evidence, turn):
                 self.runs.append(Run(place, turn, _has_failed(self.evidence, turn)))
             self.unsure = self.unsure or _is_unsure(self.evidence, turn)
+            self.executed += turn.role == "tool" and self.evidence.has("commands", turn.call)
             self.changed = place if _is_change(self.evidence, turn) else self.changed
         self._read = len(before)
 
@@ -124,9 +129,8 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     if not claim.is_plain:
         return _open_failure(log, claim, before)
     if not log.runs:
-        return Doubt(
-            "Nothing in the conversation shows it.", log.unsure or _is_read(log.evidence, claim, before)
-        )
+        unsure = log.unsure or log.executed > _MAX_EXECUTED or _is_told(log.evidence, claim, before)
+        return Doubt("Nothing in the conversation shows it.", unsure)
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
@@ -170,8 +174,15 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
     return None
 
 
-def _is_read(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
-    """Return whether the numbers that a claim counts were read or pasted, as in a document that tells of earlier sessions."""
+def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
+    """Return whether the user reported what a claim says, or its numbers were read or pasted, as in a document of earlier sessions."""
+    reports = [
+        turn.output.lower() for turn in before if turn.role == "user" and evidence.has("told", turn.output)
+    ]
+    for text in (claim.words, claim.sentence):
+        words = set(_LONG_WORD.findall(text.lower()))
+        if any(2 * sum(word in report for word in words) >= len(words) for report in reports):
+            return True
     claimed = {value for _, value in _pairs(evidence, claim.sentence)}
     told = (turn.output for turn in before if turn.role != "assistant")
     return min(claimed, default=0) >= _MIN_TELLING and any(claimed <= _numbers(text) for text in told)
@@ -224,6 +235,8 @@ def _count_doubt(
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None
+    if value and noun != _TOTAL and any(value in _numbers(turn.output) for turn in before):
+        return None  # it is the number of something else
     last, unsure = before[counted[-1][0]], len(counted) > 1 or log.runs[-1].place > counted[-1][0]
     if _is_rest(value, sorted(_numbers(last.output))):
         return None
@@ -314,13 +327,16 @@ def _is_passed_over(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
 
 
 def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    """Return whether a turn is a call that the claim is about, or an output of someone else that shows it."""
-    shows = evidence.has("output", turn.output)
-    if turn.role != "tool":
-        return turn.role == "user" and shows
-    if _is_passed_over(evidence, turn):
+    """Return whether a turn is a call that the claim is about, or an output of someone else that shows it.
+
+    A user who asks for something may use the words of an output; one who reports it says who did it, gives its number or pastes its lines.
+    """
+    if turn.role == "user":
+        is_told = "\n" in turn.output or evidence.has("told", turn.output)
+        return any(is_told or _NUMBER.search(match[0]) for match in evidence.find("output", turn.output))
+    if turn.role != "tool" or _is_passed_over(evidence, turn):
         return False
-    return shows or evidence.has("call", turn.call)
+    return evidence.has("output", turn.output) or evidence.has("call", turn.call)
 
 
 def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:

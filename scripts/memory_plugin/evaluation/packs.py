@@ -37,7 +37,7 @@ _RULE: dict[str, Any] = {
 _FLAGS = ("note", "suffices", "attempts", "about")  # of evidence
 _PARTS = (
     "call", "output", "maybe", "against", "titles", "further", "stale_after", "passed_over", "admits", "retracts", "left_out", "others",
-    "reran", "names", "times", "counts", "measures",
+    "commands", "reran", "told", "names", "times", "counts", "measures",
 )  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence", "text")
