@@ -13,7 +13,6 @@ from tests.project import Project
 @pytest.mark.parametrize(
     "words",
     [
-        ["check", "secrets"],
         ["replies", "score"],
         ["import"],
         ["import", "--dry-run", "."],
@@ -59,7 +58,6 @@ def test_an_unknown_pack_lists_the_known_ones(project: Project, words: list[str]
         ["replies", "score"],
         ["evaluate"],
         ["import"],
-        ["check", "secrets"],
         ["session", "calibrate"],
         ["session", "signals"],
     ],

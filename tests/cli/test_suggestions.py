@@ -25,7 +25,7 @@ from tests.project import PLUGIN_ROOT, Project
         ),
         (
             ["judge", "zzz"],
-            "judge: expected one of on, off, check, reset, stats, got 'zzz'; see `memory judge --help`",
+            "judge: expected one of on, off, check, reset, got 'zzz'; see `memory judge --help`",
         ),
         (["lst"], "unknown command 'lst'; did you mean list? See `memory --help`"),
         (["frobnicate"], "unknown command 'frobnicate';"),

@@ -279,7 +279,7 @@ def test_no_secret_from_a_prompt_memory_or_key_is_written_or_sent(judged: MakeJu
     project.cli("config", "set", "ledger.keep_text", '["prompts"]')
     run = box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
     outputs = [run.stdout, run.stderr]
-    for words in (["why", "--json"], ["judge", "stats"], ["doctor", "--json"], ["status"]):
+    for words in (["why", "--json"], ["doctor", "--json"], ["status"]):
         done = project.cli(*words)
         outputs += [done.stdout, done.stderr]
     sent = json.dumps([seen.body for seen in box.api.seen])

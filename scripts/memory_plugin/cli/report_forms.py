@@ -25,8 +25,6 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _DASH = "\u2013"
 _MAX_TEXT = 1000
 _MAX_ROWS = 8
-_MAX_STEPS = 36  # of a chart
-_BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 # Kinds of columns that a table in a terminal leaves out: below the name of a row, a command to copy, and bars.
 _SMALL, _COMMAND = "small", "command"
 _COLORS = ("told", "pointed", "silent", "accent")
@@ -143,46 +141,39 @@ def print_report(report: Report, console: Console) -> None:
     for section in load_data("report", "sections")["sections"]:
         console.lines("", console.style(section["heading"], "bold"))
         for part, value in shown_parts(section, report.sections[section["name"]]):
-            _PRINTERS[part.form](part, value, report, console)
+            _PRINTERS[part.form](part, value, console)
 
 
-def _print_figures(part: Part, figures: Values, _: Report, console: Console) -> None:
+def _print_figures(part: Part, figures: Values, console: Console) -> None:
     console.lines(*("  %s: %s" % (label, shown(kind, figures[name])) for name, label, kind in part.columns))
 
 
-def _print_chart(part: Part, days: Values, report: Report, console: Console) -> None:
-    """Print the total of each series, with its course over time if there is one."""
-    buckets = fill_buckets(days, report.since, report.until, _MAX_STEPS)
+def _print_chart(part: Part, days: Values, console: Console) -> None:
+    """Print the total of each series, and its share."""
     for column, total, share in totals(part, days):
-        values = [bucket.values[column.name] for bucket in buckets]
-        steps = (round((len(_BLOCKS) - 1) * value / (max(values) or 1)) for value in values)
-        course = "".join(_BLOCKS[step] for step in steps) if sum(map(bool, values)) > 1 else ""
-        if any(values):
-            console.line(("  %-14s %9s %4s  %s" % (column.label, total, share, course)).rstrip())
+        if total != "0":
+            console.line(("  %s: %s  %s" % (column.label, total, share)).rstrip())
 
 
-def _print_note(part: Part, _figures: Values, _: Report, console: Console) -> None:
+def _print_note(part: Part, _figures: Values, console: Console) -> None:
     console.paragraph("%s %s" % (part.about, part.command), "  ", 2)
 
 
-def _print_table(part: Part, rows: Sequence[Values], _: Report, console: Console) -> None:
-    """Print rows as a table, or, with texts that may be long, each as a paragraph with its command below it."""
+def _print_table(part: Part, rows: Sequence[Values], console: Console) -> None:
+    """Print each row as a paragraph, because its texts may be long, with its command below it."""
     console.paragraph("%s: %s" % (part.heading, part.about if rows else part.empty), "  ", 2)
-    columns = [column for column in part.columns if column.kind not in (_SMALL, _COMMAND, *_COLORS)]
-    is_long = any(column.kind in ("text", _COMMAND) for column in part.columns)
-    cells = [[shown(column.kind, row[column.name]) for column in columns] for row in rows[:_MAX_ROWS]]
-    if rows and not is_long:
-        console.table([column.label for column in columns], cells)
-    for row, (name, *others) in zip(rows, cells) if is_long else ():
-        facts = ["%s: %s" % (column.label.lower(), text) for column, text in zip(columns[1:], others) if text]
-        console.paragraph("; ".join([name, *facts]), "    ", 6)
+    name, *others = [one for one in part.columns if one.kind not in (_SMALL, _COMMAND, *_COLORS)]
+    for row in rows[:_MAX_ROWS]:
+        texts = [(one.label.lower(), shown(one.kind, row[one.name])) for one in others]
+        facts = ["%s: %s" % each for each in texts if each[1]]
+        console.paragraph("; ".join([shown(name.kind, row[name.name]), *facts]), "    ", 6)
         if row.get("fix"):
             console.paragraph(shown(_COMMAND, row["fix"]), "      > ", 8)
     if len(rows) > _MAX_ROWS:
         console.line("    and %d more" % (len(rows) - _MAX_ROWS))
 
 
-_PRINTERS: dict[str, Callable[[Part, Any, Report, Console], None]] = {
+_PRINTERS: dict[str, Callable[[Part, Any, Console], None]] = {
     "figures": _print_figures,
     "chart": _print_chart,
     "table": _print_table,

@@ -254,7 +254,7 @@ def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, .
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         return Check(_JUDGE, WARN, *explain_failure(figures.off, features[0]))
-    none_kept = facts.opinions(context.paths, _JUDGE_DAYS)["none_kept"]
+    none_kept = facts.kept_nothing(context.paths, _JUDGE_DAYS)
     if none_kept >= facts.KEPT_NOTHING:
         text = "on, but the judges kept no memory in the last %d decisions" % none_kept
         return Check(_JUDGE, WARN, text, _TRY)

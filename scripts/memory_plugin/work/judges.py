@@ -1,16 +1,14 @@
-"""Describe each feature's judge (what it is sent, its address, its price), and count its calls and votes in the ledgers."""
+"""Describe each feature's judge: what it is sent, its address, its price; switch it on and off."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from statistics import median
 from typing import Any, NamedTuple
 
 from ..evaluation.jury import judge_at
 from ..kernel.context import days_ago
 from ..kernel.files import make_folder
-from ..kernel.judge.asking import CALLS, FOLDER, Judge
+from ..kernel.judge.asking import FOLDER, Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import (
@@ -118,42 +116,14 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
     return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
 
 
-def calls(paths: Paths, days: int) -> dict[str, object]:
-    """Return the totals of the calls to models in the last days.
-
-    `outcomes` counts calls by outcome, without cached verdicts. `cost_usd` is the sum of the known costs, `cost_unknown` the number
-    of calls whose cost is unknown. `median_ms` is None if no call was answered.
-    """
-    rows = list(Records(paths.state(), CALLS, days_ago(days)))
-    asked = [row for row in rows if row.get("cached") is not True]
-    waits = [row.get("latency_ms") or 0.0 for row in asked if row.get("outcome") == "ok"]
-    return {
-        "outcomes": dict(Counter(row.get("outcome", "") for row in asked)),
-        "cached": len(rows) - len(asked),
-        "tokens_in": sum(row.get("tokens_in") or 0 for row in asked),
-        "tokens_out": sum(row.get("tokens_out") or 0 for row in asked),
-        "cost_usd": sum(row.get("cost_usd") or 0.0 for row in asked),
-        "cost_unknown": sum(row.get("cost_usd") is None for row in asked),
-        "median_ms": median(waits) if waits else None,
-    }
-
-
-def opinions(paths: Paths, days: int) -> dict[str, Any]:
-    """Return how the two recall judges voted in the last days on the candidates about which both voted.
-
-    `none_kept` is the number of latest judged decisions in a row that kept no memory. `agreement` is the share of candidates on which both
-    agreed, in [0, 1]; None without votes.
-    """
-    none_kept = agreed = total = 0
+def kept_nothing(paths: Paths, days: int) -> int:
+    """Return how many of the last days' latest judged decisions in a row kept no memory."""
+    number = 0
     for row in Records(paths.state(), RECALLS, days_ago(days)):
-        judged = row.get("judge") or {}
-        pairs = [pair for pair in judged.get("verdicts", {}).values() if None not in pair]
-        agreed += sum(relevant == useful for relevant, useful in pairs)
-        total += len(pairs)
+        pairs = [pair for pair in (row.get("judge") or {}).get("verdicts", {}).values() if None not in pair]
         if pairs:
-            none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
-    agreement = agreed / total if total else None
-    return {"none_kept": none_kept, "agreement": agreement}
+            number = 0 if any(True in pair for pair in pairs) else number + 1
+    return number
 
 
 def address_sentences(context: WorkContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:

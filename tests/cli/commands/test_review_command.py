@@ -12,7 +12,7 @@ import pytest
 
 from memory_plugin.memories.record import categories, new_memory
 from tests.cli.pseudo_terminal import PseudoTerminal
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import Project
 
 GROUP, ENTRY = "[q] quit: ", "[s] skip"
 GUARD = {"commands": ["git push --force"], "action": "remind"}
@@ -217,18 +217,6 @@ def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -
     assert "guard: blocks the first" in run.stdout
     assert set(trust(team).values()) == {"trusted"}
     assert team.cli("accept", "one", "--guards").returncode == 2
-
-
-def test_accept_all_goes_on_after_the_first_batch(team: Project) -> None:
-    code = (
-        "import sys; from memory_plugin.cli.command_line import main;"
-        " from memory_plugin.cli.commands import accept_command as c; c._BATCH = 2; "
-    )
-    team.process(
-        [sys.executable, "-c", code + "main(sys.argv[1:])", "accept", "--all"],
-        PYTHONPATH=os.path.join(PLUGIN_ROOT, "scripts"),
-    )
-    assert sorted(trust(team).values()) == ["pending", *["trusted"] * 4]
 
 
 @terminal

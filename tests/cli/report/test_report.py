@@ -82,13 +82,6 @@ def test_counts_rows_of_all_ledgers(project: Project) -> None:
     assert figures["missed"]["prompts"] == 1
 
 
-def test_one_day_is_no_course_over_time(project: Project) -> None:
-    write_ledger(project, "recalls", RECALL)
-    assert "\u2588" not in project.cli("report", "--text", "--days", "3650").stdout
-    write_ledger(project, "recalls", {**RECALL, "time": "2026-03-20T10:00:00Z"})
-    assert "\u2588" in project.cli("report", "--text", "--days", "3650").stdout
-
-
 def test_rules_of_session_starts_are_neither_most_used_nor_unused(project: Project) -> None:
     project.save("Short answers", "One paragraph.", category="preference")
     key = "project:preference/short-answers"

@@ -28,7 +28,8 @@ accept pending memories, or save suggestions
   memory accept --all --guards            guards too
 """
 
-_BATCH = 200
+_NOTHING_PENDING = "nothing was accepted; for suggestions: memory review"
+_LEFT_OUT = "not accepted, because they have a guard (name them, or use --guards): %s"
 _EFFECTS = {"accept": "Claude will see this from then on.", "reject": "Claude will not see it."}
 _GUARDS_INSIDE = "nothing changed. Accept guarded memories one at a time: memory accept ID"
 
@@ -134,35 +135,25 @@ def _accept(arguments: Namespace, context: CommandContext) -> None:
 
 
 def _accept_all(arguments: Namespace, context: CommandContext) -> None:
-    """Accept in batches, each of which is recorded before the next: a store may be large, and the command may be killed."""
+    """Accept everything pending, but memories with a guard only with --guards."""
     trust = load_trust(context.paths, context.accept_from)
     with context.console.working("accept"):
         pending = list(review.pending_memories(context, trust))
     chosen = [stored for stored in pending if arguments.guards or not holds_guard(stored)]
-    left_out = [stored.key for stored in pending if not arguments.guards and holds_guard(stored)]
+    left_out = [stored.memory.id for stored in pending if not arguments.guards and holds_guard(stored)]
     counts = sorted(Counter(stored.memory.category for stored in chosen).items())
     parts = ", ".join("%s: %d" % count for count in counts)
-    replaced = sum(bool(stored.memory.superseded_by) for stored in chosen)
-    parts += "; already replaced: %d" % replaced if replaced else ""
     total = "%s (%s)" % (counted(len(chosen), "memory"), parts)
     if chosen and context.console.can_prompt() and not context.console.confirm("Accept %s?" % total):
         context.console.line("Nothing changed. To read them first: memory review")
         return
     with context.console.working("accepting"):
-        for start in range(0, len(chosen), _BATCH):
-            batch = chosen[start : start + _BATCH]
-            trust.accept(batch, "accept")
-            context.console.lines(*_lines(batch))
+        trust.accept(chosen, "accept")
         context.refresh_index()
-    lines = ["accepted %s" % total] if chosen else []
+    lines = [*_lines(chosen), "accepted %s" % total] if chosen else [_NOTHING_PENDING]
     if left_out:
-        names = shortest_names(context.overview(is_current=True, names=left_out).items)
-        left_out = [names.get(key, key) for key in left_out]
-        text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        lines += [*([] if chosen else ["nothing was accepted"]), text % ", ".join(left_out)]
-    record = {"accepted": [stored.memory.id for stored in chosen], "left_out": left_out}
-    lines = lines or ["nothing is pending; for suggestions: memory review"]
-    context.console.result(record, *lines)
+        lines.append(_LEFT_OUT % ", ".join(left_out))
+    context.console.result({"accepted": [one.memory.id for one in chosen], "left_out": left_out}, *lines)
     context.report_unreadable()
 
 
@@ -198,9 +189,8 @@ def _reject(arguments: Namespace, context: CommandContext) -> None:
     else:
         rejected, notes = _reject_items(arguments.ids, context)
     lines = ["rejected: %s  %s" % row for row in rejected] + ["  " + note for note in notes]
-    if all(
-        entry.kind == review.MEMORY for entry in entries
-    ):  # only `memory capture clear` undoes it for candidates
+    # For candidates, only `memory capture clear` undoes it.
+    if all(entry.kind == review.MEMORY for entry in entries):
         context.refresh_index()
         lines += [_STAYS, "undo: memory accept " + " ".join(name for name, _ in rejected)]
     context.console.result({"rejected": [name for name, _ in rejected]}, *lines)

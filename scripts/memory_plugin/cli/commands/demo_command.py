@@ -76,27 +76,27 @@ def _project(folder: str, memories: list[Any]) -> Paths:
 
 
 class _Shown(NamedTuple):
-    """What Claude is told with a prompt and why, and the line that the user sees."""
+    """A prompt, what Claude is told with it, and why."""
 
     prompt: str
     told: str
     why: str
-    candidates: list[Any]
-    receipt: str
-    inject_threshold: float | None
-    pointer_threshold: float | None
-    ms: float
 
 
 def _answer(paths: Paths, number: int, prompt: str) -> _Shown:
-    """Return the hook's response to one prompt, and the decision in its ledger."""
+    """Return the hook's response to one prompt, with the decision in its ledger."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
     output: Any = handle(Event("UserPromptSubmit", event, paths, Taint(), Deadline(_SECONDS))) or {}
     row: Any = find_decision(paths, "demo-%d" % number) or {}
     told = output["hookSpecificOutput"]["additionalContext"] if output else ""
-    figures = (row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms"))
-    candidates, receipt = row.get("candidates", []), output.get("systemMessage", "")
-    return _Shown(prompt, told, sentence(row), candidates, receipt, *figures)
+    return _Shown(prompt, told, "%s; %s, %s ms" % (sentence(row), _best(row), row.get("ms")))
+
+
+def _best(row: dict[str, Any]) -> str:
+    if row.get("candidates"):
+        best, needed = percent(row["candidates"][0]["confidence"]), percent(row["inject_threshold"])
+        return "best match %s (the full text needs %s)" % (best, needed)
+    return "no match" if row.get("inject_threshold") else "no memory was looked up"
 
 
 def _show(console: Console, shown: _Shown) -> None:
@@ -105,11 +105,7 @@ def _show(console: Console, shown: _Shown) -> None:
     lines = [line for line in shown.told.splitlines() if not _MARK.fullmatch(line)]
     for line in lines or ["(nothing)"]:
         console.paragraph(line, "    ", 4, "green" if shown.told else "dim")
-    best = "no memory was looked up" if shown.inject_threshold is None else "no match"
-    if shown.candidates:
-        needed = percent(shown.inject_threshold or 0)
-        best = "best match %s (the full text needs %s)" % (percent(shown.candidates[0]["confidence"]), needed)
-    console.paragraph("%s; %s, %s ms" % (shown.why, best, shown.ms), "  ", 2, "dim")
+    console.paragraph(shown.why, "  ", 2, "dim")
 
 
 HANDLERS = {"demo": Handler(_TEXT, _run)}

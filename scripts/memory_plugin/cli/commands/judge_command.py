@@ -1,4 +1,4 @@
-"""`memory judge`: switch a judge on and off, try it, and see what it did.
+"""`memory judge`: switch a judge on and off, and try it.
 
 Exit codes: 0 done, 1 failed or not working, 2 usage.
 """
@@ -6,7 +6,6 @@ Exit codes: 0 done, 1 failed or not working, 2 usage.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.context import Deadline
@@ -18,7 +17,7 @@ from ...kernel.settings import feature_name, judge_switches
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler
-from ..options import Action, add_actions, add_days_option, add_flag, run_action
+from ..options import Action, add_actions, add_flag, run_action
 
 _TEXT = """\
 turn the optional small models on or off, and check them
@@ -26,7 +25,6 @@ turn the optional small models on or off, and check them
   memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on replies     also: sessions, interview, capture, evaluation
   memory judge check          asks one small question to test it
-  memory judge stats          calls, costs and agreement over the last 30 days
   memory judge reset          retry immediately after failures
   memory judge off all
 """
@@ -34,9 +32,6 @@ _OFFER = "No key was found. Turn it on through Claude Code, with your own login?
 _TURN_ON = "Turn it on?"
 _NOT_ASKED = "Nothing changed: the judge is not asked."
 _USE_A_KEY = " To use a key instead, set ANTHROPIC_API_KEY and run this again."
-_NONE_KEPT = "the judges kept no memory in the last %d decisions; see: memory judge check"
-_REQUESTED = "not counted against them, for gradings that you asked for: %s today"
-_COST = "tokens: %d in, %d out; cost: %s, and %s of unknown cost"
 _RESET = "Done: the judge is asked again from the next prompt on; %s deleted."
 _STILL_COUNTS = "Spent today, which still counts: %s. More: memory config set judge.caps.day_usd NUMBER"
 _ALL = "all"
@@ -61,7 +56,6 @@ def _configure(parser: ArgumentParser) -> None:
             help=text,
         )
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
-    add_days_option(actions["stats"], 30)
 
 
 def _feature(arguments: Namespace) -> str:
@@ -171,43 +165,6 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     return [text % (judge.model, judge.backend, verdict.ms, cost)]
 
 
-def _stats(arguments: Namespace, context: CommandContext) -> None:
-    paths, console = context.paths, context.console
-    totals, votes = facts.calls(paths, arguments.days), facts.opinions(paths, arguments.days)
-    figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
-    names = ("day_usd", "session_usd", "session_off", "requested_usd")
-    account = dict(zip(names, (figures.day, figures.session, figures.off, figures.requested)))
-    console.result({"calls": totals, "opinions": votes, "account": account})
-    _print_calls(totals, arguments.days, context)
-    lines = []
-    if votes["agreement"] is not None:
-        lines.append("the two judges agree on %.0f%% of the memories" % (100 * votes["agreement"]))
-    if votes["none_kept"] >= facts.KEPT_NOTHING:
-        lines.append(_NONE_KEPT % votes["none_kept"])
-    spent = facts.dollars(figures.day), facts.dollars(figures.session)
-    lines.append("counted against the caps: %s today, %s in this session" % spent)
-    if figures.requested:
-        lines.append(_REQUESTED % facts.dollars(figures.requested))
-    lines += ["session: " + figures.off] if figures.off else []
-    console.lines(*lines, *("%s: not asked for a while after failures" % server for server in figures.paused))
-
-
-def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> None:
-    console = context.console
-    if not totals["outcomes"] and not totals["cached"]:
-        on = [feature for feature in facts.FEATURES if context.settings.is_judge_enabled(feature)]
-        text = "To try one: memory judge check" + _argument(on[0]) if on else _OFF
-        console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), text))
-        return
-    rows = sorted(totals["outcomes"].items(), key=lambda row: -row[1])
-    if rows:
-        console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
-    median = "none" if totals["median_ms"] is None else "%.0f ms" % totals["median_ms"]
-    cost = facts.dollars(totals["cost_usd"]), counted(totals["cost_unknown"], "call")
-    console.line("from the cache: %d; median wait: %s" % (totals["cached"], median))
-    console.line(_COST % (totals["tokens_in"], totals["tokens_out"], *cost))
-
-
 def _reset(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     accounts = SpendingBudget(context.paths.state(FOLDER))
     accounts.reset()
@@ -222,6 +179,5 @@ _ACTIONS = {
     "off": Action("turn the judge off in your own settings", _off),
     "check": Action("ask one small question to test whether the judge works", _check),
     "reset": Action("forget failures, disabled sessions and cached verdicts, and retry immediately", _reset),
-    "stats": Action("show calls, outcomes, costs and agreement", _stats),
 }
 HANDLERS = {"judge": Handler(_TEXT, _run, _configure, _approval)}
