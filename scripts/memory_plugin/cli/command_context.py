@@ -6,7 +6,6 @@ user decides about. In the user's own terminal that is the command itself. Insid
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..host.caller import identify
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
 
 MAX_NAMED = 5
-_MAX_LINE = 200
 _TOO_MANY = "nothing changed: to %s more than %d at once, name a group of `memory review`"
 
 
@@ -59,19 +57,6 @@ class CommandContext(WorkContext):
         if refreshed.notice:
             self.console.error(refreshed.notice)
         return refreshed.is_done
-
-    def report_unreadable(self) -> None:
-        """Print a line about files in the stores that hold no memory, with the first one and the reason; nothing with `--json`."""
-        if self.console.as_json:
-            return
-        from ..kernel.text.clean import counted, plain
-        from ..recall.memory_search import unreadable_files
-
-        files = unreadable_files(self.paths)
-        if files:
-            name, number = os.path.basename(files[0][0]), counted(len(files), "file")
-            first = "%s left out: %s: %s; see: memory doctor" % (number, name, files[0][1])
-            self.console.error(plain(first, _MAX_LINE))
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""

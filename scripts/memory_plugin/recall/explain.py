@@ -130,16 +130,6 @@ def find_decision(paths: Paths, which: str, place: str = "") -> Row | None:
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
 
 
-def last_catalog(paths: Paths) -> dict[str, int] | None:
-    """Return the size of the last session catalog in this project; None if there was none."""
-    row = find_decision(paths, LAST, place="catalog")
-    if row is None or row.get("outcome") == "silent":
-        return None
-    shown = len(row.get(_INJECTED, ()))
-    numbers = {name: row.get(name, 0) for name in (_LISTED, "unlisted", "tokens")}
-    return {"rules": shown, "all_rules": row.get("rules", shown), **numbers}
-
-
 def same_turn(paths: Paths, row: Row) -> list[Row]:
     """Return the decisions at other places in the same turn, the oldest first."""
     prompt_id, session = row.get("prompt_id"), row.get("session", "")

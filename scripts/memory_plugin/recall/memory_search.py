@@ -40,9 +40,6 @@ _MAX_TEXT = 2000  # characters
 _OTHERS = "SELECT key FROM documents WHERE scope != 'native' AND status = 'active' ORDER BY rowid LIMIT ?"
 
 
-_UNREADABLE = "SELECT path, inject FROM documents WHERE status = 'unreadable' ORDER BY path"
-
-
 class SearchResult(NamedTuple):
     """The hits of a search, best first, the candidate backend that found them (fts5 or keyword), and the problem with the index, if any.
 
@@ -93,15 +90,6 @@ def hit_record(hit: Hit, result: SearchResult) -> dict[str, object]:
         "superseded_by": name_for(result.superseded.get(hit.key, ""), hit.key),
         "text": hit.injection_text,
     }
-
-
-def unreadable_files(paths: Paths) -> list[tuple[str, str]]:
-    """Return path and reason of the files in the stores that hold no memory, as far as the index knows."""
-    try:
-        with closing(open_index(index_path(paths), timeout=1.0)) as connection:
-            return connection.execute(_UNREADABLE).fetchall()
-    except (*INDEX_ERRORS, RuntimeError):
-        return []
 
 
 def neighbors(

@@ -124,12 +124,3 @@ def test_a_title_cannot_move_the_cursor(stored: Project) -> None:
     output = stored.cli("search", "billing database").stdout
     assert "\x1b" not in output
     assert "\u202e" not in output
-
-
-@pytest.mark.parametrize("command", [["search", "billing"], ["accept", "--all"], ["review"]], ids=" ".join)
-def test_a_file_that_is_no_memory_is_named(stored: Project, command: list[str]) -> None:
-    put(stored, "a\u00f1o", memory("Billing year", "It begins in April."))
-    stored.cli("refresh")
-    error = stored.cli(*command).stderr
-    assert "memory: 1 file left out: a" in error
-    assert "id: expected lower-case letters" in error

@@ -154,7 +154,6 @@ def _accept_all(arguments: Namespace, context: CommandContext) -> None:
     if left_out:
         lines.append(_LEFT_OUT % ", ".join(left_out))
     context.console.result({"accepted": [one.memory.id for one in chosen], "left_out": left_out}, *lines)
-    context.report_unreadable()
 
 
 def _lines(accepted: list[StoredMemory]) -> list[str]:

@@ -57,7 +57,6 @@ def _review(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
         _print(groups, context)
     else:
         _walk(groups, context)
-    context.report_unreadable()
 
 
 def _walk(groups: list[Group], context: CommandContext) -> None:

@@ -71,7 +71,6 @@ def _run(arguments: Namespace, context: CommandContext) -> None:
     verdict = {} if judged is None else {"judge": judged.record()}
     context.console.result({"results": rows, "answered_by": result.answered_by, **verdict})
     _show(context.console, rows, judged)
-    context.report_unreadable()
     if not context.console.as_json:
         _point_to_sessions(query, context)
 
@@ -104,12 +103,10 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
         is_off = judged.path == "disabled"
         console.line(_JUDGE_OFF if is_off else "judges: %s" % (", ".join(judged.reasons) or judged.path))
     for row in rows:
-        title, marks = row["title"], "(%s)" % ", ".join(_marks(row))
-        if len(title) + len(marks) + 2 <= console.width:
-            console.line("%s  %s" % (console.style(title, "bold"), console.style(marks, "dim")))
-        else:
-            console.paragraph(title)
-            console.line("    " + console.style(marks, "dim"))
+        title = row["title"]
+        console.line(
+            "%s  %s" % (console.style(title, "bold"), console.style("(%s)" % ", ".join(_marks(row)), "dim"))
+        )
         # The first line below the title.
         lines = (line for line in row["text"].split("\n") if line and not line.startswith("<"))
         snippet = next((text for line in lines if (text := line.replace("&lt;", "<")) != title), "")

@@ -46,15 +46,13 @@ def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
     rows = explain.decisions(context.paths, last=_LAST) if has_state else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
     stored, pending = _stored_counts(survey.items), [item for item in survey.items if item.is_pending]
-    has_catalog = has_state and context.settings.integer("retrieval.catalog.max_tokens")
-    notes, start = len(named_notes(context)), explain.last_catalog(context.paths) if has_catalog else None
+    notes = len(named_notes(context))
     has_guards = has_state and context.settings.flag("guards.enabled")
     guards = len(GuardFile(context.paths).guards) if has_guards else 0
     record = {
         "recall": context.settings.flag("retrieval.enabled"),
         "notes": notes,
         "guards": guards,
-        "catalog": start,
         "silent_calls": count_silent_calls(context.paths) if has_state else 0,
         "stored": [dict(zip(("scope", "category", "trust", "memories"), row)) for row in stored],
         "waiting": [as_json(item) for item in pending],
@@ -72,7 +70,11 @@ def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
             console.paragraph(text)
     labels = titles_and_names(survey.items)
     _print_pending(pending, labels, console)
-    _print_numbers(notes, guards, start, console)
+    if notes:
+        text = "%s in Claude Code's own memory; to list them: memory list --notes"
+        console.line(text % counted(notes, "note"))
+    if guards:
+        console.line("%s in force; to list them: memory guards" % counted(guards, "guard"))
     _print_decisions(rows[:_SHOWN], labels, context)
     names = "look at " + ", ".join(check.name for check in problems) if problems else _NO_PROBLEMS
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
@@ -107,22 +109,6 @@ def _print_pending(items: list[Item], labels: dict[str, str], console: Console) 
         console.line("  " + labels[item.stored.key] + ("" if item.reason == NEW else ", " + item.reason))
     if len(items) > _MAX_PENDING:
         console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
-
-
-def _print_numbers(notes: int, guards: int, start: dict[str, int] | None, console: Console) -> None:
-    """Print the numbers of notes, guards and the entries of the last session's start; zeros are left out."""
-    if notes:
-        text = "%s in Claude Code's own memory; to list them: memory list --notes"
-        console.line(text % counted(notes, "note"))
-    if guards:
-        console.line("%s in force; to list them: memory guards" % counted(guards, "guard"))
-    if start is not None:
-        rules, titles = counted(start["rules"], "standing rule"), counted(start["listed"], "title")
-        text = "Last session start: %s, %s, %d tokens (details: memory why --place catalog)"
-        console.paragraph(text % (rules, titles, start["tokens"]))
-        left = start["all_rules"] - start["rules"]
-        if left > 0:
-            console.line("%s did not fit; to list all: memory list --rules" % counted(left, "rule"))
 
 
 def _print_decisions(rows: list[dict[str, object]], labels: dict[str, str], context: CommandContext) -> None:
