@@ -25,9 +25,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _DASH = "\u2013"
 _MAX_TEXT = 1000
 _MAX_ROWS = 8
-# Kinds of columns that a table in a terminal leaves out: below the name of a row, a command to copy, and bars.
+# Kinds of columns that a table in a terminal leaves out: below the name of a row, and a command to copy.
 _SMALL, _COMMAND = "small", "command"
-_COLORS = ("told", "pointed", "silent", "accent")
 
 
 class Column(NamedTuple):
@@ -162,7 +161,7 @@ def _print_note(part: Part, _figures: Values, console: Console) -> None:
 def _print_table(part: Part, rows: Sequence[Values], console: Console) -> None:
     """Print each row as a paragraph, because its texts may be long, with its command below it."""
     console.paragraph("%s: %s" % (part.heading, part.about if rows else part.empty), "  ", 2)
-    name, *others = [one for one in part.columns if one.kind not in (_SMALL, _COMMAND, *_COLORS)]
+    name, *others = [one for one in part.columns if one.kind not in (_SMALL, _COMMAND)]
     for row in rows[:_MAX_ROWS]:
         texts = [(one.label.lower(), shown(one.kind, row[one.name])) for one in others]
         facts = ["%s: %s" % each for each in texts if each[1]]
@@ -193,10 +192,6 @@ _FIGURE = (
     '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>0</span></div>'
     '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s</svg>'
     '<div class="x" aria-hidden="true">%s</div></div></figure>'
-)
-_BAR = (
-    '<td class="bar"><svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>'
-    '<rect class="f-%s" x="0" y="0" width="%.1f" height="10"/></svg></td>'
 )
 _BOX = '<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>'
 _HEAD = '<th scope="col" class="%s">%s</th>'
@@ -252,40 +247,29 @@ def _part(part: Part, rows: Sequence[Values], _: Report) -> str:
     """Return a table with its heading. Narrow ones are next to each other where there is room."""
     left = len(rows) - _MAX_HTML_ROWS
     more = "and %s more; to list them: memory report --json" % number_text(left) if left > 0 else ""
-    table = _table(part, rows, _MAX_HTML_ROWS) if rows else ""
+    table = _table(part, rows) if rows else ""
     about = _paragraph(part.about if rows else part.empty)
     return _PART % (part.style or "wide", safe(part.heading), about, table, _paragraph(more))
 
 
-def _table(part: Part, rows: Sequence[Values], most: int) -> str:
+def _table(part: Part, rows: Sequence[Values]) -> str:
     name, *columns = [column for column in part.columns if column.kind != _SMALL]
     smalls = [column.name for column in part.columns if column.kind == _SMALL]
-    heads = _HEAD % ("name", safe(name.label)) + "".join(map(_head, columns))
+    heads = [_HEAD % ("name", safe(name.label)), *(_HEAD % (_style(one), safe(one.label)) for one in columns)]
     lines = []
-    for row in rows[:most]:
+    for row in rows[:_MAX_HTML_ROWS]:
         small = " \u00b7 ".join(safe(row[one]) for one in smalls if row[one])
         first = safe(shown(name.kind, row[name.name])) + ("<small>%s</small>" % small if small else "")
-        cells = "".join(_cell(column, row, rows) for column in columns)
+        cells = "".join(_cell(column, row[column.name]) for column in columns)
         lines.append('<tr><td class="name">%s</td>%s</tr>' % (first, cells))
-    return _TABLE % (part.style or "wide", heads, "".join(lines))
-
-
-def _head(column: Column) -> str:
-    return _HEAD % (_style(column), "" if column.kind in _COLORS else safe(column.label))
+    return _TABLE % (part.style or "wide", "".join(heads), "".join(lines))
 
 
 def _style(column: Column) -> str:
-    if column.kind in _COLORS:
-        return "bar"
     return "text" if column.kind in ("text", "mark", _COMMAND) else "n"
 
 
-def _cell(column: Column, row: Values, rows: Sequence[Values]) -> str:
-    value = row[column.name]
-    if column.kind in _COLORS:
-        highest = max(one[column.name] for one in rows) or 1
-        title = safe("%s: %s" % (column.label, number_text(value)))
-        return _BAR % (_WIDTH, title, column.kind, _WIDTH * value / highest)
+def _cell(column: Column, value: object) -> str:
     text = safe(shown(column.kind, value))
     if text and column.kind == _COMMAND:
         text = "<code>%s</code>" % text
@@ -295,17 +279,13 @@ def _cell(column: Column, row: Values, rows: Sequence[Values]) -> str:
 
 
 def _chart(part: Part, days: Values, report: Report) -> str:
-    """Return stacked columns with their legend, and their numbers as a collapsed table."""
+    """Return stacked columns with their legend."""
     buckets = fill_buckets(days, report.since, report.until, _MAX_COLUMNS)
     sums = [(one, total, share) for one, total, share in totals(part, days) if total != "0"]
     facts = ((one.kind, one.label, total, share) for one, total, share in sums)
     legend = "".join('<li class="%s">%s: %s %s</li>' % each for each in facts)
-    columns = [Column("date", "Date"), *(one._replace(kind="count") for one in part.columns)]
-    rows = [{**bucket.values, "date": bucket.label} for bucket in buckets if any(bucket.values.values())]
-    numbers = _table(part._replace(columns=columns), rows, _MAX_COLUMNS)
-    details = "<details><summary>Show as a table</summary>%s</details>" % numbers
     text = "%s: %s" % (when(report), ", ".join("%s %s" % (total, one.label) for one, total, _ in sums))
-    return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(part, buckets, text), details)
+    return '<ul class="legend">%s</ul>%s' % (legend, _figure(part, buckets, text))
 
 
 def _figure(part: Part, buckets: Sequence[Bucket], text: str) -> str:

@@ -69,7 +69,7 @@ def test_json_may_stand_before_the_action_too(project: Project) -> None:
 
 def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
     lines = project.cli("config", "show").stdout.splitlines()
-    assert [line.split() for line in lines if line.startswith(KEY)] == [[KEY, "3"]]
+    assert [line.split() for line in lines if line.startswith(KEY)] == [[KEY, "3", "default"]]
     assert project.cli("config", "get", "judge.caps").json == {
         "session_usd": 0.25,
         "day_usd": 1.0,
@@ -79,7 +79,7 @@ def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
 
 def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines() == [
-        "retrieval.max_inject: 3",
+        "retrieval.max_inject: 3 (default)",
         "",
         "Most memories shown in full on one prompt; 0: none, and no titles.",
         "value: a whole number from 0 to 10; default: 3; a project may only lower it",

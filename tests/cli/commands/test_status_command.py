@@ -36,16 +36,6 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     assert [item["id"] for item in found["waiting"]] == ["claudes-own"]
 
 
-def test_memories_that_are_not_active_are_counted_apart(project: Project) -> None:
-    for title in ("Use Postgres", "Use MySQL", "Use Oracle"):
-        project.save(title, "b")
-    project.cli("forget", "use-mysql")
-    project.cli("forget", "--keep", "use-oracle")
-    run = project.cli("status")
-    assert "project\tdecision\ttrusted\t1" in run.stdout
-    assert "not active: 1 archived, 1 forgotten; to list all: memory list --status all\n" in run.stdout
-
-
 def test_recall_that_is_off_is_named_first(project: Project) -> None:
     project.cli("config", "set", "retrieval.enabled", "false")
     assert project.cli("status").stdout.startswith("Recall is off (retrieval.enabled in your settings): ")

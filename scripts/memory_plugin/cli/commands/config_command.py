@@ -21,8 +21,8 @@ from ..options import Action, add_actions, add_common_options, add_flag, run_act
 
 _CONFIG_TEXT = """\
 show, change and check the settings
-  memory config show                              every key and its value
-  memory config show retrieval --origin           one block, and which file decides each key
+  memory config show                              every key, its value, and which file decides it
+  memory config show retrieval --origin           one block, with the files, and what was refused
   memory config show retrieval.max_inject         what a key means, and its values
   memory config get retrieval.max_inject
   memory config set retrieval.max_inject 2
@@ -47,7 +47,7 @@ def _configure_config(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
     actions["show"].add_argument("key", nargs="?", type=_name, default="", metavar="BLOCK|KEY")
-    add_flag(actions["show"], "--origin", "show which file sets each key, and what was refused")
+    add_flag(actions["show"], "--origin", "also list the settings files, and what was refused")
     for name, metavar in (("get", "KEY"), ("set", "KEY"), ("unset", "BLOCK|KEY")):
         actions[name].add_argument("key", type=_name, metavar=metavar)
     actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
@@ -77,18 +77,18 @@ def _show(arguments: Namespace, context: CommandContext) -> None:
     problems = list(map(user_file.problem_record, settings.problems))
     record = {"settings": nested(values), "origins": origins, "files": settings.files}
     console.result({**record, "problems": problems})
-    rows = [[key, written(value)] for key, value in values.items()]
-    if not arguments.origin:
-        if name in values:  # whole, because a cell of a table may be cut
-            console.paragraph("%s: %s" % tuple(rows[0]))
-        else:
-            console.table(["key", "value"], rows)
+    if name in values:  # whole, because a cell of a table may be cut
+        console.paragraph("%s: %s (%s)" % (name, written(values[name]), _decider(name, settings)))
         _explain(name, context)
-        return
-    console.table(["key", "value", "decided by"], [[*row, _decider(row[0], settings)] for row in rows])
-    console.lines("", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()))
-    for problem in settings.problems:
-        console.paragraph(user_file.problem_sentence(problem))
+    else:
+        rows = [[key, written(value), _decider(key, settings)] for key, value in values.items()]
+        console.table(["key", "value", "decided by"], rows)
+    if arguments.origin:
+        console.lines(
+            "", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items())
+        )
+        for problem in settings.problems:
+            console.paragraph(user_file.problem_sentence(problem))
 
 
 def _decider(key: str, settings: Settings) -> str:

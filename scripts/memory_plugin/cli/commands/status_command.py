@@ -17,7 +17,7 @@ from ...memories.survey import NEW, Item, life_cycle_state
 from ...recall import explain
 from ...work.doctor import examine
 from ...work.installation import FAIL, NOTE, OK, WARN
-from ...work.memory_facts import as_json, named_notes, status_text, titles_and_names
+from ...work.memory_facts import as_json, named_notes, titles_and_names
 from ..command_context import DONE, FAILED, CommandContext, Handler
 from ..console import Console
 
@@ -63,7 +63,6 @@ def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
     print_off(context)
     if stored:
         console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), [list(map(str, row)) for row in stored])
-        _print_inactive(survey.items, console)
     else:
         console.line(_HINT)
         for text in (*survey.left_alone, *unread_nearby(context.paths)):
@@ -85,14 +84,6 @@ def _stored_counts(items: list[Item]) -> list[tuple[str, str, str, int]]:
     active = [item for item in items if life_cycle_state(item) == ACTIVE]
     kinds = Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in active)
     return [(*kind, number) for kind, number in sorted(kinds.items())]
-
-
-def _print_inactive(items: list[Item], console: Console) -> None:
-    """Print how many memories are not recalled any more, in each state."""
-    states = Counter(status_text(one).partition(",")[0] for one in items if life_cycle_state(one) != ACTIVE)
-    if states:
-        numbers = ", ".join("%d %s" % (number, state) for state, number in sorted(states.items()))
-        console.line("not active: %s; to list all: memory list --status all" % numbers)
 
 
 def print_off(context: CommandContext) -> None:
