@@ -58,6 +58,11 @@ class CommandContext(WorkContext):
             self.console.error(refreshed.notice)
         return refreshed.is_done
 
+    def accept_price(self, text: str, accepted: bool) -> None:
+        """Ask about a price. Raises CommandError unless it is or was accepted."""
+        if not (accepted or self.has_ticket or self.console.confirm("%s. Continue?" % text)):
+            raise CommandError("%s; to accept the price: --yes" % text)
+
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
         from ..memories.hygiene import shown_line

@@ -68,15 +68,6 @@ def test_signals_as_text_and_json(project: Project) -> None:
     assert (found["signals"]["errors"], found["scores"]) == ({"count": 1, "turns": [1]}, None)
 
 
-def test_signals_say_what_is_unusual_in_the_rows(project: Project) -> None:
-    asked = user("Fix it")
-    rows = [asked, asked, answer("m1", call("c1", command="ls"), call("c2", command="pwd"))]
-    assert (
-        "\n1 repeated row, 2 unanswered calls\n"
-        in project.cli("session", "signals", transcript(project, IDS[1], rows)).stdout
-    )
-
-
 def test_the_current_session(project: Project) -> None:
     transcript(project, SESSION)
     newest = transcript(project, IDS[2])

@@ -14,7 +14,7 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.memory_files import Store, all_memories, stores, why_not_read
 from ...work.check import GONE, StoreFinding, check_store, secrets_in, store_around
-from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
+from ..command_context import DONE, FAILED, Approval, CommandContext, Handler, UsageError
 from ..options import add_flag, answer_lines, require_existing
 
 _CHECK_TEXT = """\
@@ -165,7 +165,7 @@ def _check_phrases(arguments: Namespace, context: CommandContext) -> None:
     due = phrases.without_own_phrases(context)
     if arguments.judge:
         request = phrases.phrases_request(due, context)
-        _require_price(request.price, arguments, context)
+        context.accept_price(request.price, arguments.yes)
         with context.console.working("asking %s" % terminal_safe(request.judge.model)):
             rows, failures = request.ask(context)
         for failure in failures:
@@ -187,12 +187,6 @@ def _check_phrases(arguments: Namespace, context: CommandContext) -> None:
     rows = [{"id": name, "asked_as": texts} for name, texts in stored.items()]
     record = {"stored": rows, "refused": refused, "left": len(due)}
     context.console.result(record, *lines, _LEFT % counted(len(due), "memory"))
-
-
-def _require_price(price: str, arguments: Namespace, context: CommandContext) -> None:
-    """Raise CommandError unless the user accepted the price."""
-    if not (arguments.yes or context.has_ticket or context.console.confirm("%s. Continue?" % price)):
-        raise CommandError("no judge was asked, to %s; to accept the price: --yes" % price)
 
 
 HANDLERS = {

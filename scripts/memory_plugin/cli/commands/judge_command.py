@@ -13,7 +13,7 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import feature_name, judge_switches
+from ...kernel.settings import feature_name
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler
@@ -37,7 +37,6 @@ _STILL_COUNTS = "Spent today, which still counts: %s. More: memory config set ju
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To turn it on: memory judge on"
-_REFUSED = "%s in %s does not count: only your own settings can turn a judge on, because it sends text."
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -138,10 +137,6 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
     records = [facts.check_record(*result, feature, context) for result in results]
     context.console.result(records[0] if len(records) == 1 else {"judges": records})
     if not context.settings.is_judge_enabled(feature):
-        key = judge_switches()[feature][0]
-        for problem in context.settings.problems:
-            if problem.kind == "refused" and ".".join(problem.path).endswith(key):
-                context.console.paragraph(_REFUSED % (key, terminal_safe(problem.file)))
         context.console.paragraph(_OFF + _argument(feature))
     else:
         texts = [text for judge, verdict in results for text in _check_sentences(judge, verdict, feature)]

@@ -86,8 +86,7 @@ def _refresh(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG
     pruned = prune_state(context.paths)
     prepare_counts(context)
     read, unreadable = counted(report.read, "memory"), counted(report.unreadable, "unreadable file")
-    numbers = read, report.dropped, report.reflagged, unreadable
-    lines = ["%s read, %d removed, %d with new trust, %s" % numbers]
+    lines = ["%s read, %d removed, %s" % (read, report.dropped, unreadable)]
     if report.remaining:
         lines.append("%s left; run it again to continue" % counted(report.remaining, "file"))
     if deleted:

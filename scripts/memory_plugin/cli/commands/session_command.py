@@ -222,8 +222,7 @@ def _accept_price(
     if price > cap:
         why = "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session"
         raise CommandError(why % (text, cap))
-    if not (arguments.yes or context.console.confirm("%s. Continue?" % text)):
-        raise CommandError("%s; to accept the price: --yes" % text)
+    context.accept_price(text, arguments.yes)
 
 
 def _size(prepared: PreparedSession) -> str:

@@ -52,25 +52,12 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     fresh = usage["input_tokens"] + usage["cache_creation_input_tokens"]
     cached, out = usage["cache_read_input_tokens"], usage["output_tokens"]
     console.line(tokens.format(fresh, cached, out, totals.context, round(totals.estimated)))
-    anomalies = {
-        "provider error": totals.api_errors,
-        "unreadable row": totals.bad,
-        "repeated row": totals.repeated,
-        "unanswered call": totals.unresolved,
-    }
-    unusual = ", ".join(counted(number, noun) for noun, number in anomalies.items() if number)
-    console.lines(*([unusual] if unusual else []), "")
+    console.line()
     found = [
-        [
-            signal.label,
-            str(signal.count),
-            "" if signal.tone == "plain" else signal.tone,
-            turns_text(sorted(signal.turns)),
-            one_line(signal.last, _MAX_EXAMPLE),
-        ]
-        for signal in session.found
+        [one.label, str(one.count), turns_text(sorted(one.turns)), one_line(one.last, _MAX_EXAMPLE)]
+        for one in session.found
     ]
-    console.table(["signal", "count", "", "turns", "the last one"], found, "no signals")
+    console.table(["signal", "count", "turns", "the last one"], found, "no signals")
 
 
 def turns_text(turns: Sequence[int]) -> str:
@@ -139,12 +126,6 @@ def _show_turns(console: Console, session: PreparedSession) -> None:
             if turn.get(key):
                 text = "%3d %s: %s" % (turn["turn"], who, plain(turn[key], limit))
                 console.paragraph(text, hang=4)
-        calls = turn.get("calls", [])
-        if calls:
-            names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
-            failed = sum("error" in call for call in calls)
-            number = counted(len(calls) + turn.get("more_calls", 0), "call")
-            console.paragraph("    %s, %d failed: %s" % (number, failed, plain(names, _MAX_TEXT)), hang=4)
     if len(turns) > _MAX_TURNS:
         console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
 

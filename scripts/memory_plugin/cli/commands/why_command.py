@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown_line
@@ -133,6 +133,7 @@ rate memories as useful or wrong, and show or reset the ratings
   memory feedback reset --all
 """
 _SHOW, _RESET = "show", "reset"
+_COUNTS, _HEADERS = ("useful", "wrong", "used"), ("USEFUL", "WRONG", "USED", "ID", "TITLE")
 _NO_RATINGS = "No memory has been rated, and no reply has used one yet."
 
 
@@ -164,23 +165,20 @@ def _feedback(arguments: Namespace, context: CommandContext) -> None:
     if arguments.all or (arguments.ids and kind == _SHOW):
         raise UsageError("only `memory feedback reset` takes --all, and `memory feedback show` takes no ids")
     items = context.overview().items
-    record: dict[str, object] = {}
-    if kind != _SHOW:
+    if kind == _SHOW:
+        feedback = Feedback(context.paths)
+        chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
+    else:
         chosen = _chosen(arguments, items)
         keys = [item.stored.key for item in chosen]
         record_feedback(context.paths, keys, kind)
         context.append("feedback", {"kind": kind, "memories": keys})
-        record["rated"] = kind
-    feedback = Feedback(context.paths)
-    if kind == _SHOW:
-        chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
-    ratings = [_rating(item, feedback) for item in chosen]
-    names = shortest_names(items)
-    rows = [[*map(str, (one.useful, one.wrong, one.used)), one.title] for one in ratings]
-    for row, item in zip(rows, chosen):
-        row.insert(-1, names[item.stored.key])
-    context.console.result({**record, "memories": ratings})
-    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows, _NO_RATINGS)
+        feedback = Feedback(context.paths)
+    names, rows = shortest_names(items), [_rating(item, feedback) for item in chosen]
+    cells = [[str(row[name]) for name in _COUNTS] for row in rows]
+    ends = [[names[item.stored.key], str(row["title"])] for item, row in zip(chosen, rows)]
+    context.console.result({**({} if kind == _SHOW else {"rated": kind}), "memories": rows})
+    context.console.table(_HEADERS, [[*cell, *end] for cell, end in zip(cells, ends)], _NO_RATINGS)
 
 
 def _chosen(arguments: Namespace, items: list[Item]) -> list[Item]:
@@ -190,21 +188,11 @@ def _chosen(arguments: Namespace, items: list[Item]) -> list[Item]:
     return [choose(items, name) for name in dict.fromkeys(arguments.ids)]
 
 
-class Rating(NamedTuple):
-    """How often a memory was rated and used in replies, and when it was used last."""
-
-    id: str
-    title: str
-    useful: int
-    wrong: int
-    used: int
-    used_at: str | None
-
-
-def _rating(item: Item, feedback: Feedback) -> Rating:
+def _rating(item: Item, feedback: Feedback) -> dict[str, object]:
+    """Return how often a memory was rated and used in replies, and when it was used last."""
     key, memory = item.stored.key, item.stored.memory
     used_at = feedback.used_at(key) or None
-    return Rating(memory.id, shown_line(memory.title), **feedback.counts(key), used_at=used_at)
+    return {"id": memory.id, "title": shown_line(memory.title), **feedback.counts(key), "used_at": used_at}
 
 
 def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
