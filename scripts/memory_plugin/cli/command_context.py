@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..host.environment import Taint
     from ..kernel.paths import Paths
     from ..memories.memory_files import StoredMemory
-    from ..work.refresh import Refreshed
     from .console import Console
 
 DONE, FAILED, USAGE = 0, 1, 2  # exit codes; FAILED also if something was found
@@ -46,17 +45,16 @@ class CommandContext(WorkContext):
         self.console = console
         super().__init__(paths, taint, caller or identify())
 
-    def refresh_index(self, *, scrub: bool = False) -> bool:
-        """Refresh the index as `work.refresh` does, and print what is left to do. Return whether it could be refreshed."""
+    def refresh_index(self, *, scrub: bool = False) -> None:
+        """Refresh the index as `work.refresh` does, and print what is left to do."""
         from ..work.refresh import refresh
 
-        return self.report(refresh(self, scrub=scrub))
+        self.report(refresh(self, scrub=scrub))
 
-    def report(self, refreshed: Refreshed) -> bool:
-        """Print what is left to do after a refresh of the index, if anything. Return whether it could be refreshed."""
-        if refreshed.notice:
-            self.console.error(refreshed.notice)
-        return refreshed.is_done
+    def report(self, notice: str) -> None:
+        """Print a notice on the error stream, if there is one."""
+        if notice:
+            self.console.error(notice)
 
     def accept_price(self, text: str, accepted: bool) -> None:
         """Ask about a price. Raises CommandError unless it is or was accepted."""

@@ -68,14 +68,18 @@ def run_action(arguments: Namespace, context: CommandContext) -> int | None:
 def add_days_option(parser: ArgumentParser, default: int | None) -> None:
     """Declare `--days N`."""
     text = "the last N days, 1 to %d (default: %s)" % (_MAX_DAYS, default or "all")
-    parser.add_argument("--days", type=_days, default=default, metavar="N", help=text)
+    parser.add_argument("--days", type=up_to(_MAX_DAYS), default=default, metavar="N", help=text)
 
 
-def _days(text: str) -> int:
-    """Return a number of days. Raises ArgumentTypeError for another text."""
-    if text.isdecimal() and 1 <= int(text) <= _MAX_DAYS:
-        return int(text)
-    raise ArgumentTypeError("expected 1 to %d, got %s" % (_MAX_DAYS, text))
+def up_to(most: int) -> Callable[[str], int]:
+    """Return the type of options that take a whole number from 1 to `most`."""
+
+    def number(text: str) -> int:
+        if text.isdecimal() and 1 <= int(text) <= most:
+            return int(text)
+        raise ArgumentTypeError("expected 1 to %d, got %s" % (most, text))
+
+    return number
 
 
 def require_existing(*paths: str) -> None:

@@ -18,7 +18,7 @@ from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memor
 from ..memories.survey import TAKEN, TakenTitles
 from ..memories.writing import Written
 from . import WorkContext
-from .refresh import Refreshed, refresh
+from .refresh import refresh
 
 OUTCOMES = NEW, STORED, ARCHIVED, SAME, LEFT_OUT, SKIPPED = (
     "new", "stored now", "archived", "already stored", "left out", "skipped"
@@ -93,7 +93,7 @@ def shown_source(source: str, root: str) -> str:
 
 def store_all(
     found: list[Outcome], scope: str, context: WorkContext, *, approved: bool
-) -> tuple[list[Outcome], Refreshed]:
+) -> tuple[list[Outcome], str]:
     """Store the memories that were found and refresh the index; return the outcomes and what is left to do for the index."""
     memories = [one.memory for one in found if one.memory]
     _archive_stored(memories, context, approved)

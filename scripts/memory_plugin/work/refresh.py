@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from typing import NamedTuple
 
 from ..kernel.context import now
 from ..kernel.files import error_text, is_draft
@@ -30,15 +29,10 @@ _LEFT = "The change is stored. The index is still being refreshed in the backgro
 _MAX_UPDATED = 256 << 10  # bytes of a list for people
 
 
-class Refreshed(NamedTuple):
-    """Whether the index could be refreshed, and a sentence for the user if something is left to do; usually empty."""
-
-    is_done: bool
-    notice: str
-
-
-def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
+def refresh(context: WorkContext, *, scrub: bool = False) -> str:
     """Refresh the index so that the next prompt sees the change, which is stored either way; a later prompt retries.
+
+    Return a sentence for the user if something is left to do; usually empty.
 
     With `scrub`, no text of deleted memories remains in the index file.
     """
@@ -49,11 +43,11 @@ def refresh(context: WorkContext, *, scrub: bool = False) -> Refreshed:
         if scrub:
             scrub_index(context.paths)
     except (IndexUnavailable, SqliteError, OSError) as error:
-        return Refreshed(False, _FAILED % error_text(error))
+        return _FAILED % error_text(error)
     if not report.remaining:
-        return Refreshed(True, "")
+        return ""
     start_refresh(context.paths)
-    return Refreshed(True, _LEFT % counted(report.remaining, "file"))
+    return _LEFT % counted(report.remaining, "file")
 
 
 def _update_lists(context: WorkContext, *, always: bool) -> None:

@@ -90,7 +90,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     written = lifecycle.save(context.paths, store, data, approved, only_new=context.only_new)
     if approved:
         _settle(new, old, written, context)
-    notices = [refresh(context).notice]
+    notices = [refresh(context)]
     replaced = old.stored.memory.id if old is not None else ""
     if replaced and not approved:
         notices.append(_NOT_REPLACED % replaced)
@@ -179,7 +179,7 @@ def save_chosen(
     project = named_store(context.paths, PROJECT)
     texts = [data for _, data in chosen]
     written = [lifecycle.save(context.paths, project, one, approved, how, only_new=only_new) for one in texts]
-    notice = refresh(context).notice
+    notice = refresh(context)
     found = memory_facts.similar_to(context, [(one.stored.key, one.stored.memory) for one in written])
     names = [one.stored.memory.id for one in written]
     records, lines = [], []

@@ -171,7 +171,6 @@ reject pending memories or suggestions: Claude never sees these texts
   memory reject use-mysql retry-policy
   memory reject c-0123456789              rejects a suggestion of memory review
   memory reject --group GROUP             a whole group of memory review
-  memory list --status rejected
   memory accept use-mysql                 undoes a rejection
 """
 

@@ -20,7 +20,6 @@ from ..options import add_flag, answer_lines, require_existing
 _CHECK_TEXT = """\
 validate a repository's memories (commit hooks, CI)
   memory check                            this project's store
-  memory check ../shop --json             another project
   memory check .claude/memory/decisions/use-postgres.json    report only on these files
 """
 
@@ -75,15 +74,13 @@ find secrets and personal data in lines of text
 
 def _configure_text(parser: ArgumentParser) -> None:
     """Declare the arguments of `check text`."""
-    add_flag(parser, "--jsonl", "read lines {id, text} from standard input")
+    add_flag(parser, "--jsonl", "lines {id, text} on standard input, the one form that it reads")
     text = "where the text is going, which decides what is redacted (default: memory)"
     parser.add_argument("--place", default="memory", choices=sorted(places()), help=text)
 
 
 def _check_text(arguments: Namespace, context: CommandContext) -> int:
     """Print `{id, findings}` for each line `{id, text}`, never the matched values. The exit code is 1 if a line has no text."""
-    if not arguments.jsonl:
-        raise UsageError("expected --jsonl; see `memory check text --help`")
 
     def found(row: Mapping[str, object], text: str) -> dict[str, object]:
         records = [one.record() for one in findings(text, None, arguments.place)]

@@ -24,7 +24,6 @@ show, change and check the settings
   memory config show                              every key, its value, and which file decides it
   memory config show retrieval --origin           one block, with the files, and what was refused
   memory config show retrieval.max_inject         what a key means, and its values
-  memory config get retrieval.max_inject
   memory config set retrieval.max_inject 2
   memory config set hygiene.allow '["email"]'
   memory config unset retrieval.max_inject        back to the default

@@ -28,7 +28,6 @@ from ..console import Console
 _TEXT = """\
 run recall in a small sample project: what Claude would see, and why
   memory demo
-  memory demo --json          includes each text exactly as Claude receives it
 """
 _SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context|-titles)?(?: [^>]*)?>")

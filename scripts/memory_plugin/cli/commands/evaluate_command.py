@@ -35,14 +35,12 @@ from ..options import Action, add_actions, add_flag, require_existing, require_k
 _TEXT = """\
 evaluate conversations: rule-based gates first, then scores from a jury of models
   memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
-  memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
   memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
   memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
 """
 _RULES_TEXT = """\
 validate the rule packs used for evaluation
   memory evaluate rules check caregiving-ny
-  memory evaluate rules check my-pack.json --json
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000

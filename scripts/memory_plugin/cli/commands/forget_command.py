@@ -14,7 +14,6 @@ from ..command_context import Approval, CommandContext, Handler, UsageError, abo
 _FORGET_TEXT = """\
 stop using a memory; its file is deleted after a grace period
   memory forget use-mysql
-  memory forget use-mysql --reason "we moved to Postgres"
   memory forget use-mysql --now           delete its file at once
   memory forget old-release-process --keep --reason "replaced by the new pipeline"
 """

@@ -27,7 +27,6 @@ turn a note from Claude Code's own memory into a memory of yours or the team's
   memory list --notes
   memory import promote MEMORY.md#2
   memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
-  memory import promote style.md --scope user
 """
 DONE, FAILED = 0, 1
 _MAX_NAMED = 3
@@ -67,8 +66,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     waits = new > 0 and context.only_new  # a request to save covers no files
     if new and not dry:
         with console.working("storing %s" % counted(new, "memory")):
-            found, refreshed = imports.store_all(found, scope, context, approved=not waits)
-        context.report(refreshed)
+            found, notice = imports.store_all(found, scope, context, approved=not waits)
+        context.report(notice)
         if not waits:
             context.report_saves((one.memory.id, one.memory.title) for one in found if one.memory)
     counts = Counter(one.outcome for one in found)

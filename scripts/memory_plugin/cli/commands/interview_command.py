@@ -173,8 +173,7 @@ def _finish(this: _Run) -> None:
     chosen = results.choose_memories(read_text(_MAX_INPUT), results.propose_memories(interview))
     saved = save_chosen([(one.concept, one.memory(interview)) for one in chosen], "interview", context)
     results.finish(interview, this.store, context.paths)
-    if saved.notice:
-        context.console.error(saved.notice)
+    context.report(saved.notice)
     context.report_saves(saved.trusted)
     this.show({"interview": interview.id, "memories": saved.memories}, *saved.lines)
 

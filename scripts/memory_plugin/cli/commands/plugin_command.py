@@ -66,7 +66,6 @@ def _settle(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG0
 _REFRESH_TEXT = """\
 refresh the index, and delete memories that were forgotten long ago
   memory refresh
-  memory refresh --root ~/shop --json
 """
 
 

@@ -45,9 +45,7 @@ score a reply: filler phrases, words before the answer, density, and whether a j
 _HISTORY_TEXT = """\
 show reply scores over time, by model, project and pattern, and the effect of corrections
   memory replies history
-  memory replies history --days 7
   memory replies history --effect
-  memory replies history --json
 """
 _MAX_BYTES = 32 << 20
 _MAX_SHOWN = 20_000

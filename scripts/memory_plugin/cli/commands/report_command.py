@@ -102,7 +102,6 @@ _REPLAY_TEXT = """\
 show what recall would do on your past prompts, under current or other settings
   memory report replay                                   the last 30 days, with the current settings
   memory report replay --days 7 --config trial.json      also what another settings file would change
-  memory report replay --config trial.json --json
 
   trial.json is a settings file, for example
   {"memory": {"retrieval": {"pointer_threshold": 0.6}}}

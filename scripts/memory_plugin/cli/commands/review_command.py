@@ -35,7 +35,6 @@ _REVIEW_TEXT = """\
 decide about pending memories and suggestions
   memory review                           in a terminal: press one key to accept, reject, edit or skip
   memory review | less                    only lists what is pending
-  memory review --json
 """
 _ACCEPT_ALL, _SKIP, _QUIT = "a", "s", "q"
 _END = ""  # the terminal was closed

@@ -107,7 +107,6 @@ change a memory
   memory edit freeze --expires 2031-12-31           or: --expires never
   memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
   memory edit freeze --file src/a.py --file src/b.py         replaces the list, as --tags and --guard-command do
-  memory edit use-mysql --superseded-by use-postgres
   memory edit restart-the-ocr-worker --category runbook      or: --scope user
 """
 

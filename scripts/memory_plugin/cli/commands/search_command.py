@@ -15,15 +15,15 @@ from ...recall.memory_search import SearchResult, hit_record, search
 from ...work.past_sessions import matching_sessions
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..console import Console, read_text
-from ..options import add_flag
+from ..options import add_flag, up_to
 
 _TEXT = """\
 find memories, also pending and replaced ones
   memory search "billing database"
-  memory search --limit 3 --json deploy rollback
   memory search --judge "how do we roll back"      a small model decides which ones matter
   printf '%s' "text with 'quotes' and $signs" | memory search -
 """
+_MOST = 100
 _MAX_INPUT = 64 * 1024
 _JUDGED_POOL = 20
 _SNIPPET = 100
@@ -35,7 +35,7 @@ _JUDGE_OFF = "The recall judge is off. To turn it on: memory judge on"
 def _configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads standard input")
-    parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: 10)")
+    parser.add_argument("--limit", type=up_to(_MOST), metavar="N", help="1 to 100 results (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judge considers relevant, if it is on")
 
 
@@ -47,8 +47,6 @@ def _run(arguments: Namespace, context: CommandContext) -> None:
     if limit is None:
         most = "retrieval.judge.modes.search.max_output"
         limit = context.settings.integer(most) if arguments.judge else 10
-    if not 1 <= limit <= 100:
-        raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     text = " ".join(arguments.query)
     if text == "-":
         text = read_text(_MAX_INPUT)

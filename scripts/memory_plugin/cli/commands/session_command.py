@@ -30,11 +30,9 @@ from .session_scores_command import show_signals, turns_text
 _TEXT = """\
 find past sessions, and grade them
   memory session find flaky billing test    what was done about it, and how to go on
-  memory session find "where did we stop yesterday?"
   memory session show 0d1ec0de
   memory session signals --current          shows what can be counted without a judge
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
-  memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
   memory session score --project            grades all sessions of this project that have no grade yet
 """
 _MAX_INPUT = 256 * 1024

@@ -28,12 +28,11 @@ from ...work.memory_facts import (
 )
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
-from ..options import add_flag
+from ..options import add_flag, up_to
 
 _SHOW_TEXT = """\
 show one memory
   memory show use-postgres
-  memory show decision/use-postgres --json
   memory show Use Postgres for billing
 """
 
@@ -128,7 +127,7 @@ list the memories
 """
 
 ALL = "all"
-_MAX_REASON = 300
+_MAX_REASON, _MOST = 300, 100_000
 _HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 _NO_NOTES = "Claude Code has no notes for this project."
 _UNCONFIRMED = """\
@@ -145,7 +144,7 @@ def _configure_list(parser: ArgumentParser) -> None:
     parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
     add_category(parser, "only this category, one of %s")
     parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the newest N memories")
+    parser.add_argument("--limit", type=up_to(_MOST), metavar="N", help="only the newest N memories")
     add_flag(parser, "--rules", "only the standing rules, which Claude sees at the start of every session")
     add_flag(parser, "--notes", "only Claude Code's own notes")
 
@@ -155,18 +154,14 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
     if arguments.notes:
         _list_notes(context)
         return
-    if arguments.limit is not None and arguments.limit < 1:
-        raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
     result = context.overview()  # also brings the index up to date
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
     notes = named_notes(context)
-    reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
-    record: dict[str, object] = {"memories": [as_json(item) for item in items]}
-    record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
-    record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
-    context.console.result(record)
+    problems = [{"path": one.path, "reason": plain(one.reason, _MAX_REASON)} for one in result.problems]
+    record = {"memories": list(map(as_json, items)), "problems": problems, "left_alone": result.left_alone}
+    context.console.result({**record, "notes": [note.as_json() for note in notes]})
     if items:
         _print_items(items, context)
     else:

@@ -152,7 +152,6 @@ def shown_prompt(row: dict[str, object], texts: dict[str, str], limit: int) -> s
 _DOCTOR_TEXT = """\
 find problems and explain how to fix them
   memory doctor
-  memory doctor --json
 """
 
 _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}

@@ -20,7 +20,6 @@ explain why a prompt did or did not bring up memories, or test one
   memory why
   memory why "how do we reset staging"               tries a prompt: what would Claude see?
   memory why a2fc9ec1 --json                         a prompt by the start of its id
-  memory why --verbose                               includes the scores
   memory why --place catalog                         what Claude saw at the start of the session
 """
 
@@ -128,7 +127,6 @@ rate memories as useful or wrong, and show or reset the ratings
   memory feedback                         lists ratings, and how often replies used a memory
   memory feedback useful use-postgres     shows it more readily
   memory feedback wrong use-postgres      shows it less readily
-  memory edit use-postgres --body '...'   if the memory itself is out of date
   memory feedback reset use-postgres      deletes its ratings
   memory feedback reset --all
 """
