@@ -71,13 +71,13 @@ def test_only_changed_files_are_read(project: Project) -> None:
     with at_home(project) as paths:
         for number in range(5):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert fully(paths) == RefreshReport(5, 0, 0, 0)
+        assert fully(paths) == RefreshReport(5, 0, 0)
         later()
-        assert fully(paths) == RefreshReport(0, 0, 0, 0)
+        assert fully(paths) == RefreshReport(0, 0, 0)
         put(project, "m1", memory("Changed"))
         put(project, "m5", memory("New"))
         os.unlink(store(project, "decisions", "m0.json"))
-        assert inline(paths) == RefreshReport(2, 1, 0, 0)
+        assert inline(paths) == RefreshReport(2, 1, 0)
         assert titles(paths) == {"Changed", "New", "Memory 2", "Memory 3", "Memory 4"}
 
 
@@ -86,7 +86,7 @@ def test_more_than_a_prompt_waits_for_is_left(project: Project) -> None:
         fully(paths)
         for number in range(11):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert inline(paths, most=10) == RefreshReport(10, 0, 0, 0, remaining=1)
+        assert inline(paths, most=10) == RefreshReport(10, 0, 0, remaining=1)
         assert len(titles(paths)) == 10
         assert fully(paths).read == 1
 
@@ -99,7 +99,7 @@ def test_a_file_without_an_active_memory_is_read_once(project: Project) -> None:
         assert fully(paths).unreadable == 20
         later()
         put(project, "new", memory("New"))
-        assert inline(paths, most=1) == RefreshReport(1, 0, 0, 0)
+        assert inline(paths, most=1) == RefreshReport(1, 0, 0)
         later()
         put(project, "broken0", memory("Fixed"))
         put(project, "retired0", memory("Restored by hand"))
@@ -117,10 +117,10 @@ def test_an_accept_reaches_the_index_however_long_ago_it_was(project: Project, p
         assert injectable(paths) == set()
         accept_all(paths)
         time.sleep(pause)
-        assert fully(paths).reflagged == 1
+        assert fully(paths).read == 1
         assert injectable(paths) == {"Memory"}
         later()
-        assert inline(paths) == RefreshReport(0, 0, 0, 0)
+        assert inline(paths) == RefreshReport(0, 0, 0)
 
 
 def test_a_store_that_is_gone_leaves_the_index(project: Project) -> None:
@@ -187,14 +187,14 @@ def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: 
         stored = [one for one in all_memories(project_store(paths)) if one.memory.id == "m3"]
         load_trust(paths).accept(stored, "accept")
         later()
-        assert inline(paths) == RefreshReport(reflagged=1)
+        assert inline(paths) == RefreshReport(read=1)
         load_trust(paths).reject(stored[0])
         later()
-        assert inline(paths) == RefreshReport(reflagged=1)
+        assert inline(paths) == RefreshReport(read=1)
         assert injectable(paths) == set()
         os.unlink(paths.state("trust", "rejected.jsonl"))
         later()
-        assert inline(paths).reflagged == 5
+        assert inline(paths).read == 5
         assert injectable(paths) == {"Memory 3"}
 
 

@@ -124,8 +124,8 @@ def test_an_accept_that_one_round_follows_in_part_is_followed_to_the_end(
         put(project, "m%d" % number, memory("Memory %d" % number))
     fully(paths)
     accept_all(paths)
-    reflagged = [inline(paths, most=4).reflagged for _ in range(3)]
-    assert reflagged == [4, 4, 2]
+    read = [inline(paths, most=4).read for _ in range(3)]
+    assert read == [4, 4, 2]
     assert len(injectable(paths)) == 10
 
 

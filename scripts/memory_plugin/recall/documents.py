@@ -121,7 +121,7 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
         body=body,
         files=files,
         asked_as=shown_items(memory.asked_as, 200),
-        injectable=may_inject(stored, trust),
+        injectable=_may_inject(stored, trust),
         trust=trust,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
@@ -146,7 +146,7 @@ def is_standing_rule(memory: Memory) -> bool:
     return memory.category in _RULES and not memory.files
 
 
-def may_inject(stored: StoredMemory, trust: str) -> bool:
+def _may_inject(stored: StoredMemory, trust: str) -> bool:
     """Return whether a memory may be injected, apart from other memories: it is trusted, has not expired, and names no successor."""
     memory = stored.memory
     has_expired = bool(memory.expires_at) and memory.expires_at <= now_iso()

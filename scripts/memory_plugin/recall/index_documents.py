@@ -205,15 +205,6 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     changes.write()
 
 
-def set_decision(
-    connection: Connection, key: str, stamp: str, trust: str, *, own: bool, new_phrases: str
-) -> None:
-    """Record what the user decided about a document whose text is indexed (the fields of `Document`), and the stamp of its file."""
-    update = "UPDATE documents SET stamp = ?, trust = ?, own = ?, new_phrases = ? WHERE key = ?"
-    connection.execute(update, (stamp, trust, int(own), new_phrases, storable(key)))
-    index_file.meta_set(connection, index_file.STALE, "1")
-
-
 def set_injectable(connection: Connection, key: str, *, injectable: bool) -> None:
     """Include a document in recall or exclude it, without analyzing its text again; an unknown key is ignored."""
     select = "SELECT rowid FROM documents WHERE key = ? AND injectable != ?"

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
-from ..memories.hygiene import MAX_PHRASE, shown_items
 from ..memories.memory_files import (
     Store,
     StoredMemory,
@@ -30,7 +29,7 @@ from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
 from . import index_documents
-from .documents import Document, may_inject, memory_document, note_document, unreadable_document
+from .documents import Document, memory_document, note_document, unreadable_document
 from .index_file import UNSURE, transaction
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
@@ -50,22 +49,21 @@ _RACY_SECONDS = 2.1
 
 
 class RefreshReport(NamedTuple):
-    """The numbers of one refresh: memories read, dropped and reflagged (only their trust changed), unreadable files, and files still due.
+    """The numbers of one refresh: memories read and dropped, unreadable files, and files still due.
 
     `remaining` is a lower limit. `problem` is why something could not be read this time; it stays in the index as it was.
     """
 
     read: int = 0
     dropped: int = 0
-    reflagged: int = 0
     unreadable: int = 0
     remaining: int = 0
     problem: str = ""
 
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
-        read, dropped, reflagged, unreadable, left = map(sum, zip(self[:5], other[:5]))
-        return RefreshReport(read, dropped, reflagged, unreadable, left, self.problem or other.problem)
+        read, dropped, unreadable, left = map(sum, zip(self[:4], other[:4]))
+        return RefreshReport(read, dropped, unreadable, left, self.problem or other.problem)
 
 
 @dataclass
@@ -241,29 +239,17 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     with transaction(connection):
         superseded = index_documents.superseded_documents(connection, [stored.key for stored in memories])
         for whole in memories:
-            stored, row = trust.with_accepted_phrases(whole), known.get(whole.path)
-            state, new_phrases = trust.state_of(stored), trust.new_phrases(whole)
-            injectable = may_inject(stored, state) and stored.key not in superseded
-            own = trust.is_own(stored)
-            if (
-                row is not None
-                and row.digest == stored.digest
-                and _has_same_phrases(connection, whole, stored)
-            ):
-                index_documents.set_decision(
-                    connection, stored.key, stored.stamp, state, own=own, new_phrases=new_phrases
-                )
-                index_documents.set_injectable(connection, stored.key, injectable=injectable)
-                continue
-            document = memory_document(stored, state)
+            stored = trust.with_accepted_phrases(whole)
+            document = memory_document(stored, trust.state_of(stored))
+            injectable = document.injectable and document.key not in superseded
+            own, new_phrases = trust.is_own(stored), trust.new_phrases(whole)
             documents.append(document._replace(injectable=injectable, own=own, new_phrases=new_phrases))
         before = [(known[one.path].key, one.key) for one in documents if one.path in known]
         index_documents.drop(connection, [old for old, new in before if old != new])
         index_documents.put(connection, documents)
         index_documents.update_guards(connection, memories, trust)
-    read = len(documents) - len(unreadable)
     dropped = sum(known[one.path].status == ACTIVE for one in unreadable if one.path in known)
-    return RefreshReport(read, dropped, len(memories) - read, len(unreadable), problem=problem)
+    return RefreshReport(len(memories), dropped, len(unreadable), problem=problem)
 
 
 def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document], str]:
@@ -292,12 +278,6 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
                 run.check_again([os.path.dirname(file.path)])
     run.defer(failed)
     return memories, unreadable, problem
-
-
-def _has_same_phrases(connection: Connection, whole: StoredMemory, stored: StoredMemory) -> bool:
-    """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
-    link = index_documents.find_link(connection, stored.key) if whole.memory.asked_as else None
-    return link is None or list(link.asked_as) == shown_items(stored.memory.asked_as, MAX_PHRASE)
 
 
 def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
