@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_plugin.kernel.fastjson import dumps
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index_file import changed_paths, meta_set, save_snapshot, snapshot
+from memory_plugin.recall.index_file import WATCHED, changed_paths, meta_set, snapshot
 from memory_plugin.recall.index_refresh import create_index
 
 
@@ -36,19 +37,24 @@ def long_ago(path: Path, seconds: float = 60.125) -> None:
     os.utime(path, (time.time() - seconds, time.time() - seconds))
 
 
+def save_marks(connection: Connection, paths: list[str]) -> None:
+    """Save the present marks of paths, as a refresh does."""
+    meta_set(connection, WATCHED, dumps(snapshot(paths)))
+
+
 def test_without_marks_the_changes_are_unknown(connection: Connection) -> None:
     assert changed_paths(connection) is None
 
 
 def test_an_untouched_path_is_not_changed(connection: Connection, folder: Path) -> None:
-    save_snapshot(connection, snapshot([str(folder), str(folder / "absent")]))
+    save_marks(connection, [str(folder), str(folder / "absent")])
     assert changed_paths(connection) == set()
 
 
 @pytest.mark.parametrize("change", ["a file", "gone", "another folder", "a link", "appeared", "owner"])
 def test_a_change_is_seen(connection: Connection, folder: Path, change: str) -> None:
     watched = folder / "new" if change == "appeared" else folder
-    save_snapshot(connection, snapshot([str(watched)]))
+    save_marks(connection, [str(watched)])
     if change == "a file":
         (folder / "x").write_text("x", encoding="utf-8")
     elif change == "gone":
@@ -71,11 +77,11 @@ def test_a_change_is_seen(connection: Connection, folder: Path, change: str) -> 
 
 def test_a_path_that_changed_just_now_is_unsure(connection: Connection, folder: Path) -> None:
     os.utime(folder)
-    save_snapshot(connection, snapshot([str(folder)]))
+    save_marks(connection, [str(folder)])
     assert changed_paths(connection) == {str(folder)}
     time.sleep(0.06)
     assert changed_paths(connection) == {str(folder)}, "until it is looked at again"
-    save_snapshot(connection, snapshot([str(folder)]))
+    save_marks(connection, [str(folder)])
     assert changed_paths(connection) == set()
 
 
@@ -96,7 +102,7 @@ def test_a_folder_from_the_future_is_not_read_again_on_each_prompt(
     connection: Connection, folder: Path, ahead: float
 ) -> None:
     long_ago(folder, -ahead)
-    save_snapshot(connection, snapshot([str(folder)]))
+    save_marks(connection, [str(folder)])
     assert changed_paths(connection) == set()
     (folder / "x").write_text("x", encoding="utf-8")
     assert changed_paths(connection) == {str(folder)}

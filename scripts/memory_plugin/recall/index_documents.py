@@ -205,16 +205,24 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     changes.write()
 
 
+def _post_again(
+    connection: Connection, rowid: int, before: tuple[Terms, bool], after: tuple[Terms, bool]
+) -> None:
+    """Replace the terms of a document, and whether it is injectable, in postings, vocabulary and totals."""
+    changes = _Changes(connection)
+    changes.post(rowid, *before, -1)
+    changes.post(rowid, *after, 1)
+    changes.write()
+
+
 def set_injectable(connection: Connection, key: str, *, injectable: bool) -> None:
     """Include a document in recall or exclude it, without analyzing its text again; an unknown key is ignored."""
     select = "SELECT rowid FROM documents WHERE key = ? AND injectable != ?"
     row = connection.execute(select, (storable(key), int(injectable))).fetchone()
     if row is None:
         return
-    terms, changes = _terms(connection, row[0]), _Changes(connection)
-    changes.post(row[0], terms, not injectable, -1)
-    changes.post(row[0], terms, injectable, 1)
-    changes.write()
+    terms = _terms(connection, row[0])
+    _post_again(connection, row[0], (terms, not injectable), (terms, injectable))
     connection.execute("UPDATE documents SET injectable = ? WHERE rowid = ?", (int(injectable), row[0]))
     connection.execute("UPDATE paths SET injectable = ? WHERE key = ?", (int(injectable), storable(key)))
 
@@ -229,10 +237,7 @@ def set_inherited(
     field = phrases_field(phrases, stopwords)
     own = old.asked_as.removesuffix(saved[0] if saved else "").removesuffix("\n")
     new = old._replace(asked_as="\n".join(filter(None, (own, field))))
-    changes = _Changes(connection)
-    changes.post(row[0], old, bool(row[1]), -1)
-    changes.post(row[0], new, bool(row[1]), 1)
-    changes.write()
+    _post_again(connection, row[0], (old, bool(row[1])), (new, bool(row[1])))
     connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.asked_as, row[0]))
     connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
     if phrases:

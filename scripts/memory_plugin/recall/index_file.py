@@ -39,7 +39,7 @@ POSTINGS = {True: "postings", False: "postings_held"}
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 OUTDATED = "index_outdated"
-_WATCHED = "watched"
+WATCHED = "watched"
 # Whether documents changed since the prepared files were written, and what memories change for each other was updated: 1 or 0.
 STALE = "stale"
 PROJECT_ROOT = "root"
@@ -199,11 +199,6 @@ def _fingerprint(path: str, now: float) -> str:
     return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, link.st_ino, status.st_uid)
 
 
-def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
-    """Replace the marks of watched paths in the index with these, inside the caller's transaction."""
-    meta_set(connection, _WATCHED, dumps(marks))
-
-
 def _saved_value(connection: Connection, name: str) -> object:
     saved = meta_get(connection, name)
     return value_of(lambda: loads(saved), name) if saved else None
@@ -211,7 +206,7 @@ def _saved_value(connection: Connection, name: str) -> object:
 
 def changed_paths(connection: Connection) -> set[str] | None:
     """Return the watched paths that have changed, or may have, since they were indexed; None if no marks were ever saved."""
-    marks = _saved_value(connection, _WATCHED)
+    marks = _saved_value(connection, WATCHED)
     if not isinstance(marks, dict):
         return None
     current = snapshot(marks)

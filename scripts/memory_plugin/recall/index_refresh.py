@@ -40,14 +40,10 @@ from .store_refresh import ReadBudget, RefreshPass, RefreshReport, refresh_notes
 
 _FILES = ("stopwords", "ranking", "confidence", "trees")
 _TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE meta (name PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (
-  rowid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, id TEXT NOT NULL, category TEXT NOT NULL, status TEXT NOT NULL,
-  title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
-  digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
-  inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL, created_at TEXT NOT NULL,
-  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, own INTEGER NOT NULL, new_phrases TEXT NOT NULL,
-  plain_title TEXT NOT NULL);
+  rowid INTEGER PRIMARY KEY, key UNIQUE, scope, id, category, status, title, tags, files, asked_as, path, stamp, digest, injectable, trust,
+  expires_at, updated_at, inject, full_digest, text_digest, rule, created_at, superseded_by, supersedes, own, new_phrases, plain_title);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
@@ -59,23 +55,15 @@ CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as
   WHERE status = 'active' AND scope != 'native' AND (superseded_by != '' OR supersedes != '[]');
 CREATE INDEX newest ON documents (updated_at, expires_at, injectable, scope) WHERE injectable = 1 AND scope != 'native';
 CREATE INDEX newest_rules ON documents (own, updated_at) WHERE rule != '';
-CREATE TABLE vectors (
-  rowid INTEGER PRIMARY KEY, expires_at TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL,
-  files TEXT NOT NULL, asked_as TEXT NOT NULL);
-CREATE TABLE vocabulary (
-  term TEXT PRIMARY KEY, strong INTEGER NOT NULL, weak INTEGER NOT NULL, held_strong INTEGER NOT NULL,
-  held_weak INTEGER NOT NULL, share REAL NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE TABLE totals (
-  injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
-  files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
-CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL, field TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE paths (
-  path TEXT NOT NULL, key TEXT NOT NULL, way TEXT NOT NULL, injectable INTEGER NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
+CREATE TABLE vectors (rowid INTEGER PRIMARY KEY, expires_at, title, tags, body, files, asked_as);
+CREATE TABLE vocabulary (term PRIMARY KEY, strong, weak, held_strong, held_weak, share DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE totals (injectable INTEGER PRIMARY KEY, documents, title, tags, body, files, asked_as);
+CREATE TABLE superseded (key PRIMARY KEY, by) WITHOUT ROWID;
+CREATE TABLE inherited (key PRIMARY KEY, asked_as, field) WITHOUT ROWID;
+CREATE TABLE paths (path, key, way, injectable, PRIMARY KEY (path, key)) WITHOUT ROWID;
 CREATE INDEX path_keys ON paths (key);
 CREATE INDEX patterns ON paths (path) WHERE way = 'pattern';
-CREATE TABLE guards (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE guards (key PRIMARY KEY, row) WITHOUT ROWID;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 """
 # The terms are already analyzed, so the tokenizer only splits at spaces. Only row ids are read from FTS5: no positions, no sizes.
@@ -194,7 +182,7 @@ def refresh(
     # Last, so that a refresh that is interrupted before is repeated.
     with transaction(connection):
         index_file.meta_set(connection, index_file.STALE, str(int(is_stale)))
-        index_file.save_snapshot(connection, marks)
+        index_file.meta_set(connection, index_file.WATCHED, dumps(marks))
         index_file.meta_set(connection, index_file.DECIDED, trust_state)
     return report
 

@@ -41,6 +41,7 @@ class Judged:
     path, reasons: the result as in the table above, and what failed
     verdicts: key -> (relevant, useful), None for a judge that did not answer
     notice: a line for the user, usually empty
+    costs: for the ledger, how many hits the judges were shown, what they answered, and what that cost
     """
 
     def __init__(self, path: str, max_inject: int, reasons: list[str]) -> None:
@@ -52,22 +53,11 @@ class Judged:
         self.approvals: dict[str, str] = {}
         self.verdicts: dict[str, list[bool | None]] = {}
         self.notice = ""
-        self._facts: dict[str, object] = {"asked": 0}
-
-    def note_answers(self, asked: int, verdicts: list[Verdict]) -> None:
-        """Note for the ledger how many hits the judges were shown, and what their answers cost."""
-        self._facts["asked"] = asked
-        if self.verdicts:
-            costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
-            self._facts.update(
-                verdicts=self.verdicts,
-                judge_ms=max(verdict.ms for verdict in verdicts),
-                cost_usd=round(sum(costs), 8) if len(costs) == len(verdicts) else None,
-            )
+        self.costs: dict[str, object] = {"asked": 0}
 
     def record(self) -> dict[str, object]:
         """Return the fields for the ledger."""
-        return {"path": self.path, "reasons": self.reasons, **self._facts}
+        return {"path": self.path, "reasons": self.reasons, **self.costs}
 
 
 def judge_candidates(
@@ -106,7 +96,7 @@ def judge_candidates(
     questions = [_question(name, key, data, len(shown)) for name, key in rubrics]
     verdicts = judge.ask_all(questions, deadline)
     judged = _judged(hits, shown, verdicts, mode, settings)
-    judged.note_answers(len(shown), verdicts)
+    judged.costs["asked"] = len(shown)
     judged.notice = judge.notice
     return judged
 
@@ -121,9 +111,7 @@ def _judged(
     ]
     answered = [answer for answer in answers if answer is not None]
     rubrics = _DUAL if len(verdicts) > 1 else _SINGLE
-    failures = [
-        "%s: %s" % (name, verdict.failure) for (name, _), verdict in zip(rubrics, verdicts) if verdict.failure
-    ]
+    failures = ["%s: %s" % (name, one.failure) for (name, _), one in zip(rubrics, verdicts) if one.failure]
     if not answered:
         return _unjudged("fallback", hits, mode, settings, failures)
     path = "single" if len(verdicts) == 1 else "judged" if len(answered) == len(verdicts) else "partial"
@@ -133,6 +121,10 @@ def _judged(
     judged.verdicts = {key: [None if one is None else key in one for one in pair] for key in keys}
     judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
     judged.search_hits = [hit for hit in hits if judged.approvals.get(hit.key) == "both"]
+    costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
+    cost = round(sum(costs), 8) if len(costs) == len(verdicts) else None
+    slowest = max(verdict.ms for verdict in verdicts)
+    judged.costs.update(verdicts=judged.verdicts, judge_ms=slowest, cost_usd=cost)
     return judged
 
 
