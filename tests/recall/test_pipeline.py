@@ -24,9 +24,8 @@ from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 def recalled(text: str, context: Context, history: RecallHistory | None = None) -> Answer:
     """Return the answer to a prompt."""
     answer, prompt = Answer("prompt"), Prompt(text, "p", "")
-    previous_turn = admit(answer, prompt, context.settings)
-    if previous_turn is not None:
-        recall(answer, prompt, previous_turn, 9500, context, history)
+    if admit(answer, prompt, context.settings):
+        recall(answer, prompt, 9500, context, history)
     return answer
 
 

@@ -61,11 +61,10 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     parts = [correction, reminder, question, past.block if past else ""]
     room = MAX_CHARACTERS - sum(len(part) + 2 for part in parts if part)
     try:
-        previous_turn = admit(answer, prompt, context.settings)
-        if previous_turn is not None:
+        if admit(answer, prompt, context.settings):
             from ..recall.pipeline import recall  # loads SQLite, which a skipped prompt does without
 
-            recall(answer, prompt, previous_turn, room, context)
+            recall(answer, prompt, room, context)
     finally:  # if recall itself fails, its record is still saved
         problem = str(answer.record.get("problem") or "")
         problems.append("" if problem in _EXPECTED else problem)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
-NOT_TYPED, SHORT, OPTED_OUT = "not_typed", "short", "told_not_to"
+NOT_TYPED, SHORT, OPTED_OUT, DISABLED = "not_typed", "short", "told_not_to", "disabled"
 # Effective lengths: of the shortest prompt that recalls by itself, and of the longest one that is read with the previous turn.
 MIN_LENGTH, MAX_FOLLOWUP = 10, 60
 # Lengths in characters: of a confirmation, of the head and the tail that are searched, of the part of a prompt that is used, and of
@@ -73,10 +73,13 @@ class Prompt:
 
     `text` is what the host sent; `visible_text` is without private passages, so it may be used and, if the user allows it, recorded.
     `is_from_user` is False for a text that the client seems to have sent. `judges_off` means that the project may not use judges.
-    `previous_turn` is the previous turn; if it is empty, it is read from the end of the transcript when needed.
+    `previous_turn` is the previous turn; if it is empty, it is read from the end of the transcript when needed. `followed` is
+    the same if the prompt refers to it, else empty.
     """
 
-    __slots__ = ("id", "is_from_user", "judges_off", "previous_turn", "text", "transcript", "visible_text")
+    __slots__ = (
+        "followed", "id", "is_from_user", "judges_off", "previous_turn", "text", "transcript", "visible_text",
+    )  # fmt: skip
 
     def __init__(
         self, text: str, identity: str, transcript: str, *, judges_off: bool = False, previous_turn: str = ""
@@ -88,6 +91,7 @@ class Prompt:
         self.transcript = transcript
         self.judges_off = judges_off
         self.previous_turn = previous_turn
+        self.followed = ""
 
     def turn_before(self) -> str:
         """Return the previous turn, read from the end of the transcript if it is not known; empty if there is none."""
@@ -236,18 +240,14 @@ def turn_text(question: str, reply: str) -> str:
     return (question[:_MAX_OF_TURN] + " \n" + reply[-_MAX_OF_TURN:]).strip()
 
 
-def admit(answer: Answer, prompt: Prompt, settings: Settings) -> str | None:
-    """Return the previous turn if the prompt refers to it, else an empty text; None if it gets no memories, as the answer then says."""
-    if not settings.flag("retrieval.enabled"):
-        answer.withhold("disabled", "skipped")
-        return None
-    gate, text = load_gate(), prompt.visible_text
-    refusal, previous_turn = gate.refusal(text), ""
-    if not refusal:
-        if settings.flag("retrieval.followups") and gate.is_followup(text):
-            previous_turn = prompt.turn_before()
-        if not previous_turn and effective_length(text) < MIN_LENGTH:
-            refusal = SHORT
+def admit(answer: Answer, prompt: Prompt, settings: Settings) -> bool:
+    """Return whether a prompt may get memories, and set `followed`; if it may not, the answer says why."""
+    gate, text, prompt.followed = load_gate(), prompt.visible_text, ""
+    refusal = gate.refusal(text) if settings.flag("retrieval.enabled") else DISABLED
+    if not refusal and settings.flag("retrieval.followups") and gate.is_followup(text):
+        prompt.followed = prompt.turn_before()
+    if not refusal and not prompt.followed and effective_length(text) < MIN_LENGTH:
+        refusal = SHORT
     if refusal:
         answer.withhold(refusal, "skipped")
-    return None if refusal else previous_turn
+    return not refusal

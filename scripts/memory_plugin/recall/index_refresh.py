@@ -243,11 +243,8 @@ def create_index(path: str, fts5: bool = True) -> Connection:
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
         remove_file(temporary)
-        connection = index_file.connect_index(temporary, 0.05)
-        try:
+        with closing(index_file.connect_index(temporary, 0.05)) as connection:
             _create_tables(connection, fts5)
-        finally:
-            connection.close()
         os.chmod(temporary, 0o600)
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:

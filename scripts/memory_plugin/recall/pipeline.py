@@ -47,12 +47,7 @@ _TRUST = ("trusted.jsonl", "rejected.jsonl", "settings.json")
 
 
 def recall(
-    answer: Answer,
-    prompt: Prompt,
-    previous_turn: str,
-    room: int,
-    context: Context,
-    trial: RecallHistory | None = None,
+    answer: Answer, prompt: Prompt, room: int, context: Context, trial: RecallHistory | None = None
 ) -> None:
     """Fill in the answer to one prompt; `room` is the number of characters left in the hook's output.
 
@@ -65,11 +60,11 @@ def recall(
     whole_store = settings.integer("retrieval.judge.whole_store") if sees_all else 0
     lookup = Lookup(context.within(_RANKING_SECONDS))
     pool = settings.integer("retrieval.judge.candidate_pool_size")
-    hits = lookup.best(prompt.visible_text, previous_turn, pool, whole_store)
+    hits = lookup.best(prompt.visible_text, prompt.followed, pool, whole_store)
     answer.needs_refresh = lookup.needs_refresh
     judged = None
     if hits and is_on and lookup.answered_by == FTS5:
-        judged = _judged(prompt, previous_turn, hits, history, context)
+        judged = _judged(prompt, hits, history, context)
         answer.record["judge"] = judged.record()
         answer.notice = judged.notice
     if judged is None or not judged.verdicts:
@@ -88,19 +83,16 @@ def recall(
         history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
 
 
-def _judged(
-    prompt: Prompt, previous_turn: str, hits: list[Hit], history: RecallHistory, context: Context
-) -> Judged:
+def _judged(prompt: Prompt, hits: list[Hit], history: RecallHistory, context: Context) -> Judged:
     """Return the judges' answers about the hits that Claude does not have yet; a short prompt may be about the turn before in any words."""
     from .judging import AUTO, judge_candidates
 
     text = prompt.visible_text
     is_short = context.settings.flag("retrieval.followups") and effective_length(text) <= MAX_FOLLOWUP
-    if not previous_turn and is_short:
-        previous_turn = prompt.turn_before()
+    turn = prompt.followed or (prompt.turn_before() if is_short else "")
     new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
     off = prompt.judges_off
-    return judge_candidates(text, new, AUTO, context, previous_turn=previous_turn, judges_off=off)
+    return judge_candidates(text, new, AUTO, context, previous_turn=turn, judges_off=off)
 
 
 def _why_nothing(hits: list[Hit], judged: Judged | None, lookup: Lookup, settings: Settings) -> str:

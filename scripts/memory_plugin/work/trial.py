@@ -96,9 +96,8 @@ def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
 def tried(prompt: Prompt, history: RecallHistory, context: Context) -> Answer:
     """Return the answer to a prompt, without judges; what is injected is added to `history`."""
     answer = Answer("prompt")
-    previous_turn = admit(answer, prompt, context.settings)
-    if previous_turn is not None:
-        recall(answer, prompt, previous_turn, MAX_CHARACTERS, context, history)
+    if admit(answer, prompt, context.settings):
+        recall(answer, prompt, MAX_CHARACTERS, context, history)
     return answer
 
 
