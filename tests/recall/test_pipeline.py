@@ -105,7 +105,7 @@ def test_a_prompt_rebuilds_a_damaged_index_once_a_day(project: Project, damage: 
         path, settings = index_path(paths), load(paths.config_dir, paths.project_root)
         for day in (0, 0, 1):
             if day:
-                os.utime(path + ".rebuilt", (1, 1))
+                project.write(path + ".rebuilt", {"day": "2001-01-01"})
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute(damage)
                 connection.commit()

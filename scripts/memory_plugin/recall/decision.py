@@ -11,6 +11,7 @@ import os
 from ..kernel.fastjson import digest
 from ..kernel.files import read_regular
 from ..kernel.text import cut_at_word, escape_content
+from .history import Feedback, RecallHistory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.settings import Settings
     from .gate import Answer
-    from .history import RecallHistory
     from .ranking import Hit
 
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
@@ -131,8 +131,6 @@ def apply_feedback(hits: list[Hit], context: Context) -> None:
     """Shift the thresholds of the hits that users rated; most users have no feedback file."""
     if not os.path.exists(context.paths.state("feedback.json")):
         return
-    from .history import Feedback
-
     feedback = Feedback(context.paths)
     for hit in hits:
         hit.shift = feedback.shift(hit.key)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 from time import sleep, time
 
+from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import FileLock
+from ..kernel.paths import record_once
 from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
@@ -68,7 +70,6 @@ class IndexOutdated(IndexUnavailable):
 
 INDEX_ERRORS = (SqliteError, IndexUnavailable)
 _NO_ROW = (ValueError, TypeError, LookupError, AttributeError)
-_DAY = 86400.0
 
 
 def index_path(paths: Paths) -> str:
@@ -135,18 +136,7 @@ def value_of(read: Callable[[], Value], what: str) -> Value:
 
 def may_rebuild(path: str) -> bool:
     """Return whether a prompt may rebuild a damaged index now, and record it if so: once a day, as damage that returns has a cause."""
-    mark = path + ".rebuilt"
-    try:
-        if 0 <= time() - os.stat(mark).st_mtime < _DAY:
-            return False
-    except OSError:  # never rebuilt
-        pass
-    try:
-        with open(mark, "wb") as file:
-            file.write(b"rebuilt\n")
-    except OSError:
-        return False
-    return True
+    return record_once(path + ".rebuilt", "day", now_iso()[:10])
 
 
 def has_fts5(connection: Connection) -> bool:
@@ -235,25 +225,13 @@ def new_decisions(
 
 def failure_reason(error: Exception) -> str:
     """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged."""
-    messages = _sqlite_messages(error)
-    if "locked" in messages:
+    cause = error if isinstance(error, SqliteError) else error.__context__
+    message = str(cause).lower() if isinstance(cause, SqliteError) else ""
+    if "locked" in message:
         return LOCKED
-    if any(sign in messages for sign in _UNWRITABLE_SIGNS):
+    if any(sign in message for sign in _UNWRITABLE_SIGNS):
         return UNWRITABLE
     return OUTDATED if isinstance(error, IndexOutdated) else DAMAGED
-
-
-def _sqlite_messages(error: BaseException | None) -> str:
-    """Return SQLite's messages in a chain of errors.
-
-    The last error may not be the cause: rolling back a transaction that a full disk has already rolled back fails with another message.
-    """
-    messages = ""
-    while error is not None:
-        if isinstance(error, SqliteError):
-            messages += str(error).lower() + "\n"
-        error = error.__context__
-    return messages
 
 
 def connect_index(path: str, timeout: float) -> Connection:
