@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import choose
-from memory_plugin.memories import InvalidMemory, hygiene
+from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_items, shown_line
 from memory_plugin.memories.record import MAX_TITLE, categories, new_memory
 
@@ -148,28 +148,6 @@ def test_each_item_is_redacted() -> None:
         (["x\ry"] * 70, ["x y"] * 70),  # many with line breaks
     ]
     assert [(items, expected) for items, expected in cases if shown_items(items, 200) != expected] == []
-
-
-_PIECES = [
-    "password",
-    "kZ8wQ2rT5yU7iO9p",
-    "plain words",
-    SECRET,
-    "x\u200b",
-    " key =",
-    "\n",
-    "ghp_",
-    "me@firm.io",
-]
-
-
-@given(st.lists(st.sampled_from(_PIECES)))
-def test_texts_scanned_together_are_shown_as_each_for_itself(texts: list[str]) -> None:
-    hygiene._clean_texts.clear()
-    alone = list(map(hygiene.shown, texts))
-    hygiene._clean_texts.clear()
-    hygiene.scan_together(texts)
-    assert list(map(hygiene.shown, texts)) == alone
 
 
 PASSWORD = "kZ8w" + "Qm4tRx2v"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.hygiene import chosen_rules, redact
@@ -20,7 +20,6 @@ _MAX_SHORT_VALUE = 200
 _clean_texts: set[int] = set()
 _REFUSED = "%s: refused, because it contains what must not be stored (%s); to allow it, add the rule to the setting hygiene.allow"
 _NOTHING_LEFT = "%s: nothing is left of it after private text and hidden characters are removed"
-_MAX_TOGETHER = 4_000  # characters; above it, what each scan costs at least no longer matters
 # Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
 MAX_PHRASE = 200
@@ -147,19 +146,6 @@ def _without_secrets(text: str, place: str) -> Redaction:
     if result.text == text and not result.findings:
         _clean_texts.add(mark)
     return result
-
-
-def scan_together(texts: Iterable[str]) -> None:
-    """Scan texts at once, one after the other, because each scan takes at least 0.1 ms; if it finds nothing, none is scanned again."""
-    chosen = chosen_rules()
-    new = [text for text in dict.fromkeys(texts) if text and hash((text, chosen)) not in _clean_texts]
-    joined = "\n".join(new)
-    # Blank lines at the ends of a text are removed from it alone, but not from the middle of several.
-    if len(new) < 2 or len(joined) > _MAX_TOGETHER or any(text.strip("\n") != text for text in new):
-        return
-    result = _redact_visible(joined, "memory")
-    if result.text == joined and not result.findings:
-        _clean_texts.update(hash((text, chosen)) for text in new)
 
 
 def _redact_visible(text: str, place: str) -> Redaction:

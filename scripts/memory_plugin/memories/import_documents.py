@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from . import markdown
 from .guard_file import files_problem
-from .markdown import ANSWERS, Fields, Section, Statement, form, role_of, sections, texts_in, without_markdown
+from .markdown import ANSWERS, Fields, Section, form, is_named, role_of, sections, texts_in, without_markdown
 from .record import CONTEXT
 
 ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
@@ -107,25 +107,21 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     is_note = fields and not document.is_diary and _OF_RULES.isdisjoint(fields) and not path.endswith(".mdc")
     yield from records
     if records or not (is_one or is_note):
-        yield from _rules(document, others, reading, has_records=bool(records))
+        yield from _rules(document, others, reading, alone=not records)
         return
     text = _HEAD.sub("", document.text) if document.title == document.heading else document.text
     text = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
     yield from _entries(document, "", {_STEPS if document.runbook else ANSWER: text}, 1)
 
 
-def _rules(
-    document: _Document, parts: list[Section], reading: Reading, *, has_records: bool
-) -> Iterator[Entry]:
+def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone: bool) -> Iterator[Entry]:
     """Yield the rules in the sections that hold no record. Raises LeftOut for a document that nobody wrote to be kept."""
     path, runbook, is_diary = document.path, document.runbook, document.is_diary
     parts = [piece for part in parts for piece in _decided(part)] if is_diary else parts
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
-    if not has_records and is_diary and not rules:
+    if is_diary and alone and not rules:
         raise LeftOut(_DIARY)
-    is_of_agents = path.endswith(".mdc") or any(
-        markdown.is_named(path, kind) for kind in ("instructions", "rules")
-    )
+    is_of_agents = path.endswith(".mdc") or is_named(path, "instructions") or is_named(path, "rules")
     is_long = len(rules) > _MAX_OF_FILE or len(parts) > _MAX_SECTIONS
     is_long |= len(document.text.split()) > _MAX_WORDS
     is_wanted = runbook or is_of_agents or form("rules").search(document.names)
@@ -221,13 +217,13 @@ def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
     reading.left_out.extend((path, "%s is not kept: %s" % pair) for pair in problems.items() if pair[1])
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
     parts = os.path.relpath(os.path.dirname(path), reading.root).split(os.sep) if reading.root else ["."]
-    folders = list(takewhile(lambda name: not markdown.is_named(name, "rule_folders"), parts))
-    is_own = folders != parts or markdown.is_named(path, "instructions")
+    folders = list(takewhile(lambda name: not is_named(name, "rule_folders"), parts))
+    is_own = folders != parts or is_named(path, "instructions")
     is_below = is_own and folders and not folders[0].startswith(".")
     return kept[:_MAX_FILES] or (["/".join(folders) + "/"] if is_below else [])
 
 
-def _rule_item(rule: Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
+def _rule_item(rule: markdown.Statement, section: Section, lead: str, bound: list[str]) -> dict[str, object]:
     """Return a rule as an entry, with the files that it or its document is about; `lead` is the document's title."""
     # A heading of one or two words says nothing without its document.
     is_bare = lead and rule.title == section.heading and not rule.title.split()[2:]
@@ -344,12 +340,10 @@ def _title(title: str, answer: str) -> str:
 
 def _is_one_record(document: _Document, records: list[Entry]) -> bool:
     """Return whether a document is one decision as a whole: numbered as a record, or with a status of its own."""
-    called = (
-        form(name).match(said)
-        for name in ("called_record", "counted")[: 1 + bool(records)]
-        for said in (document.stem, document.heading)
-    )
-    return any(called) or any(one.names and _STATUS in (one.more or {}) for one in records[:1])
+    said = (document.stem, document.heading)
+    is_called = any(map(form("called_record").match, said))
+    is_counted = bool(records) and any(map(form("counted").match, said))
+    return is_called or is_counted or any(one.names and _STATUS in (one.more or {}) for one in records[:1])
 
 
 def _no_longer_holds(status: str, fields: Fields) -> str:

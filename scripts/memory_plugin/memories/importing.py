@@ -36,8 +36,8 @@ _HEADING = re.compile(
 )
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
-_OWN_PROJECT, _NOT_OURS = "a project of its own", "ignored by git, or text of others"
-_OVER, _PROMPTS = "kept for history; to import it, name it", "prompts and skills, not rules"
+_OWN_PROJECT = "a project of its own"
+_NOT_RULES = "ignored by git, text of others, prompts, skills or history; to import it, name it"
 
 
 def read(path: str, category: str = "", root: str = "", *, everything: bool = False) -> Reading:
@@ -286,8 +286,6 @@ def _why_closed(path: str, ignored: set[str]) -> str | None:
         return ""
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT
-    if is_named(path.lower(), "over"):
-        return _OVER
-    if is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts"):
-        return _PROMPTS
-    return _NOT_OURS if is_named(path, "others") or (path in ignored and not is_ours) else None
+    is_of_agents = is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts")
+    is_others = is_named(path, "others") or (path in ignored and not is_ours)
+    return _NOT_RULES if is_named(path.lower(), "over") or is_of_agents or is_others else None

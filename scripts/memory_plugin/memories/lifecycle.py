@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from itertools import islice
 from typing import Callable, NamedTuple
 
 from ..kernel.context import now_iso
@@ -36,7 +35,6 @@ from .writing import Written
 
 _REJECTED_PHRASES = "%s: you rejected its search phrases; to add one: memory edit %s --asked-as 'a phrase'"
 _STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
-_BATCH = 100  # memories of an import, whose approval is recorded together
 
 
 class Removal(NamedTuple):
@@ -92,22 +90,19 @@ def save_all(
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
-    The approval is recorded after every hundred, so that a process that is killed loses little of it. Raises OSError and Busy; the
-    memories before the failing one remain stored.
+    The approval is recorded at the end, also if one fails. Raises OSError and Busy; the memories before the failing one remain stored.
     """
     results: list[Written | InvalidMemory] = []
-    rows = iter(batch)
-    while some := list(islice(rows, _BATCH)):
-        written: list[Change] = []
-        try:
-            for data in some:
-                try:
-                    results.append(added := writing.add(paths, store, data))
-                    written.append(Change(added))
-                except InvalidMemory as error:
-                    results.append(error)
-        finally:
-            trust_written(paths, written, approved, "import")
+    written: list[Change] = []
+    try:
+        for data in batch:
+            try:
+                results.append(added := writing.add(paths, store, data))
+                written.append(Change(added))
+            except InvalidMemory as error:
+                results.append(error)
+    finally:
+        trust_written(paths, written, approved, "import")
     return results
 
 

@@ -218,13 +218,12 @@ def _names(item: Item) -> tuple[str, str, str]:
 
 
 class TakenTitles:
-    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
+    """The titles taken in a scope: those of its active memories."""
 
     def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
         """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
-        self._new: dict[str, dict[str, object]] = {}
         out = "" if excluded is None else excluded.stored.key
         for item in (one for one in items if one.stored.key != out):
             if item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
@@ -237,15 +236,6 @@ class TakenTitles:
         if not or_same and any(_is_same_memory(read_item(one).stored.memory.data, cleaned) for one in found):
             return ""
         return shortest_names(self._items)[found[0].stored.key] if found else ""
-
-    def take(self, data: dict[str, object], source: str) -> str:
-        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
-        if owner := self.owner(data):
-            return TAKEN % (owner, owner)
-        first = self._new.setdefault(plain_title(str(data["title"])), {**data, "source": source})
-        if _is_same_memory(first, data):
-            return ""
-        return "%s has this title too; give one of them another title" % first["source"]
 
 
 def _is_same_memory(old: dict[str, object], new: dict[str, object]) -> bool:

@@ -18,7 +18,7 @@ from ..kernel.text import escape_content
 from ..kernel.text.clean import block, escape, plain
 from ..kernel.text.words import form, language, tokenize
 from ..memories.guard_file import alternatives
-from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
+from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import repeats_title, told_digests
 from ..memories.nearby import NativeNote
@@ -101,7 +101,6 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
     digests = told_digests(memory)
     category = categories()[memory.category]
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
-    scan_together([memory.title, text, lesson_text, *memory.tags, *memory.files, *memory.asked_as])
     title = shown_line(memory.title, MAX_TITLE)
     body = shown_block(text, MAX_INDEXED)
     lesson = body if lesson_text == text else shown_block(lesson_text, MAX_INDEXED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -47,10 +46,8 @@ def gather(
     items = context.survey().items
     taken = TakenTitles(items, scope)
     stored = {_identity(item.stored.memory.data): item.stored.memory.id for item in items}
-    readings = [
-        read_lines(given, kind) if path == STDIN else read(path, kind, root, everything=everything)
-        for path in paths
-    ]
+    readings = [read(path, kind, root, everything=everything) for path in paths if path != STDIN]
+    readings += [read_lines(given, kind)] if STDIN in paths else []
     drafts = [draft for reading in readings for draft in reading.drafts]
     distinguish_titles(drafts)
     archive_replaced(drafts)
@@ -83,12 +80,6 @@ def _identity(data: dict[str, Any]) -> str:
     """Return what makes two memories the same: category, title, content and status."""
     fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
     return json.dumps(fields, sort_keys=True)
-
-
-def shown_source(source: str, root: str) -> str:
-    """Return a source path relative to the project, if it is inside it."""
-    starts = (os.path.abspath(root) + os.sep, os.path.realpath(root) + os.sep)
-    return next((source[len(start) :] for start in starts if source.startswith(start)), source)
 
 
 def store_all(

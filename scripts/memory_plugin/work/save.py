@@ -168,12 +168,12 @@ def save_chosen(
 ) -> SavedTogether:
     """Write memories to the project's store, each with the name under which it was chosen.
 
-    Raises WorkError, before anything is written, if a memory has the title of a stored one or of an earlier one.
+    Raises WorkError, before anything is written, if a memory has the title of a stored one.
     """
     taken = TakenTitles(context.survey().items, PROJECT)
     for name, data in chosen:
-        why = taken.take(data, name)
-        if why:
+        if owner := taken.owner(data):
+            why = TAKEN % (owner, owner)
             raise WorkError(_CHOSEN_TAKEN % (name, shown_line(str(data["title"])), why, name))
     approved, only_new = context.approve_saves(len(chosen)), context.only_new
     project = named_store(context.paths, PROJECT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 
 from ...kernel.text.clean import counted
@@ -93,10 +94,10 @@ def _as_json(one: imports.Outcome) -> dict[str, object]:
 
 def _print_outcomes(outcomes: list[imports.Outcome], context: CommandContext) -> None:
     """Print the memories as a table, then what was left out or skipped, and what was redacted."""
-    console, root, rows = context.console, context.paths.project_root, []
+    console, rows, root = context.console, [], os.path.join(context.paths.project_root, "")
     not_stored: dict[tuple[str, str], list[str]] = {}
     for one in outcomes:
-        source = imports.shown_source(one.source, root)
+        source = one.source.removeprefix(root)
         if one.memory:
             rows.append([one.outcome, one.memory.category, source, one.memory.title])
         else:
