@@ -109,14 +109,14 @@ def save_all(
 def edit(
     paths: Paths,
     stored: StoredMemory,
-    fields: Callable[[dict[str, object]], Mapping[str, object]],
+    fields: Mapping[str, object] | Callable[[dict[str, object]], Mapping[str, object]],
     summary: str,
     approved: bool,
     how: str = "edit",
     *,
     cleaned: bool = True,
 ) -> Written:
-    """Replace the fields that `fields` returns for the memory's present data.
+    """Replace fields of a memory; `fields` may be a function that returns them for its present data.
 
     The changed memory stays trusted if the user asked for the change (`approved`). It is pending if someone else changed the file after
     the user saw it as `stored`. A pending or rejected memory stays what it is, and so do phrases that await approval.
@@ -126,7 +126,7 @@ def edit(
     def changed(present: dict[str, object]) -> dict[str, object]:
         nonlocal unchanged
         unchanged = present == stored.memory.data
-        return with_change(present, summary, fields(present))
+        return with_change(present, summary, fields(present) if callable(fields) else fields)
 
     before = before_write(paths, stored)
     written = writing.change(paths, stored, changed, cleaned)
@@ -167,7 +167,7 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
         return old.stored
     mark = {"superseded_by": name_for(new.stored.key, old.stored.key)}
     summary = "superseded by " + new.stored.memory.id
-    return edit(paths, old.stored, lambda _: mark, summary, approved=True).stored
+    return edit(paths, old.stored, mark, summary, approved=True).stored
 
 
 def _with_older(names: list[str], data: dict[str, object]) -> dict[str, object]:
@@ -187,7 +187,7 @@ def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved
             edit(paths, item.stored, partial(_without, old), summary, approved)
     if not old.memory.superseded_by:
         return old
-    return edit(paths, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored
+    return edit(paths, old, {"superseded_by": None}, "not superseded any more", approved).stored
 
 
 def _without(old: StoredMemory, data: dict[str, object]) -> dict[str, object]:
@@ -218,7 +218,7 @@ def rewrite(
 
 def redact(paths: Paths, stored: StoredMemory) -> Written:
     """Remove secrets and hidden characters from a memory's file, which stays trusted, pending or rejected."""
-    return edit(paths, stored, lambda _: {}, "secrets taken out", approved=True, how="redact")
+    return edit(paths, stored, {}, "secrets taken out", approved=True, how="redact")
 
 
 def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, approved: bool) -> Written:
@@ -265,7 +265,7 @@ def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
     if before_write(paths, stored).state != TRUSTED:
         load_trust(paths).withdraw(stored)
     fields = {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text}
-    return edit(paths, stored, lambda _: fields, "archived", approved=True, how="archive", cleaned=False)
+    return edit(paths, stored, fields, "archived", approved=True, how="archive", cleaned=False)
 
 
 def restore(paths: Paths, stored: StoredMemory, approved: bool) -> Written:
@@ -274,7 +274,7 @@ def restore(paths: Paths, stored: StoredMemory, approved: bool) -> Written:
         raise InvalidMemory("%s is active already" % stored.memory.id)
     dropped = {"retired_at": None, "retired_reason": None, "archived_at": None, "archived_reason": None}
     fields = {name: value for name, value in dropped.items() if name in stored.memory.data}
-    return edit(paths, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", approved)
+    return edit(paths, stored, {"record_status": ACTIVE, **fields}, "restored", approved)
 
 
 def _after(moment: str, days: int) -> str:

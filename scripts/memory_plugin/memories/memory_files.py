@@ -91,7 +91,7 @@ class StoredMemory(NamedTuple):
     @property
     def key(self) -> str:
         """Return the name of the memory that is unique over all scopes and categories."""
-        return memory_key(self.store.scope, self.memory.category, self.memory.id)
+        return "%s:%s/%s" % (self.store.scope, self.memory.category, self.memory.id)
 
 
 class FileProblem(NamedTuple):
@@ -104,11 +104,6 @@ class FileProblem(NamedTuple):
 
 class TooManyEntries(Exception):
     """Raised for a folder with more entries than allowed."""
-
-
-def memory_key(scope: str, category: str, identity: str) -> str:
-    """Return the name of a memory that is unique over all scopes and categories."""
-    return "%s:%s/%s" % (scope, category, identity)
 
 
 def why_not_read(store: Store) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any, NamedTuple
 
 from ..kernel.text.clean import plain
@@ -106,14 +105,10 @@ def _archive_stored(memories: list[Memory], context: WorkContext, approved: bool
     over = {_said(memory): memory.data for memory in memories if "archived_reason" in memory.data}
     for item in context.survey().items if over else ():
         memory = item.stored.memory
-        if memory.status == ACTIVE and _said(memory) in over:
-            ended = partial(_ended, over[_said(memory)])
+        if memory.status == ACTIVE and (new := over.get(_said(memory))):
+            ended = {name: new[name] for name in ("content", "record_status", "archived_reason")}
             edit(context.paths, item.stored, ended, "imported again", approved, "import")
 
 
 def _said(memory: Memory) -> tuple[str, str, str]:
     return memory.category, memory.title, main_text(memory.category, memory.data["content"])
-
-
-def _ended(new: dict[str, Any], _present: dict[str, Any]) -> dict[str, Any]:
-    return {name: new[name] for name in ("content", "record_status", "archived_reason")}
