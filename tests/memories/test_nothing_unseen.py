@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -76,6 +77,25 @@ def prepare(project: Project) -> None:
     project.cli("forget", "own-archived", "--keep")
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+    """Return a project with a memory of each kind, and a copy of its folder."""
+    folder = str(tmp_path_factory.mktemp("unseen"))
+    project = Project(os.path.join(folder, "box"))
+    prepare(project)
+    shutil.copytree(os.path.join(folder, "box"), os.path.join(folder, "copy"), symlinks=True)
+    return project, folder
+
+
+@pytest.fixture
+def project(prepared: tuple[Project, str]) -> Project:
+    """Return that project as it was made."""
+    project, folder = prepared
+    shutil.rmtree(os.path.join(folder, "box"))
+    shutil.copytree(os.path.join(folder, "copy"), os.path.join(folder, "box"), symlinks=True)
+    return project
+
+
 def trusted_texts(paths: Paths) -> list[str]:
     """Return all texts that are trusted, with the phrases that are, and those of guards in force."""
     trust = load_trust(paths)
@@ -110,7 +130,6 @@ CASES = [(command, caller) for command in COMMANDS for caller in ("user", "asked
 def test_no_write_trusts_what_nobody_accepted_or_wrote(
     project: Project, paths: Paths, command: str, caller: str
 ) -> None:
-    prepare(project)
     assert not any(STRANGE in text for text in trusted_texts(paths))
     states = {row["id"]: row["trust"] for row in project.memories("--status", "all")}
     for name in KINDS if "ID" in " ".join(COMMANDS[command]) else ["own"]:
