@@ -97,6 +97,15 @@ def test_a_long_text_is_left_out_unless_it_has_rules_or_is_named(project: Projec
     assert len(read(os.path.join(project.root, "docs", "engines.md")).drafts) == 50
 
 
+def test_a_report_is_left_out_and_its_records_are_not(project: Project) -> None:
+    text = "# Engines\n\n## 1. Oil\n\n" + "The engine burns oil in its third year. " * 300
+    text += "\n\n## 2. Choice\n\n### Context\n\nIt was slow.\n\n### Decision\n\nWe use the old engine.\n"
+    project.write("docs/engines.md", text)
+    reading = read(os.path.join(project.root, "docs"))
+    assert [draft.data["content"]["decision"] for draft in reading.drafts] == ["We use the old engine."]
+    assert "a long text" in reading.left_out[0][1]
+
+
 def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) -> None:
     text = "# %s\n\n" + "".join("## Alert %d\n\n- Look at pump %d.\n\n" % (at, at) for at in range(20))
     project.write("docs/engines.md", text % "Engines")

@@ -148,6 +148,19 @@ def test_templates_are_left_out(project: Project, name: str, title: str) -> None
     assert (found, [why for _, why in reading.left_out]) == ({}, ["a template"])
 
 
+def test_a_record_whose_title_nobody_filled_in_is_named_by_its_file(project: Project) -> None:
+    text = RECORD % ("[titre du probl\u00e8me]", "Accepted", "Les comptes ont un nouvel identifiant.")
+    found, reading = imported(project, {"ADR-002-comptes-du-jeune.md": text, "template.md": text})
+    assert (list(found), len(reading.left_out)) == (["comptes du jeune"], 1)
+
+
+def test_rules_about_security_are_rules_and_a_security_policy_is_none(project: Project) -> None:
+    text = "# Security\n\n- Never log a token of a user.\n"
+    found, reading = imported(project, {"security.mdc": text, "SECURITY.md": text})
+    assert list(found) == ["Never log a token of a user"]
+    assert [path.rpartition("/")[2] for path, _ in reading.left_out] == ["SECURITY.md"]
+
+
 def test_the_mark_of_a_table_of_contents_is_no_rule(project: Project) -> None:
     found, _ = imported(project, {"a.md": "[[_TOC_]]\n\n# Rules\n\n- Never push to the main branch.\n"})
     assert list(found) == ["Never push to the main branch"]

@@ -22,7 +22,8 @@ _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 # A line goes on with prose that was wrapped: after three words and more, with a small letter.
 _WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])", re.MULTILINE)
 _FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
-_HEAD = re.compile(r"\A\s*#[^\n]*\s*")
+_NUMBER = re.compile(r"(?i)\A(?:(?:adr|madr|rfc)(?=[-_ \d]))?[-_ \d]*")  # before a name
+_HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -109,7 +110,7 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     if records or not (is_one or is_note):
         yield from _rules(document, others, reading, alone=not records)
         return
-    text = _HEAD.sub("", document.text) if document.title == document.heading else document.text
+    text = _HEAD.sub("", document.text) if document.heading in ("", document.title) else document.text
     text = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
     yield from _entries(document, "", {_STEPS if document.runbook else ANSWER: text}, 1)
 
@@ -166,7 +167,7 @@ def _document(path: str, text: str) -> _Document:
     said = [
         one for one in (title, name, heading, described) if one and (" " in one or not re.search("[_-]", one))
     ]
-    title = said[0] if said else re.sub(r"[-_]", " ", stem.lstrip("0123456789-_ ") or stem)
+    title = said[0] if said else re.sub(r"[-_]", " ", _NUMBER.sub("", stem) or stem)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
     runbook = without_markdown(title) if form("runbook").search(names) else ""
     is_diary = any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))]))
