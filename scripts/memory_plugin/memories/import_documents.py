@@ -301,6 +301,9 @@ def _entries(
 ) -> Iterator[Entry]:
     """Yield a record, a runbook or a note, with its symptoms and questions as phrases, unless it is empty; `texts` are those by field."""
     fields, head, is_own = document.fields, texts.get(_NOTES, ""), owner in ("", document.heading)
+    title = document.title if is_own else owner
+    is_note = len(texts) == 1
+    is_given = title in (fields.get("title"), fields.get("name"), document.heading if is_note else None)
     texts[_NOTES] = form("head_line").sub("", head)
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
@@ -311,14 +314,12 @@ def _entries(
     asked = "\n".join([texts.get(CONTEXT, ""), *(part.heading for part in sections(document.text))])
     dated = form("dated").search(head)
     kind = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
-    title = document.title if is_own else owner
-    is_given = title in (fields.get("title"), fields.get("name"))
     item: dict[str, object] = {
         "asked_as": markdown.phrases([*symptoms, *markdown.questions(asked)]),
         **({"date": dated[1]} if dated else {}),
         **({"type": kind[1]} if kind else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": form("day").sub("", title) if is_given else _title(title, body),
+        "title": _title(title, "" if is_given else body) or title,
         "body": body,
     }
     over = _no_longer_holds(texts.get(_STATUS, "").strip(), fields)
@@ -334,9 +335,9 @@ def _title(title: str, answer: str) -> str:
     title = markdown.title_for(form("number").sub("", form("day").sub("", title)))
     title = title if " " in title else title.replace("-", " ")
     words = re.findall(r"[^\W\d_]+", title)
-    is_name = words and not title.isupper()  # not only a number, or "ADR 7"
-    named = title if is_name and title.lower() not in answer.lower().split() else ""
-    return title if words[1:] else markdown.title_for(markdown.with_lead(named, answer))
+    said, is_name = markdown.title_for(answer), words and not title.isupper()  # not only a number, or "ADR 7"
+    named = title if is_name and title.lower() not in said.lower().split() else ""
+    return title if words[1:] else markdown.title_for(markdown.with_lead(named, said))
 
 
 def _is_one_record(document: _Document, records: list[Entry]) -> bool:
