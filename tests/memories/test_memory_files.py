@@ -113,7 +113,7 @@ def test_links_pipes_folders_and_hidden_files_are_skipped(store: Store, put: Put
     shutil.copy(good, os.path.join(folder, "draft.json.12.abcd1234.tmp"))
     names, problems = read_store(store)
     assert names == ["good"]
-    assert {os.path.basename(path): reason for path, reason, _ in problems} == {
+    assert {os.path.basename(path): reason for path, reason in problems} == {
         "linked.json": "a symbolic link",
         "device.json": "a symbolic link",
         "dangling.json": "a symbolic link",

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
+from ..kernel.files import Unreadable, read_regular, stamp
 from ..kernel.paths import Paths, main_worktree
 from . import InvalidMemory
 from .record import Category, Memory, categories, parse_memory
@@ -95,11 +95,10 @@ class StoredMemory(NamedTuple):
 
 
 class FileProblem(NamedTuple):
-    """A file in a store that is not a memory, and why. `passes` says that the reason is temporary."""
+    """A file in a store that is not a memory, and why."""
 
     path: str
     reason: str
-    passes: bool = False
 
 
 class TooManyEntries(Exception):
@@ -216,7 +215,7 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
         try:
             files = sorted(path for path, _status in listing(folder))
         except OSError as error:
-            reported.append(FileProblem(folder, error.strerror or "cannot be read", passes=True))
+            reported.append(FileProblem(folder, error.strerror or "cannot be read"))
             continue
         for path in files:
             try:
@@ -224,8 +223,7 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
             except FileNotFoundError:
                 continue
             except (InvalidMemory, Unreadable) as error:
-                reason = str(error).removeprefix(path + ": ")
-                reported.append(FileProblem(path, reason, passes=isinstance(error, ReadFailed)))
+                reported.append(FileProblem(path, str(error).removeprefix(path + ": ")))
     if problems is not None:
         problems.extend(skipped_entries(store))
 
