@@ -53,13 +53,6 @@ _TOKENS = {
 }
 
 
-def is_configured(paths: Paths, settings: Settings) -> bool:
-    """Return whether the user's settings or environment mention a server: a host, a key, or automatic sending."""
-    if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
-        return True
-    return bool(credentials.UserEnvironment(paths.config_dir).first((*HOSTS, *KEYS)))
-
-
 def server_route(paths: Paths, settings: Settings) -> credentials.AddressSource:
     """Return the server's address and the setting or variable that names it."""
     variables = credentials.UserEnvironment(paths.config_dir)

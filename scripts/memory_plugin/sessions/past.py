@@ -182,7 +182,9 @@ def _score(
                 value = _KIN
             each.share += weight * min(1.0, value + 0.3) / total if value else 0.0
             each.score += weight * value / (value + _SATURATION)
-        each.score *= 1 + _FRESH * exp(-_age(each, now) / _FRESH_DAYS)
+        year, month, day = map(int, each.time[:10].split("-"))
+        age = max(0.0, now - mktime((year, month, day, 0, 0, 0, 0, 0, -1))) / _DAY
+        each.score *= 1 + _FRESH * exp(-age / _FRESH_DAYS)
         sessions.setdefault(each.session, []).append(each.score)
     for each in found:
         each.score += _OTHERS * sum(sorted(sessions[each.session])[-3:])
@@ -198,12 +200,6 @@ def _rarity(connection: Connection, words: list[str]) -> dict[str, float]:
         expected = _PRIOR * general["counts"].get(word, 0) / general["texts"]
         weights[word] = log(1 + (number + _PRIOR) / ((row[0] if row else _UNKNOWN * number) + expected + 0.5))
     return weights
-
-
-def _age(each: Exchange, now: float) -> float:
-    """Return an exchange's age in days."""
-    year, month, day = map(int, each.time[:10].split("-"))
-    return max(0.0, now - mktime((year, month, day, 0, 0, 0, 0, 0, -1))) / _DAY
 
 
 def by_session(found: list[Exchange]) -> list[Exchange]:

@@ -92,13 +92,9 @@ def scales() -> dict[str, Scale]:
 
 def valid_scores(entries: Mapping[str, object]) -> dict[str, float]:
     """Return the valid scores by name, whose entries are scores or objects with a `score`."""
-    found = {name: scale.read(score_in(entries.get(name))) for name, scale in scales().items()}
+    given = {name: one.get("score") if isinstance(one, dict) else one for name, one in entries.items()}
+    found = {name: scale.read(given.get(name)) for name, scale in scales().items()}
     return {name: score for name, score in found.items() if score is not None}
-
-
-def score_in(entry: object) -> object:
-    """Return an entry's score: the entry itself, or the `score` of an object."""
-    return entry.get("score") if isinstance(entry, dict) else entry
 
 
 def overall_score(scores: Mapping[str, float]) -> float | None:

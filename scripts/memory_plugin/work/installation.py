@@ -28,7 +28,7 @@ from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
 from ..sessions.langfuse import Outbox, ledger_scores
-from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
+from ..sessions.langfuse_client import HOSTS, find_access, server_route
 from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
 from . import WorkContext
@@ -202,11 +202,11 @@ def events(context: WorkContext) -> Check:
 def langfuse(context: WorkContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
     paths, settings = context.paths, context.settings
-    if not is_configured(paths, settings):
-        return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
         access = find_access(paths, settings, facts.session_scorer(context).off)
     except JudgeError as failed:
+        if failed.name == "no_key" and not settings.text("sessions.langfuse.host"):
+            return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail)
     waiting = len(Outbox(paths, access).missing(ledger_scores(paths)))
     text = "%s is set up; %s to send" % (access.address.authority, counted(waiting, "score"))
