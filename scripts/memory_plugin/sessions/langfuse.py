@@ -87,15 +87,8 @@ def score_bodies(row: dict[str, Any]) -> list[Body]:
     scorer, subject = row.get("scorer", {}), row.get("subject", {})
     is_trace = subject.get("kind") == "trace"  # of a pulled session
     target = {"traceId": subject.get("id")} if is_trace else {"sessionId": row["session"]}
-    common = {
-        "timestamp": row.get("stamp"),
-        **target,
-        "metadata": {
-            "scorer": "memory %s" % row.get("version", ""),
-            **{name: scorer.get(name) for name in ("by", "model", "rubric")},
-            **{name: row.get(name) for name in ("confidence", "turns", "project")},
-        },
-    }
+    metadata = {"project": row.get("project"), "confidence": row.get("confidence"), **scorer}
+    common = {"timestamp": row.get("stamp"), **target, "metadata": metadata}
     bodies: list[Body] = []
     scores = valid_scores({**row["dimensions"], OVERALL: row.get(OVERALL)})
     for name, config in score_configs().items():

@@ -1,4 +1,4 @@
-"""The Langfuse server: its address, keys and version, requests that wait and retry, and sessions that are read from it.
+"""The Langfuse server: its address, keys and version, requests that wait, and sessions that are read from it.
 
 A session is stored as a transcript, which is then graded like any other. The two server versions have different endpoints. Both are read
 into the same traces.
@@ -38,10 +38,8 @@ _PROBES: dict[str, tuple[str, dict[str, object]]] = {
     "scores": ("/v3/scores", {"limit": 1}),
 }
 _API = "/api/public"
-_RETRY_PAUSES = (0.5, 1.0)  # seconds before the second and the third try
 _DEFAULT_WAIT = 30.0  # seconds, after a 429 that names none
 _MAX_BYTES = 32 << 20
-_TRANSIENT = ("network", "timeout", "overloaded")
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
 _PER_PAGE = 500
 _MAX_TEXT = 20_000
@@ -87,9 +85,8 @@ def connect(paths: Paths, settings: Settings, off: str = "", seconds: float = _S
 class LangfuseClient:
     """Requests to one server within one deadline, one at a time.
 
-    Transport errors and 5xx are tried three times, because every request here can be repeated without harm. After 429, wait if the
-    deadline allows it. Raises JudgeError, as `fetch` does and for every status but 2xx: http_NNN, redirect, overloaded, rate_limited with
-    the wait; wrong_type for an answer that is not a JSON object.
+    After 429, wait if the deadline allows it. Raises JudgeError, as `fetch` does and for every status but 2xx: http_NNN, redirect,
+    overloaded, rate_limited with the wait; wrong_type for an answer that is not a JSON object.
     """
 
     def __init__(self, access: credentials.ServerAccess, deadline: Deadline) -> None:
@@ -125,18 +122,15 @@ class LangfuseClient:
         return self._send("POST", path, dumps(body).encode("ascii"))
 
     def _send(self, method: str, path: str, body: bytes | None) -> Values:
-        pauses = iter(_RETRY_PAUSES)
         while True:
             try:
                 return self._send_once(method, path, body)
             except JudgeError as error:
-                if error.name in _TRANSIENT or error.name.startswith("http_5"):
-                    error.wait = next(pauses, None)
-                elif error.name == "rate_limited" and error.wait is None:
-                    error.wait = _DEFAULT_WAIT
-                if error.wait is None or error.wait >= self._deadline.remaining():
+                if error.name != "rate_limited":
                     raise
-                wait = error.wait
+                wait = error.wait = error.wait or _DEFAULT_WAIT
+                if wait >= self._deadline.remaining():
+                    raise
             sleep(wait)
 
     def _send_once(self, method: str, path: str, body: bytes | None) -> Values:

@@ -256,24 +256,6 @@ def test_429_beyond_the_deadline_keeps_scores_pending_and_sends_nothing_before_i
 
 
 @pytest.mark.parametrize(
-    "status", [503, *(pytest.param(status, marks=pytest.mark.slow) for status in (0, 500))]
-)
-def test_transient_failures_are_retried(
-    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
-    monkeypatch.setattr(client_module, "sleep", lambda _: None)
-    calls = 0
-
-    def flaky(*_: object) -> Any:  # noqa: ANN401
-        nonlocal calls
-        calls += 1
-        return (status, {}, {}) if calls % 3 else None
-
-    langfuse.before = flaky
-    assert push_scores(graded).confirmed == 14
-
-
-@pytest.mark.parametrize(
     ("status", "name"),
     [(401, "http_401"), (403, "http_403"), (302, "redirect"), (500, "http_500"), (0, "network")],
 )
