@@ -40,7 +40,7 @@ def test_every_rubric_loads_and_asks_for_every_dimension(name: str) -> None:
 
 def test_the_weights_of_the_caregiving_rubric() -> None:
     rubric = load_rubric("caregiving")
-    assert dict(rubric.gate_weights) == {"compliance": 0.3}
+    assert dict(rubric.gates) == {"compliance": 0.3}
     assert [dimension.weight for dimension in rubric.dimensions] == [0.25, 0.25, 0.2, 0.0]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 from math import exp, factorial
 from time import perf_counter
 from typing import NamedTuple
@@ -49,6 +50,10 @@ class Quote(NamedTuple):
     start: int
     end: int
     shown: str
+
+
+def _whole(text: str) -> Quote:
+    return Quote(text, 0, len(text), text)
 
 
 class GateFinding(NamedTuple):
@@ -153,8 +158,7 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
         is_known = turn.role == "assistant" and knows_script(pack.contradictions, turn.content)
         if is_last and is_known:
             for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):
-                quote = Quote(sentence, 0, len(sentence), sentence)
-                yield GateFinding(check, turn.number, turn.role, "", reason), quote
+                yield GateFinding(check, turn.number, turn.role, "", reason), _whole(sentence)
         for rule, finding, quote in _matches(pack, "honesty", turn):
             claim = Claim(quote.shown, quote.text, turn.content, is_last, not rule.against)
             if is_planned(claim):
@@ -181,19 +185,18 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
         missing = [name for name, pattern in pack.answers.items() if not pattern.search(fold_text(reply))]
         if missing:
             reason = "the reply lacks: " + ", ".join(missing) if reply else "no reply"
-            whole = Quote(reply, 0, len(reply), reply) if reply else None
-            yield GateFinding("crisis-unanswered", turn.number, turn.role, "", reason), whole
+            quoted = _whole(reply) if reply else None
+            yield GateFinding("crisis-unanswered", turn.number, turn.role, "", reason), quoted
 
 
 def _reply_to(conversation: Conversation, place: int) -> str:
     """Return the assistant's words between a turn and the user's next turn."""
-    texts = []
-    for turn in conversation.turns[place + 1 :]:
-        if turn.role == "user":
-            break
-        if turn.role == "assistant":
-            texts.append(turn.content)
-    return "\n".join(texts)
+    until_user = takewhile(_is_not_users, conversation.turns[place + 1 :])
+    return "\n".join(turn.content for turn in until_user if turn.role == "assistant")
+
+
+def _is_not_users(turn: ConversationTurn) -> bool:
+    return turn.role != "user"
 
 
 def _disclosure(pack: RulePack, conversation: Conversation) -> Found:
@@ -213,10 +216,8 @@ def _hygiene(pack: RulePack, conversation: Conversation) -> Found:
     """Yield secrets and personal data that either side wrote, by the rules of `config/hygiene/` and those of the pack."""
     for turn in conversation.turns:
         for _, finding, _ in _matches(pack, "hygiene", turn):
-            marker = (
-                "[redacted:%s]" % finding.rule
-            )  # without the text around it, which may hold a second number
-            yield finding, Quote(marker, 0, len(marker), marker)
+            # Without the text around it, which may hold a second number.
+            yield finding, _whole("[redacted:%s]" % finding.rule)
         kinds, text = pack.leaks.get(turn.role, ()), turn.content
         found = findings(text, kinds, "report") if kinds else ()
         leaks = [(leak.start, leak.end, leak.rule, leak.kind) for leak in found]

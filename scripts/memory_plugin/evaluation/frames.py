@@ -30,7 +30,6 @@ _SUFFIXES = ("", "-S", "-ED", "-ING")
 _BUILT_IN = ("NUMBER", "MANY", "BREAK", "PUNCT")  # classes of every lexicon
 _MAX_WORD = 40  # characters; the rest of a longer word is ignored
 _MIN_STEM = 2
-_MAX_NESTING = 4
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|[^\w\s]|[^\W\d]+")
 _CLITIC = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)$")
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
@@ -232,25 +231,22 @@ class _Compiler:
 
     def __init__(self, macros: Mapping[str, Sequence[str]], lexicon: Lexicon) -> None:
         self.macros = macros
-        self.lengths = lexicon.phrase_lengths
+        self.lexicon = lexicon
         self.needs: list[frozenset[str]] = []
 
-    def sequence(self, source: str, depth: int = 0) -> str:
-        if depth > _MAX_NESTING:
-            raise ValueError("macros nested more than %d deep" % _MAX_NESTING)
-        return "".join(self.part(part, depth) for part in source.split())
+    def sequence(self, source: str) -> str:
+        return "".join(map(self.part, source.split()))
 
-    def part(self, part: str, depth: int) -> str:
+    def part(self, part: str) -> str:
         if part in _GAPS:
             return _GAPS[part].replace("%s", self.any_of(["FILL"]))
         if part in _ENDS:
             return _ENDS[part]
         if part[0] == "@":
-            name = part[1:].rstrip("?")
-            if name not in self.macros:
-                raise ValueError("unknown macro @%s" % name)
-            choices = "|".join(self.sequence(text, depth + 1) for text in self.macros[name])
-            return "(?:%s)" % choices + part[len(name) + 1 :]
+            if part[1:] not in self.macros:
+                raise ValueError("unknown macro %s" % part)
+            inner = _Compiler(self.macros, self.lexicon)
+            return "(?:%s)" % "|".join(map(inner.sequence, self.macros[part[1:]]))
         slot = _SLOT.match(part)
         if slot is None:
             raise ValueError("%r is not part of a frame" % part)
@@ -262,7 +258,7 @@ class _Compiler:
             return "(?!%s)" % word
         if slot[4]:
             return "(?:%s)?" % word
-        if depth == 0 and not slot[3]:
+        if not slot[3]:
             self.needs.append(frozenset(names))
         return word
 
@@ -272,7 +268,9 @@ class _Compiler:
         In the tagged text, a name is followed by the rest of its word, or for a phrase by its length and its further words. Only the
         lengths that occur in the lexicon are tried; all of them would double the time to compile.
         """
-        lengths = sorted({length for name in names for length in self.lengths.get(name, ())} or {1})
+        lengths = sorted(
+            {length for name in names for length in self.lexicon.phrase_lengths.get(name, ())} or {1}
+        )
         rests = [r"\|[^ ]* " if words == 1 else r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in lengths]
         return r"[^ ]*?\|(?:%s)(?:%s)" % ("|".join(map(re.escape, names)), "|".join(rests))
 
@@ -280,7 +278,7 @@ class _Compiler:
         """Return the word or class, in all its forms if it ends in a star. Raises ValueError for an unknown class."""
         name = choice.rstrip("*")
         base = next((name[: -len(suffix)] for suffix in _SUFFIXES[1:] if name.endswith(suffix)), name)
-        if name.isupper() and name not in self.lengths and base not in self.lengths:
+        if name.isupper() and {name, base}.isdisjoint(self.lexicon.phrase_lengths):
             raise ValueError("unknown class %s" % name)
         return [name + suffix for suffix in _SUFFIXES] if choice.endswith("*") else [name]
 

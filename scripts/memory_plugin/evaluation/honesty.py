@@ -106,12 +106,17 @@ class EvidenceLog:
     def read(self, before: Sequence[ConversationTurn]) -> None:
         """Read the turns that are new since the last call."""
         for place in range(self._read, len(before)):
-            turn = before[place]
-            if _is_evidence(self.evidence, turn):
-                self.runs.append(Run(place, turn, _has_failed(self.evidence, turn)))
-            self.unsure = self.unsure or _is_unsure(self.evidence, turn)
-            self.executed += turn.role == "tool" and self.evidence.has("commands", turn.call)
-            self.changed = place if _is_change(self.evidence, turn) else self.changed
+            turn, evidence = before[place], self.evidence
+            if _is_evidence(evidence, turn):
+                self.runs.append(Run(place, turn, _has_failed(evidence, turn)))
+            if turn.role == "system":  # the summary of earlier turns
+                self.unsure = True
+            elif turn.role == "tool":
+                is_maybe = not _is_passed_over(evidence, turn) and evidence.has("maybe", turn.call)
+                self.unsure = self.unsure or is_maybe
+                self.executed += evidence.has("commands", turn.call)
+                is_change = not turn.failed and evidence.has("stale_after", turn.call)
+                self.changed = place if is_change else self.changed
         self._read = len(before)
 
     def count(self, before: Sequence[ConversationTurn]) -> None:
@@ -337,17 +342,6 @@ def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     if turn.role != "tool" or _is_passed_over(evidence, turn):
         return False
     return evidence.has("output", turn.output) or evidence.has("call", turn.call)
-
-
-def _is_unsure(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    """Return whether a turn may have shown what the claim says: the summary of earlier turns, a script, another agent."""
-    if turn.role == "system":
-        return True
-    return turn.role == "tool" and not _is_passed_over(evidence, turn) and evidence.has("maybe", turn.call)
-
-
-def _is_change(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    return turn.role == "tool" and not turn.failed and evidence.has("stale_after", turn.call)
 
 
 def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:

@@ -50,11 +50,11 @@ class RubricDimension(NamedTuple):
 
 
 class EvaluationRubric(NamedTuple):
-    """A rubric. Scores run from 0 to `highest`; a weighted mean of at least `pass_at` (0 to 1) passes."""
+    """A rubric; `gates` are weights. Scores run from 0 to `highest`; a weighted mean of at least `pass_at` (0 to 1) passes."""
 
     id: str
     dimensions: tuple[RubricDimension, ...]
-    gate_weights: Mapping[str, float]
+    gates: Mapping[str, float]
     highest: int
     pass_at: float
     system: str
@@ -74,30 +74,25 @@ def load_rubric(name: str) -> EvaluationRubric:
     raw = read_object(path)
     try:
         rubric = EvaluationRubric(
-            str(raw["id"]),
-            tuple(
-                RubricDimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
-                for key, entry in raw["dimensions"].items()
-            ),
-            {str(key): float(weight) for key, weight in raw["gates"].items()},
-            int(raw["highest"]),
-            float(raw["pass_at"]),
-            "\n".join(raw["system"]),
-            "\n".join(raw["closing"]),
-            int(raw["max_tokens"]),
-            digest(dumps(raw).encode("ascii"), 6),
+            dimensions=tuple(RubricDimension(key, **entry) for key, entry in raw["dimensions"].items()),
+            digest=digest(dumps(raw).encode("ascii"), 6),
+            **{name: raw[name] for name in ("id", "gates", "highest", "pass_at", "max_tokens")},
+            system="\n".join(raw["system"]),
+            closing="\n".join(raw["closing"]),
         )
+        weights = [*(dimension.weight for dimension in rubric.dimensions), *rubric.gates.values()]
+        is_whole = min(weights, default=0) >= 0 and abs(sum(weights) - 1) <= _TOLERANCE
+        is_scale = rubric.highest >= 1 and 0 <= rubric.pass_at <= 1
+        scores = _scale(rubric)
+        bare = [dimension.id for dimension in rubric.dimensions if {*dimension.anchors} != {*scores}]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EvaluationError("%s: %s: %s" % (path, type(error).__name__, error)) from None
-    weights = [*(dimension.weight for dimension in rubric.dimensions), *rubric.gate_weights.values()]
-    if min(weights, default=0) < 0 or abs(sum(weights) - 1) > _TOLERANCE:
+    if not is_whole:
         raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, sum(weights)))
-    if rubric.highest < 1 or not 0 <= rubric.pass_at <= 1:
+    if not is_scale:
         raise EvaluationError("%s: expected highest >= 1 and pass_at from 0 to 1" % path)
-    scores = _scale(rubric)
-    for dimension in rubric.dimensions:
-        if {*dimension.anchors} != {*scores}:
-            raise EvaluationError("%s: %s: expected anchors for %s" % (path, dimension.id, ", ".join(scores)))
+    if bare:
+        raise EvaluationError("%s: %s: expected anchors for %s" % (path, bare[0], ", ".join(scores)))
     return rubric
 
 
@@ -116,16 +111,12 @@ def rubric_question(rubric: EvaluationRubric, persona: str, material: object) ->
         lines.append("- %s: %s" % (dimension.id, dimension.asks))
         lines += ["    %s: %s" % (score, dimension.anchors[score]) for score in _scale(rubric)]
     entry = _answer_schema((*_scale(rubric), _ABSTAIN))
+    scores = _object_schema({dimension.id: entry for dimension in rubric.dimensions})
     instructions = Rubric(
         "evaluate-" + rubric.id,
         "\n\n".join(filter(None, (rubric.system, persona, "\n".join(lines)))),
         rubric.closing,
-        _object_schema(
-            {
-                "crisis": _answer_schema(_CRISIS),
-                "scores": _object_schema({dimension.id: entry for dimension in rubric.dimensions}),
-            }
-        ),
+        _object_schema({"crisis": _answer_schema(_CRISIS), "scores": scores}),
         rubric.max_tokens,
         digest(dumps([rubric.digest, persona]).encode("ascii"), 6),
     )
@@ -133,22 +124,13 @@ def rubric_question(rubric: EvaluationRubric, persona: str, material: object) ->
 
 
 def _answer_schema(scores: Sequence[str]) -> dict[str, object]:
-    return _object_schema(
-        {
-            "score": {"type": "string", "enum": list(scores)},
-            "turn": {"type": "integer"},
-            "evidence": {"type": "string"},
-        }
-    )
+    score = {"type": "string", "enum": list(scores)}
+    return _object_schema({"score": score, "turn": {"type": "integer"}, "evidence": {"type": "string"}})
 
 
 def _object_schema(properties: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    rules = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": properties, **rules}
 
 
 def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -288,15 +270,11 @@ def jury_material(conversation: Conversation) -> dict[str, object]:
     left_out = max(0, len(turns) - _MAX_TURNS)
     if left_out:
         turns = turns[:_FIRST_TURNS] + turns[_FIRST_TURNS - _MAX_TURNS :]
-    excerpts = [
-        {
-            "turn": turn.number,
-            "role": turn.role,
-            "content": excerpt(turn.content, _TURN_CHARACTERS[turn.role]),
-        }
-        for turn in turns
-    ]
-    return {"turns": excerpts, "turns_left_out": left_out}
+    shown = [(turn.number, turn.role, excerpt(turn.content, _TURN_CHARACTERS[turn.role])) for turn in turns]
+    return {
+        "turns": [dict(zip(("turn", "role", "content"), turn)) for turn in shown],
+        "turns_left_out": left_out,
+    }
 
 
 class DimensionScore(NamedTuple):

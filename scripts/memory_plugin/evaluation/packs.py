@@ -86,16 +86,12 @@ def _read_extended(name: str, chain: tuple[str, ...], folder: str) -> dict[str, 
 
 def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Merge two objects: nested objects are merged, null removes a key, any other value of `changes` replaces that of `base`."""
-    result = dict(base)
+    result = {**base, **changes}
     for key, value in changes.items():
-        if value is None:
-            result.pop(key, None)
-        elif isinstance(value, dict):
-            inner = result.get(key)
+        if isinstance(value, dict):
+            inner = base.get(key)
             result[key] = merge_objects(inner if isinstance(inner, dict) else {}, value)
-        else:
-            result[key] = value
-    return result
+    return {key: value for key, value in result.items() if value is not None}
 
 
 @contextmanager
@@ -257,32 +253,23 @@ def check_pack(name: str) -> PackReport:
 
 def _is_slow(pattern: re.Pattern[str]) -> bool:
     """Return whether a pattern takes exponential time, as nested repetitions do. Always False on Windows, where no search can be ended."""
-    try:
-        with _time_limit(_MAX_SECONDS):
-            for character in set(pattern.pattern):
-                pattern.search(character * (MAX_SENTENCE - 1) + "\0")
-    except TimeoutError:
-        return True
-    return False
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """End what runs inside by a TimeoutError after some seconds of computing."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
 
     if not hasattr(signal, "setitimer"):
-        yield
-        return
+        return False
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _MAX_SECONDS)
     try:
-        yield
+        for character in set(pattern.pattern):
+            pattern.search(character * (MAX_SENTENCE - 1) + "\0")
+    except TimeoutError:
+        return True
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+    return False
 
 
 def chosen_packs(names: list[str]) -> list[RulePack]:

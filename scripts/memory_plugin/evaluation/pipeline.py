@@ -133,13 +133,10 @@ class EvaluationResult(NamedTuple):
 
     def ledger_row(self) -> dict[str, object]:
         """Return the record for the ledger: figures and rule ids, no text of the conversation."""
-        gates = {
-            "%s:%s" % (gate.pack, gate.gate): [
-                gate.status,
-                sorted({finding.rule for finding in gate.findings}),
-            ]
-            for gate in self.gates
-        }
+        gates = {}
+        for gate in self.gates:
+            rules = sorted({finding.rule for finding in gate.findings})
+            gates["%s:%s" % (gate.pack, gate.gate)] = [gate.status, rules]
         dimensions = {row.dimension: [row.median, row.sd, row.abstained] for row in self.dimensions}
         judges = [[vote.juror.name, vote.verdict.failure or "ok"] for vote in self.votes]
         return {**self.figures, "gates": gates, "dimensions": dimensions, "judges": judges}
@@ -189,13 +186,8 @@ class TierResult(NamedTuple):
             "" if self.degradation is None else ", %+.0f%% against the first tier" % (-100 * self.degradation)
         )
         score = "unscored" if self.score is None else "score %.2f" % self.score
-        return "tier %s: %d of %d passed, %s%s" % (
-            plain(self.tier, 60) or "none",
-            self.passed,
-            self.n,
-            score,
-            loss,
-        )
+        tier = plain(self.tier, 60) or "none"
+        return "tier %s: %d of %d passed, %s%s" % (tier, self.passed, self.n, score, loss)
 
 
 class Summary(NamedTuple):
@@ -217,15 +209,12 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> EvaluationResu
     started = perf_counter()
     gates = run_gates(plan.packs, conversation)
     rules_ms = _ms_since(started)
-    asks_jury = bool(conversation.turns and plan.jurors) and (
-        plan.judges_after_fail or not is_hard_fail(gates)
-    )
+    is_asked = plan.judges_after_fail or not is_hard_fail(gates)
+    jurors = plan.jurors if is_asked and conversation.turns else ()
     started = perf_counter()
-    votes = (
-        jury.ask_jury(plan.jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS)) if asks_jury else []
-    )
-    rows = jury.score_dimensions(plan.rubric, votes, plan.quorum) if asks_jury else []
-    overall = overall_result(gates, plan.rubric, rows, judged=asks_jury)
+    votes = jury.ask_jury(jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS))
+    rows = jury.score_dimensions(plan.rubric, votes, plan.quorum) if votes else []
+    overall = overall_result(gates, plan.rubric, rows, judged=bool(votes))
     crisis = jury.unanswered_crisis(votes)
     if crisis is not None:
         overall = OverallResult("fail", 0.0, 0.0, "the jury sees a crisis that no reply answers: %s" % crisis)
@@ -235,7 +224,7 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> EvaluationResu
     elif not conversation.turns:
         overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
     no_jury = "" if votes else plan.why_no_jury or "a gate failed"
-    judges_ms = _ms_since(started) if asks_jury else 0.0
+    judges_ms = _ms_since(started) if votes else 0.0
     return EvaluationResult(conversation, plan, gates, votes, rows, overall, no_jury, rules_ms, judges_ms)
 
 
@@ -260,7 +249,7 @@ def overall_result(
     if not parts:
         return OverallResult("unjudged", None, 0.0, "all gates passed; no dimension has a quorum of judges")
     passed = {result.gate: result.status == PASS for result in results}
-    parts += [(weight, float(passed[gate])) for gate, weight in rubric.gate_weights.items() if gate in passed]
+    parts += [(weight, float(passed[gate])) for gate, weight in rubric.gates.items() if gate in passed]
     share = sum(weight for weight, _ in parts)
     if share <= 0:
         return OverallResult("unjudged", None, 0.0, "nothing that was scored has a weight")
@@ -275,12 +264,8 @@ def summarize(results: Sequence[EvaluationResult]) -> Summary:
     verdicts = {result.overall.verdict for result in results}
     verdict = next((worst for worst in ("fail", "unjudged") if worst in verdicts), "pass")
     kappa = jury.jury_kappa([row.scores for result in results for row in result.dimensions])
-    return Summary(
-        verdict,
-        kappa,
-        tier_results([(result.conversation.tier, result.overall) for result in results]),
-        results,
-    )
+    tiers = tier_results([(result.conversation.tier, result.overall) for result in results])
+    return Summary(verdict, kappa, tiers, results)
 
 
 def tier_results(results: Sequence[tuple[str, OverallResult]]) -> list[TierResult]:
@@ -359,9 +344,8 @@ def _jury(result: EvaluationResult) -> list[str]:
     rows = [["dimension", "weight", *names, "median", "mean", "sd", "abstained"]]
     for row in result.dimensions:
         scores = ["-" if score is None else str(score) for score in row.scores]
-        figures = [
-            "unscored" if value is None else "%.2f" % value for value in (row.median, row.mean, row.sd)
-        ]
+        values = (row.median, row.mean, row.sd)
+        figures = ["unscored" if value is None else "%.2f" % value for value in values]
         rows.append([row.dimension, "%g" % row.weight, *scores, *figures, str(row.abstained)])
     lines = _table(rows)
     if result.one_family and len(names) > 1:
