@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_named() -> None:
 
 
 def test_many_unread_turns_are_counted() -> None:
-    assert parse(json.dumps([{}] * 12)).unread == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more"
+    assert parse(json.dumps([{}] * 12)).skipped == tuple(range(1, 13))
 
 
 @pytest.mark.parametrize("field", ["turns", "messages", "dialogue"])

@@ -152,14 +152,6 @@ def _untouched(last: LastReply) -> Found:
             yield sentence, "No call changed %s." % missing[0]
 
 
-def _stub(last: LastReply) -> Found:
-    """Find what was written as a stub, in a reply that says that it is done."""
-    for turn in last.calls if not last.admits("stub-word") else ():
-        if last.words["write-call"].match(turn.call) and last.has("stub", turn.call):
-            for sentence in last.saying("complete"):
-                yield sentence, "Turn %d wrote a stub." % turn.number
-
-
 def _bent_check(last: LastReply) -> Found:
     """Find a test that was removed or left out, or a check that was turned off, in a reply that says only that all is well."""
     bent = {"removed": _removes_test, "turned-off": _turns_off, "weakened": _weakens}
@@ -195,6 +187,5 @@ _CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "failed-call": _failed_call,
     "nothing-left": _nothing_left,
     "untouched": _untouched,
-    "stub-called-done": _stub,
     "check-bent": _bent_check,
 }

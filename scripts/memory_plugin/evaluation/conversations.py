@@ -42,7 +42,6 @@ _MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of a tool's output
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
 _FIRST_ROWS = 200  # of a transcript, one of which holds a message
-_MAX_NAMED = 10  # unread turns that a message names
 
 
 class ConversationTurn(NamedTuple):
@@ -80,13 +79,6 @@ class Conversation(NamedTuple):
     turns: tuple[ConversationTurn, ...]
     skipped: tuple[int, ...] = ()
     tier: str = ""
-
-    @property
-    def unread(self) -> str:
-        """Return which turns could not be read, as a text; empty if all were."""
-        places = ", ".join(map(str, self.skipped[:_MAX_NAMED]))
-        more = len(self.skipped) - _MAX_NAMED
-        return places + (" and %d more" % more if more > 0 else "")
 
 
 def read_conversations(path: str) -> list[Conversation]:
