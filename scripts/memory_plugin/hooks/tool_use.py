@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..host import count_silent, path_field
+from ..host import path_field
 from ..host.environment import HANDED_OVER
 from ..kernel.fastjson import as_object, loads
 from ..memories.guard_file import GuardFile
@@ -34,10 +34,7 @@ def handle(event: Event) -> dict[str, object] | None:
     """Return the question about a command of ours, or the output of a guard, or the memories about a file; None if there is none."""
     if event.paths.state_dir is None:
         return None
-    answer = _asked(event) or _guarded(event) or _about_file(event)
-    if answer is None:
-        count_silent(event.paths)
-    return answer
+    return _asked(event) or _guarded(event) or _about_file(event)
 
 
 def handle_failure(event: Event) -> dict[str, object] | None:
@@ -55,10 +52,7 @@ def handle_failure(event: Event) -> dict[str, object] | None:
         from ..work.background import start_refresh
 
         start_refresh(event.paths)
-    output = _output(answer, event)
-    if output is None:
-        count_silent(event.paths)
-    return output
+    return _output(answer, event)
 
 
 def _asked(event: Event) -> dict[str, object] | None:

@@ -1,7 +1,7 @@
 """Where we run and who calls: the environment, the caller and its parent processes, each agent's events, the table of commands.
 
-Here is what a hook reads from an event and leaves behind: checked fields, limits, problems in the events ledger, and counted silent calls.
-Any field may be missing, very long, or of the wrong type. A line in the events ledger never quotes the user.
+Here is what a hook reads from an event and leaves behind: checked fields, limits, and problems in the events ledger. Any field may be
+missing, very long, or of the wrong type. A line in the events ledger never quotes the user.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.files import APPEND, make_folder
 from ..kernel.paths import Paths
 
 MAX_IDENTITY = 200
@@ -17,7 +16,6 @@ MAX_IDENTITY = 200
 PROBLEM = "problem"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
-MAX_SILENT = 1_000_000  # calls, with a byte each
 _MAX_LINE = 500
 _written: set[str] = set()
 
@@ -50,9 +48,8 @@ def print_error(text: str) -> None:
 
     This bypasses Python's buffer, because data left in it would change the exit code.
     """
-    if (
-        sys.stderr is None or text in _written
-    ):  # standard error was closed at the start, so descriptor 2 may be one of our files by now
+    # If standard error was closed at the start, descriptor 2 may be one of our files by now.
+    if sys.stderr is None or text in _written:
         return
     _written.add(text)
     line = "memory: %s\n" % text.replace("\n", " ")[:_MAX_LINE]
@@ -60,30 +57,3 @@ def print_error(text: str) -> None:
         os.write(2, line.encode("ascii", "backslashreplace"))
     except OSError:
         return
-
-
-def count_silent_calls(paths: Paths) -> int:
-    """Return the number of tool calls of this project without output; at most MAX_SILENT are counted."""
-    try:
-        return os.stat(_silent_file(paths)).st_size
-    except OSError:
-        return 0
-
-
-def count_silent(paths: Paths) -> None:
-    """Count a call without output by one byte in a file, since a ledger line would take longer than the rest of the hook."""
-    path = _silent_file(paths)
-    try:
-        make_folder(os.path.dirname(path))
-        handle = os.open(path, APPEND, 0o600)
-        try:
-            if os.fstat(handle).st_size < MAX_SILENT:
-                os.write(handle, b".")
-        finally:
-            os.close(handle)
-    except OSError:
-        return  # a missing count is not worth a report
-
-
-def _silent_file(paths: Paths) -> str:
-    return paths.state("silent", paths.project_key)

@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections import Counter
 from datetime import datetime
 
-from ...host import count_silent_calls
 from ...kernel.fastjson import as_text
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
@@ -53,7 +52,6 @@ def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
         "recall": context.settings.flag("retrieval.enabled"),
         "notes": notes,
         "guards": guards,
-        "silent_calls": count_silent_calls(context.paths) if has_state else 0,
         "stored": [dict(zip(("scope", "category", "trust", "memories"), row)) for row in stored],
         "waiting": [as_json(item) for item in pending],
         "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
