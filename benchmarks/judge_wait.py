@@ -194,11 +194,11 @@ from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.question import load_rubric
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings import load
 places = locate(sys.argv[1])
 settings = load(places.config_dir, places.project_root)
 context = Context(places, settings, Deadline(20), "pair")
-judge = Judge("retrieval", context, helper=False)
+judge = Judge("retrieval", context, waits=True)
 took = {"relevance": [], "relevance usefulness": []}
 for at in range(int(sys.argv[2]) + 1):
     for names, times in took.items():

@@ -251,7 +251,7 @@ def ask_jury(
     verdicts = [Verdict(None, "timeout") for _ in jurors]
 
     def ask(place: int, judge: Judge, question: Question) -> None:
-        verdicts[place] = judge.ask(question, deadline, retry=True)
+        verdicts[place] = judge.ask(question, deadline)
 
     threads = []
     for place, juror in enumerate(jurors):

@@ -82,7 +82,7 @@ def judge_candidates(
         return _unjudged("disabled", hits, mode, settings, reasons)
     from ..kernel.judge.asking import Judge
 
-    judge = Judge("retrieval", context, helper=mode == SEARCH)
+    judge = Judge("retrieval", context, waits=mode != SEARCH)
     problem = judge.unready()
     if problem is not None:
         path = "no_key" if problem.failure == "no_key" else "fallback"

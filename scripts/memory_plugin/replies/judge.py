@@ -157,7 +157,7 @@ def grade_reply(
     phrases = [text[start:end] for start, end, _ in score.matches]
     material = GradeMaterial(score.query_type, user, calls, text, phrases)
     question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
-    verdict = judge.ask(question, context.deadline, retry=True)
+    verdict = judge.ask(question, context.deadline)
     record: dict[str, object] = {
         "kind": "judged", "id": score.id, "why": score.why_judged, "outcome": verdict.failure or "ok",
         "judge_model": judge.model, "latency_ms": verdict.ms, "cost_usd": verdict.cost, "cached": verdict.cached,

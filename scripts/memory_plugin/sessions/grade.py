@@ -96,7 +96,7 @@ def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
         fatal = next((verdict for verdict in verdicts if verdict.failure in _LASTING), None)
         if fatal:
             return verdicts + [fatal] * (len(all_questions) - at)
-        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(_CALL_SECONDS), retry=True)
+        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(_CALL_SECONDS))
     return verdicts
 
 

@@ -146,7 +146,7 @@ def _capture_judge(work: _Work) -> Ask | None:
     judge = Judge("capture", timed, off=work.why_off)
     if work.ended.event != "Stop" or work.ended.judges_off:
         return judge.cached
-    return lambda question: judge.ask(question, timed.deadline, retry=True).values
+    return lambda question: judge.ask(question, timed.deadline).values
 
 
 def _propose(work: _Work) -> None:

@@ -97,7 +97,7 @@ class Request(NamedTuple):
 
     def ask(self, context: WorkContext) -> tuple[list[Any], list[str]]:
         """Return the rows that the judge wrote, and why it wrote none for some memories."""
-        verdicts = self.judge.ask_all(self.questions, context.within(_SECONDS).deadline, retry=True)
+        verdicts = self.judge.ask_all(self.questions, context.within(_SECONDS).deadline)
         failures = dict.fromkeys(verdict.failure for verdict in verdicts if verdict.values is None)
         rows = [row for verdict in verdicts if verdict.values for row in verdict.values["memories"]]
         return rows, [" ".join(explain_failure(failure, "retrieval")) for failure in failures]

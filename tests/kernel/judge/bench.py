@@ -11,8 +11,7 @@ from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings import Settings
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings import Settings, load
 
 KEY = "sk-made-up-0123456789abcdef"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
@@ -102,17 +101,17 @@ class Bench:
         """Return the paths of the project."""
         return locate(self.project)
 
-    def asker(self, session: str = SESSION, off: str = "", *, helper: bool = False) -> Judge:
-        """Return a judge."""
+    def asker(self, session: str = SESSION, off: str = "", *, waits: bool = True) -> Judge:
+        """Return a judge, by default for a prompt that waits."""
         settings = self.settings()
         context = Context(self.paths, settings, Deadline(60), session)
-        return Judge("retrieval", context, off=off, helper=helper)
+        return Judge("retrieval", context, off=off, waits=waits)
 
     def ask(
-        self, seconds: float = 20.0, session: str = SESSION, *, retry: bool = False, data: object = "x"
+        self, seconds: float = 20.0, session: str = SESSION, *, waits: bool = True, data: object = "x"
     ) -> Verdict:
         """Return one verdict of a new judge."""
-        return self.asker(session).ask(question(data=data), Deadline(seconds), retry=retry)
+        return self.asker(session, waits=waits).ask(question(data=data), Deadline(seconds))
 
     def script(self, *replies: dict[str, object]) -> None:
         """Set what the scripted backend answers."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from memory_plugin.kernel.judge.credentials import Address, bypasses_proxy, parse_address, parse_proxy
+from memory_plugin.kernel.judge.credentials import Address, parse_address, parse_proxy
 
 
 def test_an_address_is_taken() -> None:
@@ -58,23 +56,6 @@ def test_a_proxy() -> None:
         ("https://proxy.corp:443", None),
     ]
     assert [(url, address) for url, address in cases if parse_proxy(url) != address] == []
-
-
-@pytest.mark.parametrize(
-    ("host", "exempt", "passed_by"),
-    [
-        ("api.example.org", "*", True),
-        ("api.example.org", "other.org, .example.org", True),
-        ("api.example.org", "example.org", True),
-        ("api.example.org", "*.example.org", True),
-        ("api.example.org", "api.example.org:443", True),
-        ("api.example.org", "ample.org", False),
-        ("api.example.org", "", False),
-        ("api.example.org", ",,", False),
-    ],
-)
-def test_no_proxy(host: str, exempt: str, *, passed_by: bool) -> None:
-    assert bypasses_proxy(host, exempt) is passed_by
 
 
 def test_the_authority_leaves_out_the_usual_port() -> None:

@@ -162,9 +162,9 @@ def test_a_refused_key_ends_the_asking_for_this_session(make_bench: MakeBench, s
 @pytest.mark.parametrize(("status", "wait"), [(429, "0.1"), (500, "0"), (529, "0")])
 def test_only_detached_work_tries_again_and_once(make_bench: MakeBench, status: int, wait: str) -> None:
     with serving(in_turn(answer({}, status, retry_after=wait), GOOD)) as api:
-        assert make_bench("anthropic", api.url).ask(retry=True).values == CHOSEN
+        assert make_bench("anthropic", api.url).ask(waits=False).values == CHOSEN
     with serving(answer({}, status, retry_after=wait)) as api:
-        assert make_bench("anthropic", api.url).ask(data="y", retry=True, session="b").failure != ""
+        assert make_bench("anthropic", api.url).ask(data="y", waits=False, session="b").failure != ""
         assert len(api.seen) == 2
     with serving(answer({}, status, retry_after=wait)) as api:
         make_bench("anthropic", api.url).ask(data="z", session="c")
@@ -173,13 +173,13 @@ def test_only_detached_work_tries_again_and_once(make_bench: MakeBench, status: 
 
 def test_a_wait_in_milliseconds_goes_before_one_in_seconds(make_bench: MakeBench) -> None:
     with serving(in_turn(answer({}, 429, retry_after="60", retry_after_ms="50"), GOOD)) as api:
-        assert make_bench("anthropic", api.url).ask(retry=True).values == CHOSEN
+        assert make_bench("anthropic", api.url).ask(waits=False).values == CHOSEN
 
 
 def test_no_wait_exceeds_the_deadline(make_bench: MakeBench) -> None:
     with serving(answer({}, 429, retry_after="60")) as api:
         deadline = Deadline(10)
-        assert make_bench("anthropic", api.url).ask(9.0, retry=True).failure == "rate_limited"
+        assert make_bench("anthropic", api.url).ask(9.0, waits=False).failure == "rate_limited"
         assert deadline.elapsed_ms() < 6000
 
 

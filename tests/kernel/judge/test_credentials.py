@@ -113,7 +113,11 @@ def test_plain_http_to_another_machine_is_refused(make_bench: MakeBench) -> None
         ({}, None),
         ({"HTTPS_PROXY": "http://p.corp:3128"}, "p.corp"),
         ({"https_proxy": "http://q.corp:3128", "HTTPS_PROXY": "http://p.corp:3128"}, "q.corp"),
-        ({"HTTPS_PROXY": "http://p.corp:3128", "NO_PROXY": "anthropic.com"}, None),
+        *(
+            ({"HTTPS_PROXY": "http://p.corp:3128", "NO_PROXY": exempt}, None)
+            for exempt in ("anthropic.com", "*", "other.org, .anthropic.com", "api.anthropic.com:443")
+        ),
+        ({"HTTPS_PROXY": "http://p.corp:3128", "no_proxy": "thropic.com,,"}, "p.corp"),
         ({"HTTP_PROXY": "http://p.corp:3128", "ALL_PROXY": "http://p.corp:3128"}, None),
     ],
 )

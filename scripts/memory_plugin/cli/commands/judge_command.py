@@ -132,7 +132,7 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
     judges = facts.judges_of(context, feature)
     question = facts.check_question()
     results = [
-        (judge, judge.ask(question, Deadline(_CHECK_SECONDS), retry=True, fresh=True)) for judge in judges
+        (judge, judge.ask(question, Deadline(_CHECK_SECONDS), fresh=True)) for judge in judges
     ]
     records = [facts.check_record(*result, feature, context) for result in results]
     context.console.result(records[0] if len(records) == 1 else {"judges": records})

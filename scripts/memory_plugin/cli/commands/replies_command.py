@@ -151,7 +151,7 @@ def _grade(score: Score, material: GradeMaterial, context: CommandContext) -> in
     """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     judge = Judge("scoring", timed, off=context.taint.why_off)
-    verdict = judge.ask(deep_question(material), timed.deadline, retry=True)
+    verdict = judge.ask(deep_question(material), timed.deadline)
     levels = verdict.values["levels"] if verdict.values else {}
     record = {"levels": levels, "failure": verdict.failure, "detail": verdict.detail}
     context.console.result({**record, "score": _as_record(None, material.reply, score)})

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from ..context import Context, Deadline, Ledger, iso, now
 from ..records import Form, count, number_or_null, text
@@ -21,7 +20,7 @@ from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener
 from .credentials import AddressSource, ServerAccess, UserEnvironment, address_source, resolve_access
 from .models import Billing, RequestOptions, family_of
-from .question import JudgeError, Question, Verdict, read_reply
+from .question import JudgeError, Question, Values, Verdict, read_reply
 from .vendors import HOST, endpoint_of
 
 CALLS = Form(
@@ -39,9 +38,9 @@ _OFF_NOTICE = "the judge is off for this session: its provider refused the key (
 class Judge:
     """One feature's judge in one session; `model` defaults to the one in the feature's settings.
 
-    `off` is a reason not to ask at all. `helper` allows running the user's `apiKeyHelper`, never while a prompt waits. `request` names work
-    whose price the user agreed to: it has its own account and cap, `judge.caps.request_usd`. `notice` is a line for the user, set once
-    after a refused key has switched the judge off for this session.
+    `off` is a reason not to ask at all. While a prompt `waits`, the user's `apiKeyHelper` is not run, and nothing is tried again. `request`
+    names work whose price the user agreed to: it has its own account and cap, `judge.caps.request_usd`. `notice` is a line for the user,
+    set once after a refused key has switched the judge off for this session.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Judge:
         *,
         model: str = "",
         off: str = "",
-        helper: bool = True,
+        waits: bool = False,
         request: str = "",
     ) -> None:
         settings = self._settings = context.settings
@@ -60,7 +59,7 @@ class Judge:
         self.backend = settings.text("judge.backend")
         self.notice = ""
         self._paths, self._session = context.paths, context.session
-        self._off, self._helper = off, helper
+        self._off, self._waits = off, waits
         self._account = request or context.session
         self._caps = Caps(
             settings.number("judge.caps.request_usd" if request else "judge.caps.session_usd"),
@@ -94,23 +93,21 @@ class Judge:
         names = [endpoint.base_variable]
         return address_source("judge.base_url", names, endpoint.base, self._settings, variables)
 
-    def ask(
-        self, question: Question, deadline: Deadline, *, retry: bool = False, fresh: bool = False
-    ) -> Verdict:
+    def ask(self, question: Question, deadline: Deadline, *, fresh: bool = False) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
-        return self.ask_all([question], deadline, retry=retry, fresh=fresh)[0]
+        return self.ask_all([question], deadline, fresh=fresh)[0]
 
-    def cached(self, question: Question) -> dict[str, Any] | None:
+    def cached(self, question: Question) -> Values | None:
         """Return the values of an earlier verdict; None if there is none. Nothing is sent."""
         key = question.key(self.backend, self.model)
         return VerdictCache(self._paths.state(FOLDER)).find([key]).get(key)
 
     def ask_all(
-        self, questions: Sequence[Question], deadline: Deadline, *, retry: bool = False, fresh: bool = False
+        self, questions: Sequence[Question], deadline: Deadline, *, fresh: bool = False
     ) -> list[Verdict]:
         """Ask all questions in parallel and return one verdict each, at the deadline at the latest.
 
-        `retry` allows one more try after 429 and 5xx, never while a prompt waits. `fresh` ignores the cache.
+        Unless a prompt waits, each has one more try after 429 and 5xx. `fresh` ignores the cache.
         """
         problem = self.unready()
         if problem is not None:
@@ -118,10 +115,12 @@ class Judge:
         keys = [question.key(self.backend, self.model) for question in questions]
         cache = VerdictCache(self._paths.state(FOLDER))
         earlier = {} if fresh else cache.find(keys)
-        verdicts = {key: Verdict(earlier[key], cached=True) for key in keys if key in earlier}
+        verdicts = {key: Verdict(values) for key, values in earlier.items()}
+        for verdict in verdicts.values():
+            verdict.cached, verdict.cost = True, 0.0
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:
-            answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, retry)))
+            answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline)))
             with suppress(OSError):  # without a cache the same question costs again, within the caps
                 cache.add({key: found.values for key, found in answers.items() if found.values is not None})
             verdicts.update(answers)
@@ -158,12 +157,12 @@ class Judge:
         endpoint = endpoint_of(self.backend)
         if endpoint is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
-            self._access = resolve_access(endpoint, self._settings, variables, self._helper)
+            self._access = resolve_access(endpoint, self._settings, variables, not self._waits)
 
     def _needs(self, questions: Sequence[Question], options: RequestOptions) -> list[float]:
         return [self._billing.highest(question, options.max_tokens(question)) for question in questions]
 
-    def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, retry: bool) -> list[Verdict]:
+    def _ask_missing(self, questions: Sequence[Question], deadline: Deadline) -> list[Verdict]:
         """Return one verdict per question.
 
         Options that the server rejects by name are omitted from a second request, within the same deadline and caps. If that request
@@ -175,7 +174,9 @@ class Judge:
             options = RequestOptions(self._family, accounts.refused(self.server))
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        target = Target(self.backend, self.model, self._access, options, retry, folder, self._session)
+        target = Target(
+            self.backend, self.model, self._access, options, not self._waits, folder, self._session
+        )
         verdicts = self._round(questions, deadline, accounts, target)
         new_parts = frozenset().union(*(verdict.rejected for verdict in verdicts))
         if not new_parts:

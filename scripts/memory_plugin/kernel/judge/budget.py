@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
-from ... import VERSION
 from ..context import Deadline, iso, now
 from ..fastjson import digest, dumps, loads
 from ..files import FileLock, Unreadable, make_folder, read_regular, replace_file
@@ -256,8 +255,7 @@ def _prune(book: Book) -> None:
 class VerdictCache:
     """The file `verdicts.json` in a folder, which holds digests and values, no text: the same question is paid for once a week.
 
-    It has no lock: of two writers one may lose an entry, which costs one more question. An entry that another version wrote, or that
-    somebody edited, is not used, because its values may have another form.
+    It has no lock: of two writers one may lose an entry, which costs one more question.
     """
 
     __slots__ = ("_path",)
@@ -268,13 +266,11 @@ class VerdictCache:
     def find(self, keys: Sequence[str]) -> dict[str, Values]:
         """Return the values of earlier verdicts on some questions, by the key of the question, if they are not too old."""
         rows = self._rows()
-        found = {key: rows[key] for key in keys if key in rows}
-        return {key: values for key, (_, values, seal) in found.items() if seal == _seal(key, values)}
+        return {key: rows[key][1] for key in keys if key in rows}
 
     def add(self, verdicts: dict[str, Values]) -> None:
         """Store some verdicts. Raises OSError."""
-        new = {key: [now(), values, _seal(key, values)] for key, values in verdicts.items()}
-        rows = {**self._rows(), **new}
+        rows = {**self._rows(), **{key: [now(), values] for key, values in verdicts.items()}}
         newest = sorted(rows.items(), key=lambda item: -item[1][0])[: _limit("cache", "entries")]
         write_state(self._path, dict(newest))
 
@@ -289,13 +285,9 @@ class VerdictCache:
         return {key: row for key, row in read_state(self._path, _MAX_BYTES).items() if _is_fresh(row)}
 
 
-def _seal(key: str, values: Values) -> str:
-    return digest(dumps([VERSION, key, values]).encode("ascii"), 8)
-
-
 def _is_fresh(row: object) -> bool:
     return (
         isinstance(row, list)
-        and list(map(type, row)) == [float, dict, str]
+        and list(map(type, row)) == [float, dict]
         and 0 <= now() - row[0] < _limit("cache", "seconds")
     )

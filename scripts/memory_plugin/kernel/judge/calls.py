@@ -56,8 +56,7 @@ _KEPT = 86_400.0  # seconds, for files of a session that ended in the middle of 
 class Target(NamedTuple):
     """Where and how questions are asked.
 
-    `access` is None for the backends without a server, which use files in `folder`. `retry` allows one more try after 429 and 5xx, never
-    while a prompt waits.
+    `access` is None for the backends without a server, which use files in `folder`. `retry` allows one more try after 429 and 5xx.
     """
 
     backend: str
@@ -76,13 +75,15 @@ def make_calls(questions: Sequence[Question], target: Target, deadline: Deadline
         from .transport import tls_context
 
         target = target._replace(tls=tls_context(target.access))
-    verdicts: list[Verdict | None] = [None] * len(questions)
+    verdicts = [Verdict(None, "timeout") for _ in questions]
     started = deadline.elapsed_ms()
     numbered = enumerate(questions)
     tasks = [partial(_make, one, target, deadline, verdicts, at) for at, one in numbered]
     run_until(deadline, tasks)
-    waited = round(deadline.elapsed_ms() - started, 1)
-    return [verdict or Verdict(None, "timeout", ms=waited) for verdict in verdicts]
+    results = list(verdicts)  # a late answer no longer counts
+    for verdict in results:
+        verdict.ms = verdict.ms or round(deadline.elapsed_ms() - started, 1)
+    return results
 
 
 def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
@@ -115,9 +116,7 @@ def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: SSLCo
     return result
 
 
-def _make(
-    question: Question, target: Target, deadline: Deadline, verdicts: list[Verdict | None], at: int
-) -> None:
+def _make(question: Question, target: Target, deadline: Deadline, verdicts: list[Verdict], at: int) -> None:
     """Make one call and store its verdict, whatever happens."""
     started = deadline.elapsed_ms()
     verdict = Verdict(None)

@@ -227,29 +227,18 @@ def run_key_helper(command: str, seconds: float = 10.0) -> str:
 
     Raises JudgeError `no_key`, without the command's output, if it fails or takes longer than `seconds`.
     """
-    import signal
-    from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+    from subprocess import DEVNULL, TimeoutExpired, run
 
-    with Popen(  # noqa: S602 (the user's own command, which Claude Code runs in a shell as well)
-        command,
-        shell=True,
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        env={**os.environ, _OFF: "1"},
-        start_new_session=True,
-    ) as process:
-        try:
-            output = process.communicate(timeout=seconds)[0]
-        except TimeoutExpired:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # and the processes that it started
-            except (AttributeError, ProcessLookupError):
-                process.kill()
-            raise JudgeError("no_key", "apiKeyHelper took longer than %d seconds" % seconds) from None
-    if process.returncode:
-        raise JudgeError("no_key", "apiKeyHelper ended with exit code %d" % process.returncode)
-    return output.decode("utf-8", "replace").strip()
+    env = {**os.environ, _OFF: "1"}
+    try:
+        done = run(  # noqa: S602 (the user's own command, which Claude Code runs in a shell as well)
+            command, shell=True, stdin=DEVNULL, capture_output=True, env=env, timeout=seconds, check=False
+        )
+    except TimeoutExpired:
+        raise JudgeError("no_key", "apiKeyHelper took longer than %d seconds" % seconds) from None
+    if done.returncode:
+        raise JudgeError("no_key", "apiKeyHelper ended with exit code %d" % done.returncode)
+    return done.stdout.decode("utf-8", "replace").strip()
 
 
 def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
@@ -257,8 +246,12 @@ def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
     if address.scheme != "https" or address.local:
         return None
     url = variables.get("https_proxy") or variables.get("HTTPS_PROXY")
+    if not url:
+        return None
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+
     exempt = variables.get("no_proxy") or variables.get("NO_PROXY")
-    if not url or bypasses_proxy(address.host, exempt):
+    if proxy_bypass_environment("%s:%d" % (address.host, address.port), {"no": exempt}):
         return None
     proxy = parse_proxy(url)
     if proxy is None:
@@ -278,15 +271,6 @@ def parse_proxy(url: str) -> Address | None:
     """Return the address of a proxy, with its user if it has one; None unless its scheme is `http://` or missing."""
     address = _parse(url if "://" in url else "http://" + url)
     return address if address is not None and address.scheme == "http" else None
-
-
-def bypasses_proxy(host: str, no_proxy: str) -> bool:
-    """Return whether NO_PROXY exempts a host: by `*`, the host itself, or a domain that contains it."""
-    for entry in no_proxy.lower().replace(",", " ").split():
-        name = entry.partition(":")[0].lstrip("*").lstrip(".") if entry != "*" else "*"
-        if name == "*" or (name and (host == name or host.endswith("." + name))):
-            return True
-    return False
 
 
 def _parse(url: str) -> Address | None:

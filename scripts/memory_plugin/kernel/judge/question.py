@@ -12,6 +12,7 @@ from json import JSONDecoder
 from json import dumps as json_dumps
 from typing import Any, NamedTuple
 
+from ... import VERSION
 from ..fastjson import digest, dumps
 from ..hygiene import redact
 from ..paths import load_data
@@ -95,8 +96,11 @@ class Question:
         self.read = read
 
     def key(self, backend: str, model: str) -> str:
-        """Return the cache key of this question to this model: a digest, which holds no text."""
-        parts = (backend, model, self.rubric.digest, self.message)
+        """Return the cache key of this question to this model: a digest, which holds no text.
+
+        Another version of the plugin may read other values from a reply.
+        """
+        parts = (VERSION, backend, model, self.rubric.digest, self.message)
         return digest("\0".join(parts).encode("utf-8", "replace"))
 
 
@@ -120,31 +124,20 @@ class Verdict:
     request that the server rejected by name: it may be asked once more without them.
     """
 
-    __slots__ = (
-        "cached", "cost", "detail", "failure", "is_free", "ms", "rejected", "text", "tokens_in", "tokens_out", "values", "wait",
-    )  # fmt: skip
+    cached = False
+    cost: float | None = None
+    ms = 0.0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    text = ""
+    is_free = False
+    wait: float | None = None
+    rejected: frozenset[str] = frozenset()
 
-    def __init__(
-        self,
-        values: Values | None,
-        failure: str = "",
-        detail: str = "",
-        *,
-        cached: bool = False,
-        ms: float = 0.0,
-    ) -> None:
+    def __init__(self, values: Values | None, failure: str = "", detail: str = "") -> None:
         self.values = values
         self.failure = failure
         self.detail = detail
-        self.cached = cached
-        self.ms = ms
-        self.tokens_in: int | None = None
-        self.tokens_out: int | None = None
-        self.cost: float | None = 0.0 if cached else None
-        self.text = ""
-        self.is_free = False
-        self.wait: float | None = None
-        self.rejected: frozenset[str] = frozenset()
 
 
 class FailureText(NamedTuple):
