@@ -100,7 +100,7 @@ def test_the_votes_of_judges_are_pairs(tmp_path: Path, pair: object, stays: bool
 
 def test_parts_are_read_oldest_first(tmp_path: Path) -> None:
     for number, name in enumerate(
-        ("recalls.10", "recalls.2", "recalls.1", "recalls", "recalls.old", "recalls2")
+        ("recalls.3", "recalls.2", "recalls.1", "recalls", "recalls.old", "recalls2")
     ):
         write(tmp_path, name, {"number": number})
     assert [row["number"] for row in Records(str(tmp_path), "recalls")] == [0, 1, 2, 3]

@@ -9,6 +9,7 @@ empty, and Python ignores an empty one.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Callable, TypeVar
 
 T = TypeVar("T")
@@ -29,29 +30,16 @@ def import_with_cache_repair(load: Callable[[], T]) -> T:
 
 def discard_damaged(package: str = _PACKAGE) -> int:
     """Delete the unreadable bytecode files of this Python version; return how many were deleted."""
-    from importlib.util import cache_from_source  # slow to import, and needed only after damage
+    import marshal  # all needed only after damage
+    from contextlib import suppress
+    from pathlib import Path
 
     count = 0
-    for folder, _, names in os.walk(package):
-        for name in names:
-            if name.endswith(".py") and _is_damaged(cached := cache_from_source(os.path.join(folder, name))):
-                try:
-                    os.unlink(cached)
-                except OSError:
-                    continue
+    for path in Path(package).rglob("*.%s.pyc" % sys.implementation.cache_tag):
+        with suppress(OSError):
+            try:
+                marshal.loads(path.read_bytes()[_HEADER_BYTES:])  # noqa: S302 (what the next import would load itself)
+            except (EOFError, ValueError, TypeError):
+                path.unlink()
                 count += 1
     return count
-
-
-def _is_damaged(path: str) -> bool:
-    """Return whether a bytecode file exists and cannot be read."""
-    import marshal
-
-    try:
-        with open(path, "rb") as file:
-            marshal.loads(file.read()[_HEADER_BYTES:])  # noqa: S302 (what the next import would load itself)
-    except (EOFError, ValueError, TypeError):
-        return True
-    except (OSError, MemoryError):
-        return False
-    return False

@@ -12,7 +12,7 @@ from time import gmtime, monotonic, strftime, time
 
 from .. import VERSION
 from .fastjson import dumps
-from .files import APPEND, Busy, FileLock, append_lines, lock_handle, make_folder, require_regular
+from .files import APPEND, FileLock, append_lines, lock_handle, make_folder, require_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 SCHEMA = 1
 WAIT = 0.25
 _PARTS = 3  # older ones
-_CANNOT_RENAME_OPEN = os.name == "nt"
 
 
 def now() -> float:
@@ -110,66 +109,42 @@ class Ledger:
         """Return the path of the current file, or of an older part (1 is the newest)."""
         return os.path.join(self.folder, self.name + (".%d" % part if part else "") + ".jsonl")
 
+    def paths(self) -> list[str]:
+        """Return the paths of its files, oldest first: `recalls.2.jsonl`, `recalls.1.jsonl`, `recalls.jsonl`."""
+        return list(filter(os.path.lexists, map(self.path, range(_PARTS, -1, -1))))
+
     def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
         """Append one record; return None, or which error of the disk kept it from being written."""
         head = {"schema": SCHEMA, "time": now_iso(), "session": session, "project": project}
         line = dumps({**head, "version": VERSION, **fields}).encode("ascii") + b"\n"
         try:
             make_folder(self.folder)
-            self._append_line(line)
+            if self._append_line(line) > self.max_bytes:
+                self._rotate()
         except OSError as error:
             return "%s: %s" % (self.name, error.strerror or error)
         return None
 
-    def _append_line(self, line: bytes) -> None:
-        handle = self._open_locked()
+    def _append_line(self, line: bytes) -> int:
+        """Append a line under the file's lock and return the file's size."""
+        handle = os.open(self.path(), APPEND, 0o600)
         try:
-            full = append_lines(handle, line) > self.max_bytes
-            if full and not _CANNOT_RENAME_OPEN:
-                self._rotate()
+            require_regular(handle)
+            lock_handle(handle, WAIT)
+            return append_lines(handle, line)
         finally:
             os.close(handle)
-        if full and _CANNOT_RENAME_OPEN:
-            self._rotate_closed()
-
-    def _open_locked(self) -> int:
-        end = monotonic() + WAIT
-        while True:
-            handle = os.open(self.path(), APPEND, 0o600)
-            try:
-                require_regular(handle)
-                lock_handle(handle, end - monotonic())
-                if self._is_current(handle):
-                    return handle
-            except BaseException:
-                os.close(handle)
-                raise
-            os.close(handle)
-            if monotonic() >= end:
-                raise Busy("the file was replaced again and again")
-
-    def _is_current(self, handle: int) -> bool:
-        """Return whether the open file is still the current one; another writer may have rotated it during the wait for the lock.
-
-        On some disks `stat` and `fstat` never agree on inodes; there size and time decide.
-        """
-        try:
-            current, locked = os.stat(self.path()), os.fstat(handle)
-        except FileNotFoundError:
-            return False
-        same = (current.st_size, current.st_mtime_ns) == (locked.st_size, locked.st_mtime_ns)
-        return current.st_ino == locked.st_ino or same
 
     def _rotate(self) -> None:
-        for part in range(_PARTS, 0, -1):
-            if os.path.exists(self.path(part - 1)):
-                os.replace(self.path(part - 1), self.path(part))
+        """Rename the file and its older parts, unless another process just did; one that has it open appends to the renamed file.
 
-    def _rotate_closed(self) -> None:
-        """Rotate the file, which Windows allows only after closing it; if another process has it open, a later writer rotates."""
+        If it cannot be renamed, a later writer does it: on Windows no process may have it open.
+        """
         try:
             with FileLock(os.path.join(self.folder, self.name + ".lock"), WAIT):
                 if os.stat(self.path()).st_size > self.max_bytes:
-                    self._rotate()
-        except (Busy, PermissionError, FileNotFoundError):
+                    for part in range(_PARTS, 0, -1):
+                        if os.path.exists(self.path(part - 1)):
+                            os.replace(self.path(part - 1), self.path(part))
+        except OSError:
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from .context import Ledger
 from .fastjson import loads
 from .files import open_to_read
 
@@ -132,8 +133,8 @@ class Records:
             tail: Read only that many bytes at the end of the current file; 0 for everything.
         """
         form = Form(form, {}) if isinstance(form, str) else form
-        name, self._fields = form.name, form.fields
-        self._paths = [os.path.join(folder, name + ".jsonl")] if tail else _parts(folder, name)
+        self._fields, ledger = form.fields, Ledger(folder, form.name)
+        self._paths = [ledger.path()] if tail else ledger.paths()
         self._since, self._until, self._project, self._tail = since, until, project, tail
         self.lines = self.skipped = 0
 
@@ -184,15 +185,3 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def ledger_names(folder: str) -> list[str]:
     """Return the names of the ledgers in a folder. Raises OSError."""
     return sorted({name.partition(".")[0] for name in os.listdir(folder) if name.endswith(".jsonl")})
-
-
-def _parts(folder: str, name: str) -> list[str]:
-    """Return the paths of a ledger's files, oldest first: `recalls.2.jsonl`, `recalls.1.jsonl`, `recalls.jsonl`."""
-    try:
-        words = [entry.split(".") for entry in os.listdir(folder) if entry.startswith(name + ".")]
-    except OSError:
-        return []
-    parts = [int(word[1]) for word in words if len(word) == 3 and word[2] == "jsonl" and word[1].isdecimal()]
-    current = [0] if [name, "jsonl"] in words else []
-    endings = [".%d.jsonl" % part if part else ".jsonl" for part in [*sorted(parts, reverse=True), *current]]
-    return [os.path.join(folder, name + ending) for ending in endings]

@@ -21,7 +21,7 @@ PLACES = ["memory", "inject", "judge", "ledger", "report"]
 
 def test_a_finding_says_kind_rule_place_and_action() -> None:
     (found,) = findings("use " + KEY)
-    assert found.record() == {
+    assert found._asdict() == {
         "kind": "secret",
         "rule": "github-token",
         "start": 4,

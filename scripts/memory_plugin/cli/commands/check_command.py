@@ -83,7 +83,7 @@ def _check_text(arguments: Namespace, context: CommandContext) -> int:
     """Print `{id, findings}` for each line `{id, text}`, never the matched values. The exit code is 1 if a line has no text."""
 
     def found(row: Mapping[str, object], text: str) -> dict[str, object]:
-        records = [one.record() for one in findings(text, None, arguments.place)]
+        records = [one._asdict() for one in findings(text, None, arguments.place)]
         return {"id": row.get("id"), "findings": records}
 
     return answer_lines("text", found, context.console)

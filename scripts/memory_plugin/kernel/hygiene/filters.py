@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..paths import load_data
 
@@ -120,13 +120,13 @@ def names_a_secret(name: str) -> bool:
     return compound or last in _word_set("secret_nouns") or last.endswith(words("secret_endings"))
 
 
-class PatternMatch:
+class PatternMatch(NamedTuple):
     """A match of a rule's pattern: `value` is `text[start:end]`."""
 
-    __slots__ = ("end", "start", "text", "value")
-
-    def __init__(self, text: str, start: int, end: int, value: str) -> None:
-        self.text, self.start, self.end, self.value = text, start, end, value
+    text: str
+    start: int
+    end: int
+    value: str
 
 
 def entropy(value: str) -> float:

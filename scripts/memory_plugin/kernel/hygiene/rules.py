@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, AnyStr
+from typing import Any, AnyStr, NamedTuple
 
 from ..paths import load_data
 from .filters import assignment_pattern, words
@@ -49,10 +49,6 @@ class Rule:
     `pattern` is matched at each keyword. With `window` it is searched in that many characters before and after a keyword, with `prefilter`
     in the regions of that prefilter. The finding is its group `value`, else the whole match.
     """
-
-    __slots__ = (
-        "check", "context", "entropy", "filters", "id", "keywords", "kind", "name_filter", "pattern", "prefilter", "reach", "window",
-    )  # fmt: skip
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.id: str = entry["id"]
@@ -106,16 +102,16 @@ def action(place: str, kind: str, rule: str) -> str:
     return places()[place].get(rule, places()[place][kind])
 
 
-class Prefilter:
+class Prefilter(NamedTuple):
     """A cheap pattern, and how many characters around its match a rule may need.
 
     `within`: the name of a prefilter in whose matches this pattern is searched for; its regions surround those matches. "" for none.
     """
 
-    __slots__ = ("after", "before", "pattern", "within")
-
-    def __init__(self, pattern: re.Pattern[str], before: int, after: int, within: str = "") -> None:
-        self.pattern, self.before, self.after, self.within = pattern, before, after, within
+    pattern: re.Pattern[str]
+    before: int
+    after: int
+    within: str = ""
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from .checks import CHECKS
 from .disguises import folded, joined
@@ -22,30 +23,25 @@ _TOUCH = 2  # characters between a finding and a hidden one that touches it: the
 _MAX_FILTERED_PER_CHARACTER = 8
 
 
-class Finding:
+class Finding(NamedTuple):
     """One secret or piece of personal data: `text[start:end]`, never the value itself.
 
     `kind` is one of `rules.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
     `action` "allow", "redact" or "block".
     """
 
-    __slots__ = ("action", "end", "kind", "rule", "start")
-
-    def __init__(self, kind: str, rule: str, start: int, end: int, action: str) -> None:
-        self.kind, self.rule, self.start, self.end, self.action = kind, rule, start, end, action
-
-    def record(self) -> dict[str, object]:
-        """Return the finding for JSON output."""
-        return {name: getattr(self, name) for name in ("kind", "rule", "start", "end", "action")}
+    kind: str
+    rule: str
+    start: int
+    end: int
+    action: str
 
 
-class Redaction:
+class Redaction(NamedTuple):
     """A text with `[redacted:RULE]` in place of each finding that is not allowed, and all findings in the original."""
 
-    __slots__ = ("findings", "text")
-
-    def __init__(self, text: str, findings: list[Finding]) -> None:
-        self.text, self.findings = text, findings
+    text: str
+    findings: list[Finding]
 
 
 def scan(
