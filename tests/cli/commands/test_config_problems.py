@@ -77,9 +77,9 @@ def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
 @pytest.mark.parametrize(
     ("key", "own", "value", "expected"),
     [
-        pytest.param("retrieval.enabled", False, True, "expected nothing but false in a", id="a switch"),
-        pytest.param("retrieval.match_strategy", "keyword", "fts5_bm25", 'expected in a project\'s file "keyword"', id="a choice"),
-        pytest.param("ledger.keep_text", [], ["prompts"], "expected a list that adds nothing to your own", id="a list"),
+        pytest.param("retrieval.enabled", False, True, "expected at most false in a", id="a switch"),
+        pytest.param("retrieval.match_strategy", "keyword", "fts5_bm25", 'expected at most "keyword" in a', id="a choice"),
+        pytest.param("ledger.keep_text", [], ["prompts"], "expected at most [] in a", id="a list"),
     ],
 )  # fmt: skip
 def test_what_a_project_may_set_is_said_in_words(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.settings.schema import Rule, allowed, expected, keys, mismatch, project_limit, shown
+from memory_plugin.kernel.settings.schema import Rule, allowed, expected, keys, mismatch, shown
 from tests.config.settings_table import leaves, schema
 
 URL = keys()["judge.base_url"]
@@ -98,7 +98,6 @@ def fits(rule: Rule, value: object) -> bool:
     return mismatch(rule, value) is None
 
 
-DIRECTIONS = ("lower", "raise")
 ANY = st.one_of(
     st.booleans(),
     st.integers(-5, 20),
@@ -146,7 +145,6 @@ def test_every_default_fits_and_every_rule_says_what_it_expects() -> None:
         assert fits(key, key.default), name
         assert expected(key), name
         assert key.project == "never" or allowed(key, key.default, key.default), name
-        assert key.project not in DIRECTIONS or "project's file" in project_limit(key, key.default), name
 
 
 def rule(kind: str, direction: str, **more: Any) -> Rule:  # noqa: ANN401 (any JSON)

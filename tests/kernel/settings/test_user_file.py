@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from memory_plugin.kernel.files import replace_file
 from memory_plugin.kernel.settings import user_file
 from memory_plugin.kernel.settings.user_file import EditError, WrongValueError
 from tests.kernel.settings.files import USER, Box, set_value
@@ -185,13 +186,14 @@ def test_a_link_into_nowhere_is_named(box: Box) -> None:
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, change: Callable[[int], None]) -> None:
     """Change the file between each of our reads and writes."""
-    back_up, times = user_file._back_up, iter(range(100))
+    times = iter(range(100))
 
-    def change_and_back_up(path: str, data: bytes) -> str:
-        change(next(times))
-        return back_up(path, data)
+    def change_and_replace(path: str, data: bytes, mode: int = 0o600) -> None:
+        if path.endswith(".memory-backup"):
+            change(next(times))
+        replace_file(path, data, mode)
 
-    monkeypatch.setattr(user_file, "_back_up", change_and_back_up)
+    monkeypatch.setattr(user_file, "replace_file", change_and_replace)
 
 
 def test_a_change_made_meanwhile_is_kept(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:

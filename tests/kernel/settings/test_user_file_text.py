@@ -39,7 +39,3 @@ def test_the_style_of_the_file_is_kept(box: Box, text: str, after: str) -> None:
 def test_lines() -> None:
     cases = [(("a",), 2), (("a", "c"), 4), (("d",), 6), (("e",), None), (("d", "e"), None)]
     assert [(path, line) for path, line in cases if line_of(PRETTY, path) != line] == []
-
-
-def test_the_line_of_a_name_that_occurs_twice_is_the_last() -> None:
-    assert line_of('{"a": 1,\n"a": 2}', ("a",)) == 2

@@ -211,24 +211,6 @@ def shown(value: object) -> str:
     return text if len(text) <= 2 * _MAX_SHOWN else "a number of %d digits" % len(text)
 
 
-def project_limit(rule: Rule, own: object) -> str:
-    """Return a description of what a project's file may set under a key with a direction, given the user's own value."""
-    raised = rule.project == "raise"
-    if rule.type == "boolean":
-        return "nothing but %s in a project's file" % dumps(raised)
-    if rule.type == "object":
-        return "in a project's file no value above your own settings"
-    if rule.type == "array":
-        change = "keeps each item of" if raised else "adds nothing to"
-        return "a list that %s your own settings in a project's file" % change
-    if rule.choices:
-        at = rule.choices.index(own)
-        choices = rule.choices[at:] if raised else rule.choices[: at + 1]
-        return "in a project's file " + " or ".join(map(dumps, choices))
-    bound = "at least" if raised else "at most"
-    return "%s %s in a project's file, the value of your own settings" % (bound, dumps(own))
-
-
 def allowed(rule: Rule, value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
     """Return whether a project may set this value, given the user's own; both fit the schema.
 
@@ -328,4 +310,6 @@ def _apply_project(settings: Settings, reading: _Reading, layer: str) -> None:
         elif rule.project == "never":
             reading.report("refused", path, "this key only in your own settings", shown(value))
         else:
-            reading.report("refused", path, project_limit(rule, own[key]), shown(value))
+            bound = "least" if rule.project == "raise" else "most"
+            limit = "at %s %s in a project's file, the value of your own settings" % (bound, dumps(own[key]))
+            reading.report("refused", path, limit, shown(value))

@@ -13,15 +13,23 @@ import re
 import stat
 from collections.abc import Mapping
 from difflib import get_close_matches
-from json.decoder import JSONObject  # type: ignore[attr-defined]
 from typing import Any, Callable, NamedTuple
 
 from ..fastjson import loads
 from ..files import Busy, FileLock, Unreadable, make_folder, read_regular, replace_file
 from ..paths import load_data, state_folder
 from ..text.clean import terminal_safe
-from . import JUDGE_ENABLED, MAX_BYTES, Problem, Settings, SettingsFileError, decoded, judge_switches, merged
-from .load import load
+from . import (
+    JUDGE_ENABLED,
+    MAX_BYTES,
+    Problem,
+    Settings,
+    SettingsFileError,
+    decoded,
+    judge_switches,
+    load,
+    merged,
+)
 from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
 Content = dict[str, object]
@@ -31,7 +39,6 @@ _LOCK_WAIT = 2.0  # seconds
 _BLOCK = "memory"
 _JUDGE = "judge"
 _JSON_SPACE = " \t\n\r"
-_DECODER = json.JSONDecoder()
 _INDENTED = re.compile(r'\n([ \t]+)"')
 _MAX_NAME = 80
 _UNTIL_FIXED = "until it is fixed, the default counts unless another file sets it"
@@ -222,7 +229,9 @@ def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
     data = text.encode("utf-8", "backslashreplace")
     if len(data) > MAX_BYTES:
         raise EditError("%s: it would exceed %d bytes" % (path, MAX_BYTES))
-    backup = _back_up(path, before[0]) if before else None
+    backup = path + ".memory-backup" if before else None
+    if before and backup:
+        replace_file(backup, before[0])
     if _read(path) != before:
         return None
     mode = stat.S_IMODE(before[1]) if before else 0o600
@@ -250,33 +259,15 @@ def _read(path: str) -> tuple[bytes, int] | None:
     return data, status.st_mode
 
 
-def _back_up(path: str, data: bytes) -> str:
-    backup = path + ".memory-backup"
-    replace_file(backup, data)
-    return backup
-
-
 def line_of(text: str, path: Path) -> int | None:
-    """Return the line where a key's value begins in a JSON object, from 1; None if the key is missing.
-
-    Of several equal names the last counts, as for JSON parsers. Raises ValueError for a text that is not a JSON object.
-    """
-    at, members = _located(text, text.index("{"))[0]
+    """Return the line, from 1, of a JSON text where a key is, after the keys of the objects around it; None if there is none."""
+    at = 0
     for name in path:
-        if name not in members:
+        key = re.compile(r"%s\s*:" % re.escape(json.dumps(name, ensure_ascii=False))).search(text, at)
+        if key is None:
             return None
-        at, members = members[name]
+        at = key.end()
     return text.count("\n", 0, at) + 1
-
-
-def _located(text: str, at: int) -> tuple[tuple[int, dict[str, Any]], int]:
-    """Return the offset of a JSON value with its members, each in the same form, and the offset of its end; only an object has members."""
-    members: dict[str, Any] = {}
-    if text[at : at + 1] == "{":
-        members, end = JSONObject((text, at + 1), True, _located, None, None)
-    else:
-        end = _DECODER.raw_decode(text, at)[1]
-    return (at, members), end
 
 
 def problem_sentence(problem: Problem) -> str:
