@@ -54,6 +54,7 @@ _HEX = re.compile(r"(?:[2-7][0-9A-Fa-f]){20,400}")  # printable characters
 # Strings that a format or `join` puts together, and what occurs in such code.
 _SIGNS = ("%s%s", "{}{}", "{0}{1}", '"".join', "''.join")
 _PART = r"[\"'](?:[\w+/=.-]{3,120})[\"']"
+_STRING = re.compile(_PART)
 _ASSEMBLED = re.compile(
     r"(?:(?:%%s|\{\d?\}){2,8}[\"'][ ]?(?:%%|\.format)|[\"']{2}\.join) ?[\[(]{1,2}(%s(?:, ?%s){1,7})"
     % (_PART, _PART)
@@ -174,11 +175,8 @@ def assembled(text: str) -> Iterator[list[Piece]]:
         while place >= 0:
             match = _ASSEMBLED.match(text, place)
             if match:
-                parts = re.finditer(_PART, match[1])
-                spans = [
-                    (match.start(1) + part.start() + 1, match.start(1) + part.end() - 1) for part in parts
-                ]
-                yield [(text[start:end], start, end) for start, end in spans]
+                parts = _STRING.finditer(text, *match.span(1))
+                yield [(part[0][1:-1], part.start() + 1, part.end() - 1) for part in parts]
             place = text.find(sign, match.end() if match else place + len(sign))
 
 

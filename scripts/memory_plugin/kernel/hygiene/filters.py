@@ -86,15 +86,8 @@ def assignment_pattern(names: str, value: str) -> str:
 
     Group `name` is the name from that part on, group `value` the value without quotes.
     """
-    return r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)" % (
-        names,
-        _TAIL,
-        _CLOSE,
-        _TYPE,
-        _OPERATOR,
-        _OPEN,
-        value,
-    )
+    form = r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)"
+    return form % (names, _TAIL, _CLOSE, _TYPE, _OPERATOR, _OPEN, value)
 
 
 def whole_name(text: str, start: int, end: int) -> str:
@@ -135,6 +128,15 @@ def entropy(value: str) -> float:
     return -sum(share * log2(share) for share in shares)
 
 
+def _is_whole(pattern: str, value: str) -> bool:
+    return _compiled(pattern).fullmatch(value) is not None
+
+
+def _long_runs(value: str) -> list[str]:
+    """Return the runs of letters that are long enough to be judged as words, in lower case."""
+    return [run.lower() for run in _compiled(_FRAGMENT).findall(value) if len(run) >= _MIN_WORD]
+
+
 def _containing(pattern: str) -> Callable[[PatternMatch], bool]:
     """Return the filter that rejects a value in which a pattern matches."""
     return lambda candidate: _compiled(pattern).search(candidate.value) is not None
@@ -163,31 +165,24 @@ def _stand_in(candidate: PatternMatch) -> bool:
 
 def _hash(candidate: PatternMatch) -> bool:
     """Reject a hexadecimal digest: MD5, SHA-1, SHA-2 and git's names have these lengths."""
-    return (
-        len(candidate.value) in (32, 40, 56, 64, 96, 128)
-        and _compiled(_HEX).fullmatch(candidate.value) is not None
-    )
+    return len(candidate.value) in (32, 40, 56, 64, 96, 128) and _is_whole(_HEX, candidate.value)
 
 
 def _path(candidate: PatternMatch) -> bool:
-    return _compiled(_PATH).fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5
+    return _is_whole(_PATH, candidate.value) and entropy(candidate.value) < 4.5
 
 
 def _code(candidate: PatternMatch) -> bool:
     """Reject an expression: `config.api.key`, `self->token`, a call, or an index."""
     follows = candidate.text[candidate.end : candidate.end + 1]
-    value = candidate.value
-    return follows in ("(", "[") or (_compiled(_DOTTED).fullmatch(value) is not None and _wordy(candidate))
+    return follows in ("(", "[") or (_is_whole(_DOTTED, candidate.value) and _wordy(candidate))
 
 
 def _slug(candidate: PatternMatch) -> bool:
     """Reject words and short numbers with separators, and names of secrets: `us-east-1`, `orders-api.rc0.15`, `shop-db2-password`."""
-    if _compiled(_SECRETS_NAME).fullmatch(candidate.value):
-        return True
-    runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _MIN_WORD]
-    return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
-        _is_word(run.lower()) for run in runs
-    )
+    value = candidate.value
+    is_words = _is_whole(_SLUG, value) and all(map(_is_word, _long_runs(value)))
+    return is_words or _is_whole(_SECRETS_NAME, value)
 
 
 def _sentence(candidate: PatternMatch) -> bool:
@@ -209,12 +204,7 @@ def _letters(candidate: PatternMatch) -> bool:
 def _wordy(candidate: PatternMatch) -> bool:
     """Reject a value whose letters are mostly in runs that look like words: identifiers, file names, prose."""
     letters = sum(map(str.isalpha, candidate.value))
-    runs = [
-        run
-        for run in _compiled(_FRAGMENT).findall(candidate.value)
-        if len(run) >= _MIN_WORD and _is_word(run.lower())
-    ]
-    return sum(map(len, runs)) >= 0.6 * letters
+    return sum(map(len, filter(_is_word, _long_runs(candidate.value)))) >= 0.6 * letters
 
 
 @cache
@@ -276,9 +266,8 @@ def _not_mail(candidate: PatternMatch) -> bool:
 
 def _version(candidate: PatternMatch) -> bool:
     """Reject a version of four numbers, after a program's name or a word such as "release"."""
-    return (
-        _compiled(_VERSION).search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
-    )
+    before = candidate.text[max(0, candidate.start - 24) : candidate.start]
+    return _compiled(_VERSION).search(before) is not None
 
 
 def _shared_home(candidate: PatternMatch) -> bool:

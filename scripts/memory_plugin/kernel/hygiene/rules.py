@@ -15,23 +15,6 @@ from typing import Any, AnyStr, NamedTuple
 from ..paths import load_data
 from .filters import assignment_pattern, words
 
-ACTIONS = ("allow", "redact", "block")
-KINDS = (
-    "secret",
-    "url_credentials",
-    "credit_card",
-    "iban",
-    "us_ssn",
-    "email",
-    "phone",
-    "ip_address",
-    "home_path",
-    "person_name",
-    "postal_address",
-    "birth_date",
-    "national_id",
-    "record_number",
-)
 # In order of rank: if two findings overlap, the earlier file and the earlier rule determine the name.
 FILES = ("keys", "services", "generic", "personal")
 # Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.
@@ -119,8 +102,7 @@ def prefilters() -> dict[str, Prefilter]:
     """Return the prefilters by name."""
     entries = load_data("hygiene", "prefilters")["prefilters"]
     return {
-        name: Prefilter(**{**entry, "pattern": re.compile(entry["pattern"])})
-        for name, entry in entries.items()
+        name: Prefilter(**{**row, "pattern": re.compile(row["pattern"])}) for name, row in entries.items()
     }
 
 

@@ -26,7 +26,7 @@ _MAX_FILTERED_PER_CHARACTER = 8
 class Finding(NamedTuple):
     """One secret or piece of personal data: `text[start:end]`, never the value itself.
 
-    `kind` is one of `rules.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
+    `kind` is one of the policy's, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
     `action` "allow", "redact" or "block".
     """
 
@@ -88,9 +88,8 @@ def _disguised(hidden: str, kinds: Collection[str] | None, packs: tuple[str, ...
     Any two words may follow each other on two lines, so across joined lines only secrets with a recognizable form count.
     """
     for shadow, is_joined in ((folded(hidden), False), (joined(hidden), True)):
-        for start, end, rank in (
-            _spans(shadow.text, Anchors(shadow.text), kinds, {}, packs) if shadow.text else ()
-        ):
+        found = _spans(shadow.text, Anchors(shadow.text), kinds, {}, packs) if shadow.text else ()
+        for start, end, rank in found:
             first, last = shadow.original(start, end)
             counts = not is_joined or (rank < count_formed() and last - first > end - start)
             if counts and _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
@@ -132,8 +131,7 @@ def _spans(
         if kinds is None or rule.kind in kinds:
             for match in _matches(rule, text, anchors):
                 filtered[rule.id] = filtered.get(rule.id, 0) + match.end() - match.start()
-                has_room = filtered[rule.id] <= limit
-                end = _filtered_end(rule, match, text) if has_room else _unfiltered_end(match, text)
+                end = _end(rule, match, text, is_filtered=filtered[rule.id] <= limit)
                 if end:
                     yield match.start(_group(match)), end, rank
 
@@ -170,35 +168,32 @@ def _group(match: re.Match[str]) -> str | int:
     return "value" if "value" in match.re.groupindex else 0
 
 
-def _filtered_end(rule: Rule, match: re.Match[str], text: str) -> int:
-    """Return the end offset of a match that passes the rule's check, filters and context, or 0 if rejected."""
+def _end(rule: Rule, match: re.Match[str], text: str, *, is_filtered: bool) -> int:
+    """Return the end offset of a match, or 0 if it is empty, touches a hidden finding, or does not pass the check and the filters."""
     start, end = match.span(_group(match))
-    value = text[start:end]
-    if rule.check:
-        end = start + CHECKS[rule.check](value)
-        value = text[start:end]
-    if (
-        not value
-        or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]
-        or (rule.entropy and entropy(value) < rule.entropy)
-    ):
+    if is_filtered and rule.check:
+        end = start + CHECKS[rule.check](text[start:end])
+    if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]:
         return 0
-    if rule.name_filter and not names_a_secret(whole_name(text, *match.span("name"))):
-        return 0
-    candidate = PatternMatch(text, start, end, value)
+    return (
+        end if not is_filtered or _passes(rule, match, PatternMatch(text, start, end, text[start:end])) else 0
+    )
+
+
+def _passes(rule: Rule, match: re.Match[str], candidate: PatternMatch) -> bool:
+    """Return whether a candidate passes the rule's entropy, names, filters and context."""
+    if rule.entropy and entropy(candidate.value) < rule.entropy:
+        return False
+    if rule.name_filter and not names_a_secret(whole_name(candidate.text, *match.span("name"))):
+        return False
     if any(FILTERS[name](candidate) for name in rule.filters):
-        return 0
-    return end if not rule.context or _in_context(rule, text, start, end) else 0
+        return False
+    return not rule.context or _in_context(rule, candidate)
 
 
-def _unfiltered_end(match: re.Match[str], text: str) -> int:
-    """Return the end offset of a match without filtering it, or 0 if it is empty or touches a hidden finding."""
-    start, end = match.span(_group(match))
-    return 0 if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH] else end
-
-
-def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
+def _in_context(rule: Rule, candidate: PatternMatch) -> bool:
     """Return whether the rule's context is near, with no hidden finding in between."""
+    text, start, end, _ = candidate
     before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
     after = text[end : end + 24].partition(_HIDDEN)[0]
     pattern = compiled(rule.context)
