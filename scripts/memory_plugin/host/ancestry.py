@@ -11,7 +11,6 @@ record identifies the client's process by number and start time, and the machine
 from __future__ import annotations
 
 import os
-import sys
 from time import time
 
 from ..kernel.fastjson import dumps, loads
@@ -204,40 +203,23 @@ def parse_ps(output: str) -> dict[int, Ancestor]:
     for line in output.splitlines():
         fields = line.split(None, 8)
         if len(fields) == 9 and fields[0].isdigit() and fields[1].isdigit():
-            words = fields[8].split()[:2]
+            pid, parent, tty, *start, command = fields
+            words = command.split()[:2]
             name = os.path.basename(words[0]).lstrip("-")
-            ancestor = Ancestor(
-                int(fields[0]),
-                int(fields[1]),
-                " ".join(fields[3:8]),
-                name,
-                terminal="?" not in fields[2],
-                words=words,
-            )
-            processes[ancestor.pid] = ancestor
+            row = Ancestor(int(pid), int(parent), " ".join(start), name, terminal="?" not in tty, words=words)
+            processes[row.pid] = row
     return processes
 
 
 def boot_id() -> str:
-    """Return the random id of this boot of the machine, which no repository can know; empty if the system has none."""
+    """Return the random id of this boot of the machine, which no repository can know; empty on other systems than Linux.
+
+    There `ps` tells when a process was started, to the second, which no repository can know either.
+    """
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
             return file.read(64).strip().decode("latin-1")
     except OSError:
-        return _boot_id_of_darwin() if sys.platform == "darwin" else ""
-
-
-def _boot_id_of_darwin() -> str:
-    """Ask sysctl(3) for `kern.bootsessionuuid`."""
-    try:
-        from ctypes import CDLL, byref, c_size_t, create_string_buffer
-
-        size = c_size_t(64)
-        text = create_string_buffer(size.value)
-        if CDLL(None).sysctlbyname(b"kern.bootsessionuuid", text, byref(size), None, c_size_t(0)):
-            return ""
-        return text.value.decode("ascii", "replace")
-    except (ImportError, OSError, AttributeError):
         return ""
 
 
@@ -246,8 +228,6 @@ class ClientRecord:
 
     `looks_like_client` means that the process looks like Claude Code, not just like any program that started a hook.
     """
-
-    __slots__ = ("boot", "config", "looks_like_client", "pid", "project", "sessions", "start")
 
     def __init__(self, row: dict[str, Any]) -> None:
         """Parse a row of a record file. Raises KeyError, TypeError and ValueError for another form."""
@@ -259,10 +239,6 @@ class ClientRecord:
     def is_of(self, process: Ancestor) -> bool:
         """Return whether the record was written for exactly this process."""
         return (self.pid, self.start) == (process.pid, process.start) and self.boot == boot_id()
-
-    def has_same_values(self, other: ClientRecord) -> bool:
-        """Return whether both records would be written as the same row."""
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def session(self, claimed: str) -> str:
         """Return the session of a command: the claimed one if this client had it, else the client's last one."""
@@ -322,7 +298,7 @@ def _write_record(config: str, process: Ancestor, paths: Paths, session: str) ->
         "project": paths.launch_dir,
         "sessions": [*sessions, session][-_MAX_SESSIONS:],
     }
-    if old is not None and old.has_same_values(ClientRecord(row)):
+    if old is not None and vars(old) == vars(ClientRecord(row)):
         return
     path = _path(config, process.pid)
     make_folder(os.path.dirname(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.judge.credentials import Address, parse_address, parse_proxy
+from memory_plugin.kernel.judge.credentials import Address, parse_address
 
 
 def test_an_address_is_taken() -> None:
@@ -45,17 +45,6 @@ def test_an_address_is_refused() -> None:
         "https://" + "a" * 3000,
     ]
     assert [url for url in cases if parse_address(url) is not None] == []
-
-
-def test_a_proxy() -> None:
-    cases = [
-        ("http://proxy.corp:3128", Address("http", "proxy.corp", 3128, "")),
-        ("http://me:p%40ss@proxy.corp:3128/", Address("http", "proxy.corp", 3128, "", "me:p%40ss")),
-        ("proxy.corp:3128", Address("http", "proxy.corp", 3128, "")),
-        ("socks5://proxy.corp:1080", None),
-        ("https://proxy.corp:443", None),
-    ]
-    assert [(url, address) for url, address in cases if parse_proxy(url) != address] == []
 
 
 def test_the_authority_leaves_out_the_usual_port() -> None:

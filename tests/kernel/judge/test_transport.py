@@ -87,7 +87,7 @@ def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -
 
 def access(port: int, host: str = "127.0.0.1") -> ServerAccess:
     """Return an access without a key."""
-    return ServerAccess(Address("http", host, port, ""), (), None, "")
+    return ServerAccess(Address("http", host, port, ""), (), "", "")
 
 
 def places(*ports: int) -> list[tuple[object, ...]]:

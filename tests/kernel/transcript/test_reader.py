@@ -145,18 +145,6 @@ def test_a_command_has_its_name_and_arguments() -> None:
     assert user_text("command", text) == "/memory:save use tabs"
 
 
-def test_a_summary_is_the_title_only_of_the_session_that_it_belongs_to() -> None:
-    """Old clients wrote summaries of other sessions into a file, and errors of the provider as summaries."""
-    prompt = user("Sort the seeds")
-    own = {"type": "summary", "summary": "Seeds by weight", "leafUuid": prompt["uuid"]}
-    other = {"type": "summary", "summary": "Fences", "leafUuid": "elsewhere"}
-    error = {"type": "summary", "summary": "API Error: 429 too many", "leafUuid": prompt["uuid"]}
-    _, totals = read(lines(own, other, error, prompt))
-    assert totals.title == "Seeds by weight"
-    _, totals = read(lines(other, prompt))
-    assert totals.title == ""
-
-
 def test_a_plan_that_claude_wrote_is_not_typed() -> None:
     turns, _ = read(lines(user("Implement the following plan: never commit", planContent="never commit")))
     assert [entry.untyped for entry in turns[0].user_texts] == [True]

@@ -34,13 +34,12 @@ _OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude C
 
 
 class Address(NamedTuple):
-    """A server, with the path prefix of all requests; `user` is the `name:password` of a proxy, or empty."""
+    """A server, with the path prefix of all requests."""
 
     scheme: str
     host: str
     port: int
     path: str
-    user: str = ""
 
     @property
     def local(self) -> bool:
@@ -73,11 +72,11 @@ class Endpoint(NamedTuple):
 
 
 class ServerAccess(NamedTuple):
-    """Access to a server: its address, the headers with the key, the proxy, and a file with additional certificate authorities."""
+    """Access to a server: its address, the headers with the key, the proxy's URL or "", and a file with more certificate authorities."""
 
     address: Address
     headers: tuple[tuple[str, str], ...]
-    proxy: Address | None
+    proxy: str
     authorities: str
 
     def __repr__(self) -> str:
@@ -241,36 +240,27 @@ def run_key_helper(command: str, seconds: float = 10.0) -> str:
     return done.stdout.decode("utf-8", "replace").strip()
 
 
-def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
-    """Return the proxy in HTTPS_PROXY; None for a server on this machine or in NO_PROXY. Raises JudgeError unless it is http://."""
-    if address.scheme != "https" or address.local:
-        return None
+def proxy_for(address: Address, variables: UserEnvironment) -> str:
+    """Return the proxy in HTTPS_PROXY; "" for a server on this machine or in NO_PROXY. Raises JudgeError unless it is http://."""
     url = variables.get("https_proxy") or variables.get("HTTPS_PROXY")
-    if not url:
-        return None
+    if not url or address.scheme != "https" or address.local:
+        return ""
     from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
     exempt = variables.get("no_proxy") or variables.get("NO_PROXY")
     if proxy_bypass_environment("%s:%d" % (address.host, address.port), {"no": exempt}):
-        return None
-    proxy = parse_proxy(url)
-    if proxy is None:
+        return ""
+    url = url if "://" in url else "http://" + url
+    proxy = _parse(url)
+    if proxy is None or proxy.scheme != "http":
         raise JudgeError("bad_url", "HTTPS_PROXY: only http:// proxies are supported")
-    return proxy
+    return url
 
 
 def parse_address(url: str) -> Address | None:
     """Return the address in a URL, or None unless it is `https://`, or `http://` to this machine, without user and query."""
-    address = _parse(url)
-    if address is None or address.user or (address.scheme == "http" and not address.local):
-        return None
-    return address
-
-
-def parse_proxy(url: str) -> Address | None:
-    """Return the address of a proxy, with its user if it has one; None unless its scheme is `http://` or missing."""
-    address = _parse(url if "://" in url else "http://" + url)
-    return address if address is not None and address.scheme == "http" else None
+    address = _parse(url) if "@" not in url else None
+    return address if address is not None and (address.scheme == "https" or address.local) else None
 
 
 def _parse(url: str) -> Address | None:
@@ -283,5 +273,4 @@ def _parse(url: str) -> Address | None:
         return None
     if parts.scheme not in _PORTS or not parts.hostname or not port:
         return None
-    user = parts.netloc.rpartition("@")[0]
-    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), user)
+    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"))

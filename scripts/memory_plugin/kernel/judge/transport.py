@@ -14,7 +14,7 @@ from contextlib import suppress
 from http.client import HTTPException, HTTPResponse, LineTooLong
 from typing import NamedTuple
 from urllib.error import URLError
-from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler
 from urllib.request import Request as UrlRequest
 
 from ..context import Deadline
@@ -58,7 +58,8 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
 
     Raises JudgeError: timeout, network, tls, proxy, too_large. `unsent` is set on it if the server never had the whole request.
     """
-    opener = OpenerDirector()  # without handlers of proxies, redirects and error statuses
+    opener = OpenerDirector()  # without handlers of redirects and error statuses
+    opener.add_handler(ProxyHandler({"https": access.proxy} if access.proxy else {}))
     # The handler of HTTPS reads all authorities of the machine if it gets no context.
     opener.add_handler(HTTPHandler() if tls is None else HTTPSHandler(context=tls))
     try:
@@ -77,16 +78,7 @@ def _url_request(access: ServerAccess, request: Request) -> UrlRequest:
     url = "%s://%s%s%s" % (address.scheme, address.authority, address.path, request.path)
     headers = dict((*_HEADERS, *request.headers, *access.headers))
     headers["host"] = address.authority  # behind a proxy, `urllib` would name the proxy
-    if access.proxy is not None and access.proxy.user:
-        from base64 import b64encode
-        from urllib.parse import unquote_to_bytes
-
-        credentials = b64encode(unquote_to_bytes(access.proxy.user)).decode("ascii")  # RFC 7617
-        headers["proxy-authorization"] = "Basic " + credentials
-    result = UrlRequest(url, request.body, headers, method=request.method)  # noqa: S310 (https, or http to this machine)
-    if access.proxy is not None:
-        result.set_proxy(access.proxy.authority, "https")
-    return result
+    return UrlRequest(url, request.body, headers, method=request.method)  # noqa: S310 (https, or http to this machine)
 
 
 def _read(response: HTTPResponse, max_body: int) -> Response:

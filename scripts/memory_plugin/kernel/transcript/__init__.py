@@ -298,7 +298,7 @@ def _assistant(item: Row, content: list[Row]) -> Row:
 
 
 def _call(item: Row) -> Row:
-    name, arguments = str(item.get("name")), _arguments(item)
+    name, arguments = str(item.get("name")), _json_object(as_text(item.get("arguments")))
     if name in ("exec_command", "shell_command", "shell", "local_shell"):
         command = arguments.get("cmd", arguments.get("command"))
         if isinstance(command, list):  # ["bash", "-lc", "make"]
@@ -311,9 +311,9 @@ def _call(item: Row) -> Row:
     return {"type": "tool_use", "id": item.get("call_id"), "name": name, "input": arguments}
 
 
-def _arguments(item: Row) -> Row:
+def _json_object(text: str) -> Row:
     try:
-        return as_object(loads(str(item.get("arguments") or "{}")))
+        return as_object(loads(text))
     except ValueError:
         return {}
 
@@ -333,11 +333,8 @@ def _result(item: Row) -> Row:
 
 def _output(text: str) -> tuple[str, object]:
     """Return what a call put out and its exit code, which older versions wrote as an object; None for the code of others."""
-    if not text.startswith('{"output":'):
-        return text, None
-    try:
-        written = as_object(loads(text))
-    except ValueError:
+    written = _json_object(text) if text.startswith('{"output":') else {}
+    if not written:
         return text, None
     return as_text(written.get("output")), as_object(written.get("metadata")).get("exit_code")
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
-from collections import deque
 from collections.abc import Iterator
 from typing import IO
 
@@ -39,7 +38,6 @@ MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client acc
 _UNTYPED = ("suggestion_accepted", "system")
 _PLAN = "planContent"
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}  # kind of row -> its field
-_MAX_SUMMARIES = 100
 _FORWARDED = "mcp__acp__"  # before the names of Claude Code's own tools where an editor runs them
 
 Row = dict[str, object]
@@ -113,7 +111,7 @@ class Reader:
     It never raises because of the file's content.
     """
 
-    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_summaries", "_turn", "_user_texts", "totals")
+    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_turn", "_user_texts", "totals")
 
     def __init__(self, file: IO[bytes]) -> None:
         self._lines = Lines(file)
@@ -122,7 +120,6 @@ class Reader:
         self._pending: dict[str, Call] = {}
         self._rows: set[int] = set()
         self._messages: set[int] = set()
-        self._summaries: deque[Row] = deque(maxlen=_MAX_SUMMARIES)
         self.totals = Totals()
 
     def __iter__(self) -> Iterator[Turn]:
@@ -137,24 +134,14 @@ class Reader:
                 if prompt is not None and self._is_main(record):
                     self._add_user_text(words(prompt), record)
             elif kind in _TITLES:
-                self.totals.mark_title(record.get(_TITLES[kind]))
-            elif kind == "summary":
-                self._summaries.append(record)
+                self.totals.title = as_text(record.get(_TITLES[kind]))[:1000] or self.totals.title
             self.totals.count(kind, record.get("subtype"))
         yield from self._close()
         if self._user_texts:
             self._take_user_texts()
             yield from self._close()
-        for summary in self._summaries:
-            self._title_by(summary)
         self.totals.unresolved = len(self._pending)
         self.totals.bad = self._lines.bad
-
-    def _title_by(self, summary: Row) -> None:
-        """Take an old client's summary as the title, if it is one of this session: it also wrote those of other sessions into the file."""
-        leaf = as_text(summary.get("leafUuid"))
-        if not leaf or hash(leaf) in self._rows:
-            self.totals.mark_title(summary.get("summary"))
 
     def _is_main(self, record: Row) -> bool:
         """Return whether a row belongs to the conversation and is not a copy; in a sub-agent's own file, all rows are side chain rows."""

@@ -5,7 +5,7 @@ Tokens are estimated, because the provider's tokenizer is not public.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..fastjson import as_text
 from . import blocks_of
@@ -15,7 +15,6 @@ USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_crea
 _MAX_TEXT = 200_000  # characters of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
 _SHELLS = ("Bash", "PowerShell")
-_NO_TITLE = "API Error"  # an old client took the provider's error for a summary
 # Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.
 CHARACTERS = 2.75  # characters per token of ASCII prose, code and tool output
 _BYTES = 2.1  # UTF-8 bytes per token of everything else
@@ -50,23 +49,18 @@ class Call:
         return self.text("command") if self.name in _SHELLS else ""
 
 
-class UserText:
+class UserText(NamedTuple):
     """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice.
 
     `time` is the row's, and `offset` is where its line begins in what was read, in bytes. `untyped` says that the user
     did not type a prompt: Claude suggested it, or the client wrote it.
     """
 
-    __slots__ = ("kind", "offset", "text", "time", "untyped")
-
-    def __init__(
-        self, kind: str, text: str, time: str = "", offset: int = 0, *, untyped: bool = False
-    ) -> None:
-        self.kind = kind
-        self.text = text
-        self.time = time
-        self.offset = offset
-        self.untyped = untyped
+    kind: str
+    text: str
+    time: str = ""
+    offset: int = 0
+    untyped: bool = False
 
 
 class Turn:
@@ -76,11 +70,6 @@ class Turn:
     usage, or recorded it at an earlier turn with the same message. `late` are calls of earlier turns whose results came only now.
     `answered` is False for a prompt without an answer. `thought` is the number of characters of thinking, whose text only old clients keep.
     """
-
-    __slots__ = (
-        "answered", "calls", "late", "message", "model", "number", "texts", "thought", "time", "tokens", "usage",
-        "user_texts", "version",
-    )  # fmt: skip
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -114,11 +103,6 @@ class Totals:
     `usage` counts each message once; `context` is the largest input of one call, in tokens; `estimated` is the sum of all texts, calls and
     results in tokens, by `tokens_of`. `session` is the last id in the file, because a resumed session begins with rows of other sessions.
     """
-
-    __slots__ = (
-        "api_errors", "bad", "boundaries", "branch", "chain", "context", "ended", "estimated", "folder", "models", "records",
-        "repeated", "session", "side", "started", "summaries", "title", "turns", "unresolved", "usage", "versions",
-    )  # fmt: skip
 
     def __init__(self) -> None:
         self.records = self.bad = self.repeated = self.side = 0
@@ -155,11 +139,6 @@ class Totals:
         self.records += 1
         self.boundaries += kind == "system" and subtype == "compact_boundary"
         self.api_errors += kind == "system" and subtype == "api_error"
-
-    def mark_title(self, title: object) -> None:
-        """Record a session's title."""
-        text = as_text(title)[:1000]
-        self.title = self.title if text.startswith(_NO_TITLE) else text or self.title
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
@@ -224,13 +203,5 @@ def tokens_of(text: str) -> float:
     """Return an estimate of the tokens of a text."""
     if text.isascii():
         return len(text) / CHARACTERS
-    size = len(text.encode("utf-8", "replace"))
-    beyond_ascii = sum(1 for character in text if character > "\x7f") if len(text) < 4096 else _sampled(text)
-    plain = len(text) - beyond_ascii
-    return plain / CHARACTERS + (size - plain) / _BYTES
-
-
-def _sampled(text: str) -> int:
-    """Return an estimate of the non-ASCII characters of a long text, from every eighth character."""
-    part = text[::8]
-    return round(sum(1 for character in part if character > "\x7f") * len(text) / len(part))
+    size, ascii_size = len(text.encode("utf-8", "replace")), len(text.encode("ascii", "ignore"))
+    return ascii_size / CHARACTERS + (size - ascii_size) / _BYTES
