@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ..kernel.fastjson import as_object
 from ..kernel.paths import account_home, config_folder, config_folder_of
-from ..kernel.settings import SettingsFileError, content
+from ..kernel.settings import own_content
 from . import ancestry
 from .commands import command_of
 from .environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
@@ -130,10 +130,9 @@ def _find_record(
 
     A folder named by an environment counts only if it holds a record for a parent of this process.
     """
-    own = os.environ.copy()
     candidates = [client] if client is not None else _above_clients(chain)
     for ancestor in candidates:
-        folders = [config_folder_of(ancestor.environment()), config_folder_of(own), ancestry.account_config()]
+        folders = [config_folder_of(ancestor.environment()), config_folder(), ancestry.account_config()]
         for config in dict.fromkeys(filter(None, folders)):
             record = ancestry.read_record(config, ancestor)
             if record is not None:
@@ -185,8 +184,5 @@ def _use_account_home() -> None:
 
 def _own_variables() -> dict[str, str]:
     """Return the `env` block of the user's own settings file."""
-    try:
-        settings = content(os.path.join(config_folder() or os.devnull, "settings.json"), follow=True)
-    except (FileNotFoundError, SettingsFileError):
-        return {}
-    return {name: value for name, value in as_object(settings.get("env")).items() if isinstance(value, str)}
+    variables = as_object(own_content(config_folder()).get("env"))
+    return {name: value for name, value in variables.items() if isinstance(value, str)}

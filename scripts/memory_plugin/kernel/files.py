@@ -106,8 +106,13 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
 
 
 def open_to_read(path: str, flags: int) -> int:
-    """Open a regular file, as the `opener` of `open`. Raises OSError for a link, a pipe or a device."""
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | _NO_LINKS)
+    """Open a regular file that is no link, as the `opener` of `open`. Raises OSError for any other."""
+    return open_regular(path, flags | _NO_LINKS)
+
+
+def open_regular(path: str, flags: int) -> int:
+    """Open a regular file, or the one that a link names, as the `opener` of `open`. Raises OSError for a pipe or a device."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     try:
         require_regular(handle)
     except OSError:

@@ -111,28 +111,22 @@ def project_root(start: str) -> str:
 
     It is the git root; without git the nearest parent folder with a memory store, else `start` itself.
     """
-    start = os.path.realpath(start)
+    folder = start = os.path.realpath(start)
     without_git = ""
-    folder = start
-    while True:
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return folder
-        if (
-            not without_git
-            and os.path.isdir(os.path.join(folder, ".claude", "memory"))
-            and not _is_config(folder)
-        ):
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if not without_git and _has_store(folder):
             without_git = folder
         parent = os.path.dirname(folder)
         if parent == folder:
             return without_git or start
         folder = parent
+    return folder
 
 
-def _is_config(folder: str) -> bool:
-    """Return whether `folder/.claude` is the host's config folder, whose `memory` is the user's own store."""
-    config = config_folder()
-    return config is not None and os.path.realpath(config) == os.path.join(folder, ".claude")
+def _has_store(folder: str) -> bool:
+    """Return whether a folder has a memory store of its own; that in the host's config folder is the user's."""
+    own, config = os.path.join(folder, ".claude"), config_folder()
+    return os.path.isdir(os.path.join(own, "memory")) and (config is None or os.path.realpath(config) != own)
 
 
 def git_folder(root: str) -> str | None:
@@ -153,14 +147,11 @@ def main_worktree(root: str) -> str | None:
     if linked is None or linked == os.path.join(root, ".git"):
         return None
     back = _pointer(os.path.join(linked, "gitdir"), "")
-    common = os.path.dirname(os.path.dirname(linked))
-    if not back or os.path.realpath(os.path.join(linked, back)) != os.path.realpath(
-        os.path.join(root, ".git")
-    ):
+    common, folder = os.path.split(os.path.dirname(linked))
+    if not back or folder != "worktrees" or os.path.basename(common) != ".git":
         return None
-    if os.path.basename(os.path.dirname(linked)) != "worktrees" or os.path.basename(common) != ".git":
-        return None
-    return os.path.realpath(os.path.dirname(common))
+    points_back = os.path.realpath(os.path.join(linked, back)) == os.path.realpath(os.path.join(root, ".git"))
+    return os.path.realpath(os.path.dirname(common)) if points_back else None
 
 
 def _pointer(path: str, prefix: str) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.judge import budget as module
-from memory_plugin.kernel.judge.budget import Caps, Settlement, SpendingBudget, VerdictCache
-from memory_plugin.kernel.judge.question import JudgeError
+from memory_plugin.kernel.judge.budget import Caps, SpendingBudget, VerdictCache
+from memory_plugin.kernel.judge.question import JudgeError, Verdict
 from tests.project import PLUGIN_ROOT
 
 CAPS = Caps(0.10, 0.30)
@@ -30,9 +30,11 @@ def refusal(accounts: SpendingBudget, needs: list[float], session: str = S, caps
 
 def end(
     failure: str = "", wait: float | None = None, spent: float = 0.0, reserved: float = 0.0
-) -> Settlement:
-    """Return the settlement of a call."""
-    return Settlement(reserved, spent, failure, wait)
+) -> tuple[float, Verdict]:
+    """Return the end of a call."""
+    verdict = Verdict(None, failure)
+    verdict.wait = wait
+    return spent - reserved, verdict
 
 
 @pytest.fixture
@@ -254,8 +256,8 @@ def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, content: bytes) -> Non
 SPENDER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from memory_plugin.kernel.judge.budget import SpendingBudget, Caps, Settlement
-from memory_plugin.kernel.judge.question import JudgeError
+from memory_plugin.kernel.judge.budget import SpendingBudget, Caps
+from memory_plugin.kernel.judge.question import JudgeError, Verdict
 accounts, made = SpendingBudget(sys.argv[2]), 0
 for _ in range(10):
     try:
@@ -264,7 +266,7 @@ for _ in range(10):
         assert failed.name in ("over_budget", "no_state"), failed.name  # refused, or the others kept the lock
         continue
     made += 1
-    accounts.settle(sys.argv[3], "server", [Settlement(0.01, 0.008, "", None)], Caps(0.25, 1.0))
+    accounts.settle(sys.argv[3], "server", [(-0.002, Verdict({}))], Caps(0.25, 1.0))
 print(made)
 """
 

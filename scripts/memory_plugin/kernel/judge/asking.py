@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from ..context import Context, Deadline, Ledger, iso, now
 from ..records import Form, count, number_or_null, text
-from .budget import Caps, Settlement, SpendingBudget, VerdictCache
+from .budget import Caps, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener
 from .credentials import AddressSource, ServerAccess, UserEnvironment, address_source, resolve_access
 from .models import Billing, RequestOptions, family_of
@@ -206,12 +206,11 @@ class Judge:
             if not verdict.failure:
                 verdict.values = read_reply(verdict.text, question.read)
                 verdict.failure = "parse_error" if verdict.values is None else ""
-        settlements = [
-            Settlement(need, self._billing.spent(need, verdict), verdict.failure, verdict.wait)
-            for need, verdict in zip(needs, verdicts)
+        ends = [
+            (self._billing.spent(need, verdict) - need, verdict) for need, verdict in zip(needs, verdicts)
         ]
         with suppress(JudgeError):  # then the reservation counts as spent
-            refusal = accounts.settle(self._account, self.server, settlements, self._caps)
+            refusal = accounts.settle(self._account, self.server, ends, self._caps)
             self.notice = _OFF_NOTICE % refusal if refusal else self.notice
         return verdicts
 

@@ -17,7 +17,7 @@ from ..context import Deadline, iso, now
 from ..fastjson import digest, dumps, loads
 from ..files import FileLock, Unreadable, make_folder, read_regular, replace_file
 from ..paths import load_data, read_state, write_state
-from .question import JudgeError, Values
+from .question import JudgeError, Values, Verdict
 
 Book = dict[str, Any]
 
@@ -46,15 +46,6 @@ class Caps(NamedTuple):
     def total(self) -> str:
         """Return the name of the day's total to which a call counts."""
         return "requested" if self.day is None else "spent"
-
-
-class Settlement(NamedTuple):
-    """The end of one admitted call: the reservation, the cost, the failure ("" for none), and the wait that the server asked for."""
-
-    reserved: float
-    spent: float
-    failure: str
-    wait: float | None
 
 
 class Spending(NamedTuple):
@@ -113,20 +104,21 @@ class SpendingBudget:
             account["spent"] += need
             book[caps.total] += need
 
-    def settle(self, session: str, server: str, settlements: Sequence[Settlement], caps: Caps) -> str:
-        """Replace reservations under the same caps by actual costs; return the failure that has just switched the session off, or "".
+    def settle(self, session: str, server: str, ends: Sequence[tuple[float, Verdict]], caps: Caps) -> str:
+        """Correct the reservations of calls that have ended; return the failure that has just switched the session off, or "".
 
-        Raises JudgeError `no_state`; then the reservations remain.
+        Each end has the cost less what was reserved under the same caps, and the verdict. Raises JudgeError `no_state`; then the
+        reservations remain.
         """
         with self._open() as book:
             account, row = _session(book, session), _server(book, server)
             was_off = account["off"]
-            for end in settlements:
+            for correction, verdict in ends:
                 for totals, name in ((account, "spent"), (book, caps.total)):
-                    totals[name] = max(0.0, totals[name] + end.spent - end.reserved)
-                if end.failure in ("http_401", "http_403"):
-                    account["off"] = end.failure
-                _pause_after(row, end)
+                    totals[name] = max(0.0, totals[name] + correction)
+                if verdict.failure in ("http_401", "http_403"):
+                    account["off"] = verdict.failure
+                _pause_after(row, verdict)
             return "" if was_off else str(account["off"])
 
     def refused(self, server: str) -> frozenset[str]:
@@ -228,7 +220,7 @@ def _name(server: str) -> str:
     return digest(server.encode("utf-8", "replace"), 8)
 
 
-def _pause_after(row: Book, end: Settlement) -> None:
+def _pause_after(row: Book, end: Verdict) -> None:
     """Pause a server for the time that it asks for, or after several calls without an answer."""
     if end.failure in ("rate_limited", "overloaded"):
         wait = _limit("breaker", "unnamed") if end.wait is None else end.wait

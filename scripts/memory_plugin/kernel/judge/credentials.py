@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..settings import Settings, SettingsFileError, content
+from ..fastjson import as_object, as_text
+from ..settings import Settings, own_content
 from .question import JudgeError
 
 _PORTS = {"https": 443, "http": 80}
@@ -93,17 +94,10 @@ class UserEnvironment:
     __slots__ = ("_own", "helper")
 
     def __init__(self, config_dir: str | None) -> None:
-        self._own: dict[str, str] = {}
-        self.helper = ""
-        try:
-            settings = content(os.path.join(config_dir or os.devnull, "settings.json"), follow=True)
-        except (FileNotFoundError, SettingsFileError):
-            return
-        block = settings.get("env")
-        if isinstance(block, dict):
-            self._own = {k: v for k, v in block.items() if isinstance(k, str) and isinstance(v, str)}
-        helper = settings.get("apiKeyHelper")
-        self.helper = helper if isinstance(helper, str) else ""
+        settings = own_content(config_dir)
+        variables = as_object(settings.get("env"))
+        self._own = {name: value for name, value in variables.items() if isinstance(value, str)}
+        self.helper = as_text(settings.get("apiKeyHelper"))
 
     def get(self, name: str) -> str:
         """Return the value of a variable, stripped; empty if it is not set."""

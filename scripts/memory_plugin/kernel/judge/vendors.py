@@ -108,9 +108,7 @@ def _openai_body(question: Question, model: str, options: RequestOptions) -> Bod
     if options.effort is not None:
         body["reasoning_effort"] = options.effort
     if options.structured:
-        # A schema's name may have letters, digits, `_` and `-`, at most 64 in all.
-        name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in rubric.id)[:64]
-        schema = {"name": name or "reply", "strict": True, "schema": dict(rubric.schema)}
+        schema = {"name": "reply", "strict": True, "schema": dict(rubric.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 

@@ -199,6 +199,14 @@ def content(path: str, follow: bool = False) -> dict[str, object]:
         raise SettingsFileError("a readable file", str(error)) from None
 
 
+def own_content(config_dir: str | None) -> dict[str, object]:
+    """Return the JSON object in the user's own settings file; empty if there is none that can be read."""
+    try:
+        return content(os.path.join(config_dir or os.devnull, "settings.json"), follow=True)
+    except (FileNotFoundError, SettingsFileError):
+        return {}
+
+
 def decoded(data: bytes) -> dict[str, object]:
     """Return the JSON object in the bytes of a settings file; empty for blank text. Raises SettingsFileError."""
     try:

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import Any, Callable, NamedTuple
 
 from ..fastjson import loads
-from ..files import Busy, FileLock, Unreadable, make_folder, read_regular, replace_file
+from ..files import FileLock, error_text, make_folder, read_regular, replace_file
 from ..paths import load_data, state_folder
 from ..text.clean import terminal_safe
 from . import (
@@ -207,12 +207,10 @@ def change_content(config_dir: str | None, edit: Callable[[Content], object]) ->
                 change = _attempt(path, edit)
                 if change is not None:
                     return change
-    except (Busy, Unreadable) as error:
-        raise EditError(str(error)) from None
     except (SettingsFileError, ValueError) as error:
         raise EditError("%s: %s; fix the file first" % (path, error)) from None
     except OSError as error:
-        raise EditError("%s: %s; nothing was changed" % (path, error.strerror or error)) from None
+        raise EditError("%s; nothing was changed" % error_text(error)) from None
     raise EditError(path + ": another program keeps changing it; try again")
 
 

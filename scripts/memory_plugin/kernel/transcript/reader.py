@@ -11,14 +11,12 @@ is a text, a list or missing. Sub-agents write into the same file or into their 
 
 from __future__ import annotations
 
-import errno
 import os
-import stat as modes
 from collections.abc import Iterator
 from typing import IO
 
 from ..fastjson import as_integer, as_text
-from ..files import Unreadable
+from ..files import Unreadable, open_regular
 from . import (
     SYNTHETIC,
     blocks_of,
@@ -32,7 +30,6 @@ from . import (
 )
 from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, media, size_of, tokens_of, words
 
-_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 # `promptSource` of rows in the user's place that the user did not type (measured with 2.1.332), and the field of a plan that Claude wrote.
 _UNTYPED = ("suggestion_accepted", "system")
@@ -46,15 +43,11 @@ Row = dict[str, object]
 def open_transcript(path: str) -> IO[bytes]:
     """Open a transcript for a Reader. Raises FileNotFoundError, and Unreadable if it is not a regular file or may not be read."""
     try:
-        handle = os.open(path, _OPEN)
+        return open(path, "rb", buffering=1 << 20, opener=open_regular)
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
         raise Unreadable("%s: %s" % (path, getattr(error, "strerror", None) or error)) from None
-    if not modes.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise Unreadable(errno.EINVAL, "not a regular file", path)
-    return open(handle, "rb", buffering=1 << 20)
 
 
 def turns_since_prompt(path: str, max_bytes: int = 1 << 20) -> list[Turn]:
