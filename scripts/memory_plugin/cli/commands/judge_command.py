@@ -131,9 +131,7 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
     feature = _feature(arguments)
     judges = facts.judges_of(context, feature)
     question = facts.check_question()
-    results = [
-        (judge, judge.ask(question, Deadline(_CHECK_SECONDS), fresh=True)) for judge in judges
-    ]
+    results = [(judge, judge.ask(question, Deadline(_CHECK_SECONDS), fresh=True)) for judge in judges]
     records = [facts.check_record(*result, feature, context) for result in results]
     context.console.result(records[0] if len(records) == 1 else {"judges": records})
     if not context.settings.is_judge_enabled(feature):
