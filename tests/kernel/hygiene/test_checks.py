@@ -81,10 +81,16 @@ def test_an_iban_ends_where_its_country_says() -> None:
     assert CHECKS["iban"]("DE89 3704 0044 0532 0130 00 pays") == len("DE89 3704 0044 0532 0130 00")
 
 
-@given(st.from_regex(r"\A4\d{15}\Z"), st.integers(0, 15), st.integers(1, 9))
-def test_one_wrong_digit_never_passes(digits: str, place: int, shift: int) -> None:
-    changed = digits[:place] + str((int(digits[place]) + shift) % 10) + digits[place + 1 :]
-    assert not (CHECKS["card-in-context"](digits) and CHECKS["card-in-context"](changed))
+@pytest.mark.parametrize("digits", ["4111111111111111", "4000056655665556", "4242424242424242"])
+def test_one_wrong_digit_never_passes(digits: str) -> None:
+    check = CHECKS["card-in-context"]
+    assert check(digits) == len(digits)
+    wrong = [
+        digits[:at] + other + digits[at + 1 :]
+        for at, digit in enumerate(digits)
+        for other in "0123456789".replace(digit, "")
+    ]
+    assert list(filter(check, wrong)) == []
 
 
 @pytest.mark.parametrize("check", CHECKS)

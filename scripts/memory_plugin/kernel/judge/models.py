@@ -202,10 +202,11 @@ class Price(NamedTuple):
 
     def dollars(self, tokens_in: int, tokens_out: int) -> float:
         """Return the estimated price of a call."""
-        for max_tokens_in, price_in, price_out in self.tiers:
-            if max_tokens_in is None or tokens_in <= max_tokens_in:
-                return (tokens_in * price_in + tokens_out * price_out) / 1_000_000
-        raise ValueError("the last tier has a limit, so longer prompts have no price")
+        tiers = (
+            tier for tier in self.tiers if tier[0] is None or tokens_in <= tier[0]
+        )  # the last has no limit
+        _, price_in, price_out = next(tiers)
+        return (tokens_in * price_in + tokens_out * price_out) / 1_000_000
 
 
 def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:

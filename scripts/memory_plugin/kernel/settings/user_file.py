@@ -239,14 +239,12 @@ def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
 
 
 def _in_style_of(text: str, content: Content) -> str:
-    """Return an object as JSON with the indentation, the line ends and the byte order mark of a text. Raises ValueError for infinity."""
+    """Return an object as JSON with the indentation of a text. Raises ValueError for infinity."""
     body = text.strip("\ufeff" + _JSON_SPACE)
     indented = _INDENTED.search(body)
     indent = indented[1] if indented else None if len(body) > len("{}") and "\n" not in body else 2
     result = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
-    start = "\ufeff" if text.startswith("\ufeff") else ""
-    end = "\n" if not body or text.endswith("\n") else ""
-    return start + (result + end).replace("\n", "\r\n" if "\r\n" in text else "\n")
+    return result + ("\n" if not body or text.endswith("\n") else "")
 
 
 def _read(path: str) -> tuple[bytes, int] | None:

@@ -261,15 +261,8 @@ def row_of_rollout(record: Row) -> Row:
         return {"type": "system", "subtype": "compact_boundary"}
     if record.get("type") != "response_item" or not isinstance(item, dict):
         return {}
-    kind = item.get("type")
-    if kind == "message":
-        row = _message(item)
-    elif kind in ("function_call", "custom_tool_call"):
-        row = _assistant(item, [_call(item)])
-    elif kind in ("function_call_output", "custom_tool_call_output"):
-        row = _result(item)
-    else:
-        row = {}
+    build = _ITEMS.get(str(item.get("type")))
+    row = build(item) if build else {}
     return {**row, "uuid": item.get("id"), "timestamp": record.get("timestamp")} if row else {}
 
 
@@ -308,7 +301,8 @@ def _call(item: Row) -> Row:
         patch = str(item.get("input"))
         name, path = (patched_files(patch) or [("Edit", "")])[0]
         arguments = {"file_path": path, "patch": patch}
-    return {"type": "tool_use", "id": item.get("call_id"), "name": name, "input": arguments}
+    call: Row = {"type": "tool_use", "id": item.get("call_id"), "name": name, "input": arguments}
+    return _assistant(item, [call])
 
 
 def _json_object(text: str) -> Row:
@@ -341,3 +335,10 @@ def _output(text: str) -> tuple[str, object]:
 
 def _turn(item: Row) -> object:
     return as_object(item.get("internal_chat_message_metadata_passthrough")).get("turn_id")
+
+
+_ITEMS = {
+    **dict.fromkeys(("function_call", "custom_tool_call"), _call),
+    **dict.fromkeys(("function_call_output", "custom_tool_call_output"), _result),
+    "message": _message,
+}
