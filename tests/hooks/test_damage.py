@@ -174,7 +174,7 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
     """Return an open file, locked as another process would lock it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     file = open(path, "ab")  # noqa: SIM115
-    assert lock_handle(file.fileno(), 0.0)
+    lock_handle(file.fileno(), 0.0)
     return file
 
 

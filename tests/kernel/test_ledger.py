@@ -142,11 +142,11 @@ def test_a_writer_that_opened_the_file_before_it_was_renamed_loses_nothing(
     book, lock = Ledger(folder, "book", 300), lock_handle
     book.append("s", "p", {"number": 0})
 
-    def late(handle: int, wait: float) -> bool:
+    def late(handle: int, wait: float) -> None:
         monkeypatch.setattr(module, "lock_handle", lock)
         for number in range(1, 4):
             assert Ledger(folder, "book", 300).append("s", "p", {"number": number}) is None
-        return lock(handle, wait)
+        lock(handle, wait)
 
     monkeypatch.setattr(module, "lock_handle", late)
     assert book.append("s", "p", {"number": 4}) is None

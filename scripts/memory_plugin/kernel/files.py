@@ -2,8 +2,8 @@
 
 A file in a repository may be a link, a pipe or a terabyte large; opening it must neither block nor lead elsewhere: regular files only, no
 links followed, bounded sizes, atomic replacement. On a network home folder a lock may never be granted, so each wait is bounded. Some
-network file systems support no locks. There a `FileLock` is a file that only one process can create, and `lock_handle` does nothing; its
-callers append with a single write, which these file systems keep in one piece.
+network file systems support no locks. There everything works without them: files are replaced and lines appended in one piece, but of two
+changes at the same moment one may be lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 
 # Without it Windows writes CR before each LF, and reads no further than 0x1A.
 BINARY = getattr(os, "O_BINARY", 0)
@@ -285,81 +285,45 @@ _NO_LOCKS = (
     getattr(errno, "EOPNOTSUPP", errno.ENOSYS),
     getattr(errno, "ENOTSUP", errno.ENOSYS),
 )
-_LOCK_FILE = ".held"
-_STALE_SECONDS = 60  # longer than any holder takes; a killed one leaves its file
 
 
 class Busy(OSError):
     """Raised when another process held the lock for the whole wait."""
 
 
-def lock_handle(handle: int, wait: float) -> bool:
-    """Lock an open file against other processes; closing it unlocks. Return False on a file system without locks.
+def lock_handle(handle: int, wait: float) -> None:
+    """Lock an open file against other processes; closing it unlocks. On a file system without locks this does nothing.
 
     Raises Busy after `wait` seconds, and any other error at once.
     """
     end = monotonic() + wait
     while True:
         try:
-            _try_lock(handle)
+            return _try_lock(handle)
         except OSError as error:
             if error.errno in _NO_LOCKS:
-                return False
+                return None
             if error.errno not in _HELD:
                 raise
             if monotonic() >= end:
                 raise Busy("locked by another process: %s" % error.strerror) from None
-        else:
-            return True
         sleep(_PAUSE)
-
-
-def _create_lock_file(path: str, wait: float) -> None:
-    """Create the file that represents a lock, replacing that of a killed process. Raises Busy after `wait` seconds."""
-    end = monotonic() + wait
-    while True:
-        try:
-            return os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        except FileExistsError:
-            if _is_stale(path):
-                _remove(path)
-            elif monotonic() >= end:
-                raise Busy("locked by another process: %s exists" % os.path.basename(path)) from None
-            else:
-                sleep(_PAUSE)
-
-
-def _is_stale(path: str) -> bool:
-    try:
-        return abs(time() - os.stat(path).st_mtime) > _STALE_SECONDS
-    except OSError:
-        return False
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
 
 
 class FileLock:
     """A lock file, held inside a `with` block. Entering raises Busy after `wait` seconds, and OSError if no file can be created."""
 
-    __slots__ = ("_created", "_handle", "_path", "_wait")
+    __slots__ = ("_handle", "_path", "_wait")
 
     def __init__(self, path: str, wait: float) -> None:
         self._path = path
         self._wait = wait
         self._handle = -1
-        self._created = False
 
     def __enter__(self) -> FileLock:  # noqa: PYI034 - `Self` would cost the prompt path an import
         self._handle = os.open(self._path, READ_WRITE, 0o600)
         try:
-            if not lock_handle(self._handle, self._wait):
-                _create_lock_file(self._path + _LOCK_FILE, self._wait)
-                self._created = True
+            lock_handle(self._handle, self._wait)
         except BaseException:
             os.close(self._handle)
             raise
@@ -367,6 +331,3 @@ class FileLock:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._handle)
-        if self._created:
-            self._created = False
-            _remove(self._path + _LOCK_FILE)
