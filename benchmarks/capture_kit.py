@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.transcript import PROMPT, kind_of, user_text, without_notes
+from memory_plugin.kernel.transcript import PROMPT, kind_and_text
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.kernel.transcript.turn import Call, Turn, UserText
 
@@ -65,8 +65,7 @@ def _from_markdown(path: str) -> list[Turn]:
         part = text[found.end() : end].strip().removesuffix("---").strip()
         if found[1] == "User":
             if part:
-                kind = kind_of(without_notes(part))
-                said.append(UserText(kind, user_text(kind, without_notes(part))))
+                said.append(UserText(*kind_and_text({}, part)))
             continue
         turn = Turn(len(turns) + 1)
         turn.answered, turn.user_texts, said = True, said, []

@@ -23,16 +23,8 @@ APPEND = READ_WRITE | os.O_APPEND
 
 # Errors of `open` that last until the file or its permissions change. None: a path that cannot exist raises ValueError, without a number.
 _LASTING = (
-    None,
-    errno.ELOOP,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENXIO,
-    errno.EISDIR,
-    errno.ENODEV,
-    errno.ENAMETOOLONG,
-    errno.EINVAL,
-)
+    None, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENXIO, errno.EISDIR, errno.ENODEV, errno.ENAMETOOLONG, errno.EINVAL,
+)  # fmt: skip
 
 _DRAFT_BYTES = 4
 _DRAFT_END = ".tmp"
@@ -279,12 +271,7 @@ _PAUSE = 0.002
 # Errors of `flock` for a lock that another process holds (Wine sets no number), and for a file system without locks; any other error is
 # raised.
 _HELD = (0, errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
-_NO_LOCKS = (
-    errno.ENOLCK,
-    errno.ENOSYS,
-    getattr(errno, "EOPNOTSUPP", errno.ENOSYS),
-    getattr(errno, "ENOTSUP", errno.ENOSYS),
-)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 class Busy(OSError):

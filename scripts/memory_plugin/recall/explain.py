@@ -14,7 +14,7 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
 from ..kernel.text.clean import counted
-from ..kernel.transcript import COMMAND, plain_text, user_input_of, user_text
+from ..kernel.transcript import COMMAND, kind_and_text, plain_text, user_input_of
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
@@ -284,6 +284,6 @@ def _add_texts(texts: dict[str, str], path: str, ids: set[str]) -> None:
                     continue
                 kind, text = user_input_of(record)
                 if kind == COMMAND:  # with its name: many commands have no arguments
-                    text = user_text(COMMAND, plain_text(record["message"]["content"]))
+                    _, text = kind_and_text(record, plain_text(record["message"]["content"]))
                 if text:
                     texts.setdefault(str(record["promptId"]), shown_prompt(text))

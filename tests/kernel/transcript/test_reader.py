@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.files import Unreadable
-from memory_plugin.kernel.transcript import kind_of, user_text
+from memory_plugin.kernel.transcript import kind_and_text, kind_of
 from memory_plugin.kernel.transcript import reader as reader_module
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from memory_plugin.kernel.transcript.turn import Totals, Turn, tokens_of
@@ -142,7 +142,7 @@ def test_kinds_of_rows_in_the_users_place(one: dict[str, Any], kind: str) -> Non
 
 def test_a_command_has_its_name_and_arguments() -> None:
     text = "<command-message>x</command-message>\n<command-name>/memory:save</command-name>\n<command-args>use tabs</command-args>"
-    assert user_text("command", text) == "/memory:save use tabs"
+    assert kind_and_text({}, text) == ("command", "/memory:save use tabs")
 
 
 def test_a_plan_that_claude_wrote_is_not_typed() -> None:

@@ -42,12 +42,8 @@ _EXIT = ("Process exited with code ", "Exit code: ")
 _REFUSED = ("apply_patch verification failed", "failed in sandbox", "execution error: ")
 # Texts in the user's place that the agent adds begin with one of these.
 _ADDED = (
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<turn_aborted>",
-    "<skill>",
-)
+    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
+)  # fmt: skip
 _beginnings: list[tuple[tuple[str, ...], str]] = []
 _note_tags: list[str] = []
 
@@ -112,15 +108,26 @@ def user_input_of(record: Row) -> tuple[str, str]:
 
     Both are empty for every other row: tool results, interruptions, summaries of compactions, and the client's notes.
     """
-    if record.get("type") != "user" or "toolUseResult" in record:
+    if record.get("type") != "user" or "toolUseResult" in record or not _is_conversation(record):
         return "", ""
-    if not _is_conversation(record) or not is_from_person(record):
-        return "", ""
-    text = without_notes(plain_text(message_of(record).get("content"))).strip()
-    kind = kind_of(text) if text else ""
+    kind, text = kind_and_text(record, plain_text(message_of(record).get("content")))
     if kind == COMMAND:
-        return COMMAND, user_text(kind, text).partition(" ")[2]
-    return (PROMPT, text) if kind == PROMPT else ("", "")
+        return COMMAND, text.partition(" ")[2]
+    return (PROMPT, text) if kind == PROMPT and text else ("", "")
+
+
+def kind_and_text(record: Row, text: str) -> tuple[str, str]:
+    """Return the kind of a text in the user's place, and what a person wrote in it: a command's name and arguments, else the text.
+
+    The kind is PROMPT, COMMAND, "summary" of a compaction, "notice" for what no person wrote, or another of `kind_of`.
+    """
+    text = without_notes(text)
+    kind = "summary" if record.get("isCompactSummary") is True else kind_of(text)
+    if kind in (PROMPT, COMMAND) and (record.get("isMeta") is True or not is_from_person(record)):
+        kind = "notice"
+    if kind == COMMAND:
+        text = "%s %s" % (_between(text, *_NAME), _between(text, "<command-args>", "</command-args>"))
+    return kind, text[:_MAX_PROMPT].strip()
 
 
 def reply_text_of(record: Row) -> str:
@@ -226,14 +233,6 @@ def _load() -> None:
         content = load_data("transcript", "beginnings")
         _note_tags.extend(content["notes"]["tags"])
         _beginnings.extend((tuple(entry["starts"]), entry["kind"]) for entry in content["beginnings"])
-
-
-def user_text(kind: str, text: str) -> str:
-    """Return what a person wrote in a row: a command's name and arguments, else the text, cut to 100,000 characters."""
-    if kind != COMMAND:
-        return text[:_MAX_PROMPT].strip()
-    name, arguments = _between(text, *_NAME), _between(text, "<command-args>", "</command-args>")
-    return (name + " " + arguments).strip()[:_MAX_PROMPT]
 
 
 def _between(text: str, start: str, end: str) -> str:

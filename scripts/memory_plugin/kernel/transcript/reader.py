@@ -17,17 +17,7 @@ from typing import IO
 
 from ..fastjson import as_integer, as_text
 from ..files import Unreadable, open_regular
-from . import (
-    SYNTHETIC,
-    blocks_of,
-    inserted_prompt,
-    is_from_person,
-    kind_of,
-    message_of,
-    parse_row,
-    user_text,
-    without_notes,
-)
+from . import SYNTHETIC, blocks_of, inserted_prompt, kind_and_text, message_of, parse_row
 from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, media, size_of, tokens_of, words
 
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
@@ -236,12 +226,8 @@ class Reader:
     def _add_user_text(self, text: str, record: Row) -> None:
         if not text or text.isspace():
             return
-        text = without_notes(text)
-        kind = "summary" if record.get("isCompactSummary") is True else kind_of(text)
-        if kind in ("prompt", "command") and (record.get("isMeta") is True or not is_from_person(record)):
-            kind = "notice"
+        kind, text = kind_and_text(record, text)
         self.totals.summaries += kind == "summary"
-        text = user_text(kind, text)
         time = as_text(record.get("timestamp"))[:50]
         if time and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
