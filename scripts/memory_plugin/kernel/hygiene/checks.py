@@ -9,6 +9,7 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address, IPv6Address
 
 from ..fastjson import loads
 
@@ -45,7 +46,6 @@ _FICTIONAL_PHONES = re.compile(
 )
 _PHONE_DIGITS = range(7, 16)  # ITU-T E.164: at most 15
 _NATIONAL_DIGITS = range(9, 12)
-_GROUPS_OF_IPV6 = 8
 _ODD = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
 _RRN_WEIGHTS = (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)
 # Verhoeff's permutation of the digits (1969), applied once more at each place.
@@ -106,25 +106,20 @@ def _ssn(value: str) -> int:
 
 
 def _ipv4(value: str) -> int:
-    parts = value.split(".")
-    valid = len(parts) == 4 and all(p.isdecimal() and str(int(p)) == p and int(p) < 256 for p in parts)
-    return len(value) if valid else 0
+    return _address(IPv4Address, value)
 
 
 def _ipv6(value: str) -> int:
     """Check all three forms of RFC 4291, section 2.2; at least one digit is required, since `a::b` is code."""
-    head, colon, last = value.rpartition(":")
-    value_v6 = value
-    if "." in last:  # the last 32 bits may be written as an IPv4 address
-        value_v6 = head + colon + "0:0" if _ipv4(last) else ""
-    if value_v6.count("::") > 1 or ":::" in value_v6 or not any(c.isdigit() for c in value):
+    return _address(IPv6Address, value) if any(map(str.isdigit, value)) and "%" not in value else 0
+
+
+def _address(kind: type[IPv4Address | IPv6Address], value: str) -> int:
+    try:
+        kind(value)
+    except ValueError:
         return 0
-    if (value_v6[:1] == ":" != value_v6[1:2]) or (value_v6[-1:] == ":" != value_v6[-2:-1]):
-        return 0
-    groups = [group for group in value_v6.split(":") if group]
-    full = len(groups) == _GROUPS_OF_IPV6 and "::" not in value_v6
-    short = 0 < len(groups) < _GROUPS_OF_IPV6 and "::" in value_v6
-    return len(value) if (full or short) and all(len(group) <= 4 for group in groups) else 0
+    return len(value)
 
 
 def _phone(value: str) -> int:

@@ -112,13 +112,11 @@ def _is_mark(char: str) -> bool:
 def _run_words(run: str, kind: str) -> list[str]:
     if kind == "unspaced":
         return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
-    if kind == "word":
-        return (
-            _identifier(run.strip(_JOINERS))
-            if run.isascii()
-            else [part.casefold() for part in run.translate(_PARTS).split()]
-        )
-    return []
+    if kind != "word":
+        return []
+    if run.isascii():
+        return _identifier(run.strip(_JOINERS))
+    return [part.casefold() for part in run.translate(_PARTS).split()]
 
 
 def fold(text: str) -> str:
@@ -154,17 +152,15 @@ def language(words: list[str], stopwords: dict[str, frozenset[str]]) -> str:
 
     `stopwords` has the stop words by language, including English.
     """
-    best, best_count = _DEFAULT, sum(word in stopwords[_DEFAULT] for word in words)
-    for name, stop in stopwords.items():
-        count = sum(word in stop for word in words)
-        if count > best_count:
-            best, best_count = name, count
-    return best
+    counts = {name: sum(word in stop for word in words) for name, stop in stopwords.items()}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] > counts[_DEFAULT] else _DEFAULT
 
 
 _VOWELS = frozenset("aeiouy")
+_NO_SHORT_END = frozenset("aeiouywxY")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
-_LI_ENDING = frozenset("cdeghkmnrt")
+_BEFORE = {"ogi": frozenset("l"), "li": frozenset("cdeghkmnrt")}  # the letters after which an ending is one
 _EXCEPTIONS = {
     "skis": "ski", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "idly": "idl", "gently": "gentl", "ugly": "ugli",
     "early": "earli", "only": "onli", "singly": "singl", "sky": "sky", "news": "news", "howe": "howe", "atlas": "atlas",
@@ -239,12 +235,8 @@ def _mark_consonant_y(word: str) -> str:
 
 def _regions(word: str) -> tuple[int, int]:
     """Return the offsets of the regions R1 and R2: after the first consonant that follows a vowel, and after the next such one."""
-    first = 0
-    for start in _REGION_STARTS if word.startswith(_REGION_STARTS) else ():
-        if word.startswith(start):
-            first = len(start)
-    if not first:
-        first = _region(word, 0)
+    starts = _REGION_STARTS if word.startswith(_REGION_STARTS) else ()
+    first = next((len(start) for start in starts if word.startswith(start)), 0) or _region(word, 0)
     return first, _region(word, first)
 
 
@@ -300,26 +292,15 @@ def _ends_short(word: str) -> bool:
     """
     if len(word) == 2:
         return word[0] in _VOWELS and word[1] not in _VOWELS
-    return (
-        len(word) > 2
-        and word[-1] not in _VOWELS
-        and word[-1] not in "wxY"
-        and word[-2] in _VOWELS
-        and word[-3] not in _VOWELS
-    )
+    return len(word) > 2 and word[-1] not in _NO_SHORT_END and word[-2] in _VOWELS and word[-3] not in _VOWELS
 
 
 def _step_2(word: str, first: int) -> str:
     for ending, instead in _STEP_2 if word.endswith(_ENDINGS_2) else ():
         if word.endswith(ending):
             base = word[: -len(ending)]
-            if (
-                len(base) < first
-                or (ending == "ogi" and base[-1:] != "l")
-                or (ending == "li" and base[-1:] not in _LI_ENDING)
-            ):
-                return word
-            return base + instead
+            is_ending = ending not in _BEFORE or base[-1:] in _BEFORE[ending]
+            return base + instead if len(base) >= first and is_ending else word
     return word
 
 
