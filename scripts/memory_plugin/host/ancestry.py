@@ -37,6 +37,7 @@ _CLIENTS = frozenset(["claude", "claude.exe", "codex", "codex.exe"])
 # MainThread is the process name that newer Node versions set on Linux.
 _RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
 _PACKAGE = "/claude-code/"
+_SCRIPTS = frozenset(["claude", "claude.js", "codex", "codex.js"])
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd.exe", "env"])
 _INITS = frozenset(["init", "systemd", "launchd"])
 _FOLDER = ("lcars", "memory", "clients")
@@ -83,10 +84,7 @@ class Ancestor:
         if first in _CLIENTS:
             return True
         runs_script = (self.name in _RUNTIMES or first in _RUNTIMES) and len(self.words) > 1
-        return runs_script and (
-            _PACKAGE in self.words[1]
-            or os.path.basename(self.words[1]) in ("claude", "claude.js", "codex", "codex.js")
-        )
+        return runs_script and (_PACKAGE in self.words[1] or os.path.basename(self.words[1]) in _SCRIPTS)
 
     @property
     def is_shell(self) -> bool:

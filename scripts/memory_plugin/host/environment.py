@@ -82,11 +82,8 @@ class Taint:
 def is_sensitive(name: str) -> bool:
     """Return whether a variable may hold or redirect a key, token, URL, proxy, certificate or home folder, or is one of ours."""
     name = name.upper()
-    return (
-        name in _SENSITIVE_NAMES
-        or name.startswith(_SENSITIVE_STARTS)
-        or any(part in name for part in _SENSITIVE_PARTS)
-    )
+    has_part = any(part in name for part in _SENSITIVE_PARTS)
+    return has_part or name in _SENSITIVE_NAMES or name.startswith(_SENSITIVE_STARTS)
 
 
 def switched_off() -> bool:
@@ -174,10 +171,6 @@ def _is_users_own(root: str, taint: Taint) -> bool:
     A project whose settings move the home or config folder could pretend to be the home, so those names rule it out.
     """
     config = config_folder()
-    moved = _LOCATION_NAMES.intersection(taint.names)
-    return (
-        not moved
-        and not taint.unread
-        and config is not None
-        and os.path.realpath(config) == os.path.join(root, ".claude")
-    )
+    if config is None or taint.unread or _LOCATION_NAMES.intersection(taint.names):
+        return False
+    return os.path.realpath(config) == os.path.join(root, ".claude")

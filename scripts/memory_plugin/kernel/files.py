@@ -237,13 +237,9 @@ def remove_file(path: str) -> bool:
 
 def is_draft(name: str) -> bool:
     """Return whether this is the name of a temporary file of `replace_file`, as a killed writer leaves it behind."""
-    parts = name.rsplit(".", 3)
-    return (
-        name.endswith(_DRAFT_END)
-        and len(parts) == 4
-        and parts[1].isdigit()
-        and len(parts[2]) == 2 * _DRAFT_BYTES
-    )
+    parts = name.removesuffix(_DRAFT_END).rsplit(".", 2)
+    has_form = len(parts) == 3 and parts[1].isdigit() and len(parts[2]) == 2 * _DRAFT_BYTES
+    return has_form and name.endswith(_DRAFT_END)
 
 
 def _write_all(handle: int, data: bytes) -> None:

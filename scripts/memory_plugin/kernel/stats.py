@@ -7,6 +7,7 @@ Sources: Wilson, JASA 22 (1927); Newcombe, Statistics in Medicine 17 (1998), met
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -61,15 +62,13 @@ def share(k: int, n: int) -> Proportion:
 
 def share_difference(proportion: Proportion, other: Proportion) -> tuple[float, float, float] | None:
     """Return the difference of the shares with Newcombe's interval, as (difference, low, high); None if one of them has no cases."""
-    if proportion.value is None or other.value is None:
+    figures = [figure for figure in (*proportion[2:], *other[2:]) if figure is not None]
+    if len(figures) < 6:
         return None
-    assert proportion.low is not None
-    assert proportion.high is not None
-    assert other.low is not None
-    assert other.high is not None
-    gap = proportion.value - other.value
-    low = gap - math.sqrt((proportion.value - proportion.low) ** 2 + (other.high - other.value) ** 2)
-    high = gap + math.sqrt((proportion.high - proportion.value) ** 2 + (other.value - other.low) ** 2)
+    value, value_low, value_high, other_value, other_low, other_high = figures
+    gap = value - other_value
+    low = gap - math.sqrt((value - value_low) ** 2 + (other_high - other_value) ** 2)
+    high = gap + math.sqrt((value_high - value) ** 2 + (other_value - other_low) ** 2)
     return gap, low, high
 
 
@@ -111,17 +110,8 @@ def spearman(pairs: Pairs) -> float | None:
 
 def _ranks(values: Sequence[float]) -> list[float]:
     """Return the rank of each value from 1; equal values share their mean rank."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
-            end += 1
-        for at in order[start : end + 1]:
-            ranks[at] = (start + end) / 2 + 1
-        start = end + 1
-    return ranks
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 def quantile(values: Sequence[float], part: float) -> float | None:

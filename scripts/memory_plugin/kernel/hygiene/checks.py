@@ -205,14 +205,11 @@ def _bsn(value: str) -> int:
 def _rrn(value: str) -> int:
     """Check a Korean resident number: a date, then weights modulo 11 (until October 2020; later ones carry no check digit)."""
     digits = _numbers(value)
-    if (
-        len(digits) != 13
-        or not 1 <= digits[2] * 10 + digits[3] <= 12
-        or not 1 <= digits[4] * 10 + digits[5] <= 31
-    ):
+    if len(digits) != 13:
         return 0
+    month, day = digits[2] * 10 + digits[3], digits[4] * 10 + digits[5]
     check = (11 - sum(digit * weight for digit, weight in zip(digits, _RRN_WEIGHTS)) % 11) % 10
-    return len(value) if check == digits[12] else 0
+    return len(value) if 1 <= month <= 12 and 1 <= day <= 31 and check == digits[12] else 0
 
 
 def _aadhaar(value: str) -> int:

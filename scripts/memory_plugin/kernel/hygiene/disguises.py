@@ -12,6 +12,7 @@ from binascii import a2b_base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import accumulate
 from unicodedata import category, normalize
 
 from ..text import LOOKALIKES
@@ -81,9 +82,7 @@ class Shadow:
         self.text = "".join(text for text, _, _ in nonempty)
         self._starts = [start for _, start, _ in nonempty]
         self._ends = [end for _, _, end in nonempty]
-        self._offsets = [0]
-        for text, _, _ in nonempty:
-            self._offsets.append(self._offsets[-1] + len(text))
+        self._offsets = list(accumulate((len(text) for text, _, _ in nonempty), initial=0))
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original from which `text[start:end]` was made; it must not be empty."""

@@ -90,13 +90,9 @@ def priced_family(model: str, backend: str) -> Family | None:
 def _best_match(model: str, families: Sequence[Family]) -> Family | None:
     """Return the family with the longest matching prefix of a model's name; None if none matches."""
     name = _bare(model)
-    matches = [
-        (len(prefix), at)
-        for at, family in enumerate(families)
-        for prefix in family.prefixes
-        if _matches(name, prefix)
-    ]
-    return families[max(matches)[1]] if matches else None
+    prefixes = ((prefix, family) for family in families for prefix in family.prefixes)
+    matches = [match for match in prefixes if _matches(name, match[0])]
+    return max(matches, key=lambda match: len(match[0]))[1] if matches else None
 
 
 def _bare(model: str) -> str:

@@ -178,21 +178,14 @@ def who_allowed(transcript: str, call: str) -> str:
     """
     who = ""
     for row in records_backwards(transcript, _TYPED_BYTES) if call else ():
-        decision = row.get("attachment")
-        if (
-            isinstance(decision, dict)
-            and _DECIDED.items() <= decision.items()
-            and decision.get("toolUseID") == call
-        ):
+        decision = as_object(row.get("attachment"))
+        if decision.get("toolUseID") == call and _DECIDED.items() <= decision.items():
             return PROGRAM
-        blocks = {
-            str(block.get("type")): block
-            for block in blocks_of(message_of(row).get("content"))
-            if call in (block.get("id"), block.get("tool_use_id"))
-        }
-        if "tool_result" in blocks:
+        blocks = blocks_of(message_of(row).get("content"))
+        kinds = [block.get("type") for block in blocks if call in (block.get("id"), block.get("tool_use_id"))]
+        if "tool_result" in kinds:
             who = PERSON if _was_a_person(row) else PROGRAM
-        elif "tool_use" in blocks:
+        elif "tool_use" in kinds:
             return who
     return ""
 
