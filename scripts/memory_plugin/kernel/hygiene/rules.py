@@ -19,7 +19,6 @@ from .filters import assignment_pattern, words
 FILES = ("keys", "services", "generic", "personal")
 # Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.
 PACKS = {"national-ids": "national"}
-_MAX_GRAMS_TEXT = 20_000  # characters of a text whose three-character sequences are collected
 _START = 3
 _NOT_ASCII = "?"  # in the encoded text, for a character outside ASCII
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
@@ -111,6 +110,11 @@ def starts(keywords: Iterable[str]) -> frozenset[bytes]:
     return frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
 
 
+@cache
+def _words_in(keyword: bytes) -> list[bytes]:
+    return _VOCABULARY.findall(keyword)
+
+
 def _positions(text: AnyStr, part: AnyStr) -> list[int]:
     positions = []
     at = text.find(part)
@@ -130,22 +134,22 @@ class Anchors:
         self._places: dict[str, list[int]] = {}
         self._regions: dict[str, list[tuple[int, int]]] = {}
         self._matched: dict[str, list[tuple[int, int]]] = {}
-        self._is_long = len(text) > _MAX_GRAMS_TEXT
-        self._vocabulary = self._lower
-        if self._is_long:
-            # Long texts repeat words: the set of their distinct parts rules out most keywords.
-            parts = "\n".join(set(text.split())).encode("ascii", "replace").lower().translate(_PLAIN)
-            self._vocabulary = b"\n".join(set(parts.split()))
-        vocabulary = self._vocabulary
+        # Texts repeat words: the set of their distinct parts rules out most keywords.
+        parts = "\n".join(set(text.split())).encode("ascii", "replace").lower().translate(_PLAIN)
+        vocabulary = self._vocabulary = b"\n".join(set(parts.split()))
         self._grams = {vocabulary[at : at + _START] for at in range(len(vocabulary) - _START + 1)}
 
-    def _has(self, part: bytes) -> bool:
-        return (len(part) < _START or part[:_START] in self._grams) and part in self._vocabulary
+    def _may_have(self, keyword: bytes) -> bool:
+        """Return whether all words in a keyword are in the text."""
+        for part in _words_in(keyword):
+            if (len(part) >= _START and part[:_START] not in self._grams) or part not in self._vocabulary:
+                return False
+        return True
 
     def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
-        """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
-        grams = by_start if self._is_long else filter(self._has, by_start)
-        return sorted({*others, *(rank for start in grams for rank in by_start[start])})
+        """Return the ranks of the rules whose keywords may be in the text, in order, and `others`."""
+        likely = filter(self._may_have, by_start)
+        return sorted({*others, *(rank for start in likely for rank in by_start[start])})
 
     def places(self, keyword: str) -> list[int]:
         """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""
@@ -157,7 +161,7 @@ class Anchors:
         if keyword == _NOT_ASCII:
             return _positions(self._text, keyword)
         encoded = keyword.encode("ascii")
-        if self._is_long and not all(map(self._has, _VOCABULARY.findall(encoded))):
+        if not self._may_have(encoded):
             return []
         return _positions(self._lower, encoded)
 
