@@ -111,10 +111,10 @@ def test_a_command_runs_past_half_a_bytecode_file(installed: Project, module: st
 
 
 def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
-    words = ("interview", "pack")
+    words = ("refresh",)
     whole = installed.cli(*words)
     assert whole.returncode == 0
-    damage(installed, "interview/setup")
+    damage(installed, "work/refresh")
     run = installed.cli(*words)
     assert (run.returncode, run.stderr.count("\n"), "Run the command again" in run.stderr) == (1, 1, True)
     assert installed.cli(*words) == whole
