@@ -13,6 +13,10 @@ import os
 import stat as modes
 from time import monotonic, sleep
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
 # Without it Windows writes CR before each LF, and reads no further than 0x1A.
 BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -111,6 +115,15 @@ def open_regular(path: str, flags: int) -> int:
         os.close(handle)
         raise
     return handle
+
+
+def seek_tail(file: IO[bytes], size: int) -> None:
+    """Go to the first whole line within the last `size` bytes of a file."""
+    if file.seek(0, os.SEEK_END) <= size:
+        file.seek(0)
+    else:
+        file.seek(-size, os.SEEK_END)
+        file.readline()
 
 
 def require_regular(handle: int) -> None:

@@ -10,7 +10,7 @@ import os
 
 from .context import Ledger
 from .fastjson import loads
-from .files import open_to_read
+from .files import open_to_read, seek_tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,20 +143,14 @@ class Records:
         for path in self._paths:
             try:
                 with open(path, "rb", opener=open_to_read) as file:
-                    self._skip_to_tail(file)
+                    if self._tail:
+                        seek_tail(file, self._tail)
                     for line in _lines(file):
                         row = self._record(line)
                         if row is not None:
                             yield row
             except OSError:
                 self.skipped += 1
-
-    def _skip_to_tail(self, file: IO[bytes]) -> None:
-        if self._tail and file.seek(0, os.SEEK_END) > self._tail:
-            file.seek(-self._tail, os.SEEK_END)
-            file.readline(_MAX_LINE)
-        else:
-            file.seek(0)
 
     def _record(self, line: bytes) -> dict[str, Any] | None:
         """Return the record in a line; None if there is none, or if it is not wanted."""

@@ -24,7 +24,7 @@ from ..fastjson import dumps, loads
 from ..files import bug_text, make_folder, read_regular, replace_file
 from ..text.clean import plain
 from .models import rejected_parts
-from .question import JudgeError, Verdict, value_at
+from .question import JudgeError, Verdict
 from .vendors import HOST, SCRIPTED, VENDORS, anthropic_tokens
 
 if TYPE_CHECKING:
@@ -269,13 +269,10 @@ def _answer_from_script(question: Question, target: Target, deadline: Deadline, 
     """Answer from a script. Raises JudgeError; `no_script` if no reply matches."""
     path, rubric = os.path.join(target.folder, "script.json"), question.rubric.id
     try:
-        script = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
-    except (OSError, ValueError):
-        raise JudgeError("no_script", "no readable script at %s" % path) from None
-    replies = value_at(script, "replies") or ()
-    reply = next((reply for reply in replies if reply.get("rubric", rubric) == rubric), None)
-    if reply is None:
-        raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path))
+        script: Any = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
+        reply = next(each for each in script["replies"] if each.get("rubric", rubric) == rubric)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path)) from None
     sleep(min(float(reply.get("delay", 0)), deadline.remaining()))
     if deadline.remaining() <= 0:
         raise JudgeError("timeout")

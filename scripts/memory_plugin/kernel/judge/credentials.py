@@ -109,11 +109,8 @@ class UserEnvironment:
 
     def first(self, names: Sequence[str]) -> str:
         """Return the first of some variables that the settings file sets, else the first that the environment sets, else ""."""
-        for values in (self._own, os.environ):
-            for name in names:
-                if values.get(name, "").strip():
-                    return name
-        return ""
+        both = (self._own, os.environ)
+        return next((name for values in both for name in names if values.get(name, "").strip()), "")
 
 
 class AddressSource(NamedTuple):

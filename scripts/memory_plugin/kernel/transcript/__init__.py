@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from ..fastjson import as_object, as_text, loads
+from ..files import seek_tail
 from ..paths import load_data
 
 TYPE_CHECKING = False
@@ -75,14 +76,10 @@ def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
         return []
     try:
         with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - tail_bytes))
-            lines = file.read(tail_bytes).split(b"\n")
+            seek_tail(file, tail_bytes)
+            return [line for line in file.read(tail_bytes).split(b"\n") if line]
     except OSError:
         return []
-    if size > tail_bytes:
-        del lines[0]  # the first line is usually cut
-    return [line for line in lines if line]
 
 
 def message_of(row: Row) -> Row:

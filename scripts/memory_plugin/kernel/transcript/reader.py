@@ -11,12 +11,11 @@ is a text, a list or missing. Sub-agents write into the same file or into their 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import IO
 
 from ..fastjson import as_integer, as_text
-from ..files import Unreadable, open_regular
+from ..files import Unreadable, open_regular, seek_tail
 from . import SYNTHETIC, blocks_of, inserted_prompt, kind_and_text, message_of, parse_row
 from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, media, size_of, tokens_of, words
 
@@ -48,11 +47,7 @@ def turns_since_prompt(path: str, max_bytes: int = 1 << 20) -> list[Turn]:
     turns: list[Turn] = []
     try:
         with open_transcript(path) as file:
-            if file.seek(0, os.SEEK_END) > max_bytes:
-                file.seek(-max_bytes, os.SEEK_END)
-                file.readline()
-            else:
-                file.seek(0)
+            seek_tail(file, max_bytes)
             for turn in Reader(file):
                 if turn.prompt:
                     turns = []
@@ -253,7 +248,7 @@ class Reader:
     def _close(self) -> Iterator[Turn]:
         """Yield the current turn if it holds anything, and start an empty one."""
         turn = self._turn
-        if turn.is_empty:
+        if not (turn.answered or turn.user_texts or turn.late):
             return
         for call in turn.calls:
             if call.result is None:

@@ -91,11 +91,6 @@ class Turn:
         """Return the prompts before this answer, one a line; empty if there are none."""
         return "\n".join(entry.text for entry in self.user_texts if entry.kind == "prompt")
 
-    @property
-    def is_empty(self) -> bool:
-        """Return whether the turn has no content."""
-        return not (self.answered or self.user_texts or self.late)
-
 
 class Totals:
     """Totals of a transcript, complete after all its turns have been read.
