@@ -160,7 +160,8 @@ def language(words: list[str], stopwords: dict[str, frozenset[str]]) -> str:
 _VOWELS = frozenset("aeiouy")
 _NO_SHORT_END = frozenset("aeiouywxY")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
-_BEFORE = {"ogi": frozenset("l"), "li": frozenset("cdeghkmnrt")}  # the letters after which an ending is one
+# The letters after which an ending is one.
+_BEFORE = {"ogi": frozenset("l"), "li": frozenset("cdeghkmnrt"), "ion": frozenset("st")}
 _EXCEPTIONS = {
     "skis": "ski", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "idly": "idl", "gently": "gentl", "ugly": "ugli",
     "early": "earli", "only": "onli", "singly": "singl", "sky": "sky", "news": "news", "howe": "howe", "atlas": "atlas",
@@ -182,9 +183,10 @@ _STEP_3 = (
     ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"), ("iciti", "ic"), ("ative", ""), ("ical", "ic"),
     ("ness", ""), ("ful", ""),
 )  # fmt: skip
-_STEP_4 = (
+_ENDINGS_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion", "al", "er", "ic",
 )  # fmt: skip
+_STEP_4 = tuple((ending, "") for ending in _ENDINGS_4)
 # Most words have none of these endings, and one call for all of them tells.
 _ENDINGS_2, _ENDINGS_3 = (tuple(ending for ending, _ in step) for step in (_STEP_2, _STEP_3))
 
@@ -219,8 +221,10 @@ def stem(word: str) -> str:
     word = _past(word, first)
     if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:
         word = word[:-1] + "i"
-    word = _step_3(_step_2(word, first), first, second)
-    return _final_e(_step_4(word, second), first, second).lower()
+    word = _replaced(word, _ENDINGS_2, _STEP_2, (first, second))
+    word = _replaced(word, _ENDINGS_3, _STEP_3, (first, second))
+    word = _replaced(word, _ENDINGS_4, _STEP_4, (second, second))
+    return _final_e(word, first, second).lower()
 
 
 def _mark_consonant_y(word: str) -> str:
@@ -295,28 +299,15 @@ def _ends_short(word: str) -> bool:
     return len(word) > 2 and word[-1] not in _NO_SHORT_END and word[-2] in _VOWELS and word[-3] not in _VOWELS
 
 
-def _step_2(word: str, first: int) -> str:
-    for ending, instead in _STEP_2 if word.endswith(_ENDINGS_2) else ():
+def _replaced(
+    word: str, endings: tuple[str, ...], step: tuple[tuple[str, str], ...], regions: tuple[int, int]
+) -> str:
+    """Return a word with its ending of a step replaced, if that is in the step's region: the first of two, the second for "ative"."""
+    for ending, instead in step if word.endswith(endings) else ():
         if word.endswith(ending):
             base = word[: -len(ending)]
             is_ending = ending not in _BEFORE or base[-1:] in _BEFORE[ending]
-            return base + instead if len(base) >= first and is_ending else word
-    return word
-
-
-def _step_3(word: str, first: int, second: int) -> str:
-    for ending, instead in _STEP_3 if word.endswith(_ENDINGS_3) else ():
-        if word.endswith(ending):
-            base = word[: -len(ending)]
-            return word if len(base) < (second if ending == "ative" else first) else base + instead
-    return word
-
-
-def _step_4(word: str, second: int) -> str:
-    for ending in _STEP_4 if word.endswith(_STEP_4) else ():
-        if word.endswith(ending):
-            base = word[: -len(ending)]
-            return word if len(base) < second or (ending == "ion" and base[-1:] not in ("s", "t")) else base
+            return base + instead if is_ending and len(base) >= regions[ending == "ative"] else word
     return word
 
 
