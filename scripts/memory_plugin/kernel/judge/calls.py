@@ -216,11 +216,7 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict:
         if response.status in _MALFORMED:
             verdict.rejected = rejected_parts(response.body) & target.options.sent()
         raise error_for(response, verdict.rejected)
-    answer = vendor.read(_payload(response))
-    verdict.tokens_in, verdict.tokens_out = answer.tokens_in, answer.tokens_out
-    if answer.failure:
-        raise JudgeError(answer.failure)
-    verdict.text = answer.text
+    vendor.read(_payload(response), verdict)
 
 
 def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline) -> Response:

@@ -42,14 +42,13 @@ class JudgeError(Exception):
     how many seconds the server asks to wait, None if it does not say. `unsent` says that the server never had the whole request.
     """
 
-    def __init__(
-        self, name: str, detail: str = "", wait: float | None = None, *, unsent: bool = False
-    ) -> None:
+    unsent = False
+
+    def __init__(self, name: str, detail: str = "", wait: float | None = None) -> None:
         super().__init__(name)
         self.name = name
         self.detail = detail
         self.wait = wait
-        self.unsent = unsent
 
 
 class Rubric(NamedTuple):

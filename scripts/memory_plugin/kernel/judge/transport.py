@@ -66,7 +66,8 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
         with opener.open(_url_request(access, request), timeout=max(deadline.remaining(), 0.001)) as response:
             return _read(response, request.max_body)
     except URLError as error:  # before the whole request was sent
-        failure = _error_for(error.reason if isinstance(error.reason, Exception) else error, unsent=True)
+        failure = _error_for(error.reason if isinstance(error.reason, Exception) else error)
+        failure.unsent = True
     except (OSError, HTTPException, ValueError) as error:
         failure = _error_for(error)
     # Here, so that it has no `__context__`: the frames of the other exception hold the connection and the key.
@@ -93,7 +94,7 @@ def _read(response: HTTPResponse, max_body: int) -> Response:
     return Response(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
 
-def _error_for(error: Exception, *, unsent: bool = False) -> JudgeError:
+def _error_for(error: Exception) -> JudgeError:
     """Return the failure for an exception, without its text, which may quote a header or the server."""
     name, detail = "network", str(getattr(error, "strerror", None) or type(error).__name__)
     if isinstance(error, socket.timeout):
@@ -104,7 +105,7 @@ def _error_for(error: Exception, *, unsent: bool = False) -> JudgeError:
         name, detail = "proxy", "the proxy answered %s" % str(error)[len(_TUNNEL_FAILED) :][:3]
     elif type(error) in (HTTPException, LineTooLong):
         name, detail = "too_large", "too many or too long headers"
-    return JudgeError(name, detail, unsent=unsent)
+    return JudgeError(name, detail)
 
 
 def tls_context(access: ServerAccess) -> ssl.SSLContext | None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ..fastjson import as_integer
+from ..fastjson import as_integer, as_text
 from .credentials import Endpoint
 from .models import RequestOptions
-from .question import JudgeError, Question, value_at
+from .question import JudgeError, Question, Verdict, value_at
 
 Body = dict[str, Any]
 
@@ -21,27 +21,18 @@ HOST, SCRIPTED = "host", "scripted"
 _KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"
 
 
-class ModelText(NamedTuple):
-    """The text in a response, or the `failure` that the response reports; tokens are None if it does not state them."""
-
-    text: str
-    failure: str
-    tokens_in: int | None
-    tokens_out: int | None
-
-
 class Vendor(NamedTuple):
     """One vendor's API.
 
-    `path` holds `%s` if the model is part of it. `body` builds a request; `read` raises JudgeError `parse_error` for a response of another
-    shape.
+    `path` holds `%s` if the model is part of it. `body` builds a request; `read` fills in the text, the tokens that a response states, and
+    the failure that it reports, and raises JudgeError `parse_error` for a response of another shape.
     """
 
     endpoint: Endpoint
     path: str
     headers: Sequence[tuple[str, str]]
     body: Callable[[Question, str, RequestOptions], Body]
-    read: Callable[[Body], ModelText]
+    read: Callable[[Body, Verdict], None]
 
     def url_path(self, model: str) -> str:
         """Return the path of a request to a model."""
@@ -79,13 +70,16 @@ _ANTHROPIC_STOPS = {
 }  # fmt: skip
 
 
-def _anthropic_text(payload: Body) -> ModelText:
+def _read_anthropic(payload: Body, verdict: Verdict) -> None:
     blocks = payload.get("content")
     if payload.get("type") != "message" or not isinstance(blocks, list):
         raise JudgeError("parse_error", "the response is not a message")
     texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
-    failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
-    return ModelText("\n".join(texts), failure, *anthropic_tokens(payload.get("usage")))
+    verdict.text, verdict.failure = (
+        "\n".join(texts),
+        _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), ""),
+    )
+    verdict.tokens_in, verdict.tokens_out = anthropic_tokens(payload.get("usage"))
 
 
 def anthropic_tokens(usage: object) -> tuple[int | None, int | None]:
@@ -113,16 +107,19 @@ def _openai_body(question: Question, model: str, options: RequestOptions) -> Bod
     return body
 
 
-def _openai_text(payload: Body) -> ModelText:
+def _read_openai(payload: Body, verdict: Verdict) -> None:
     choice = value_at(payload, "choices", 0)
     message = value_at(choice, "message")
     if not isinstance(message, dict):
         raise JudgeError("parse_error", "the response holds no message")
     stops = {"length": "truncated", "content_filter": "refused"}
-    failure = "refused" if message.get("refusal") else stops.get(str(value_at(choice, "finish_reason")), "")
-    tokens = [_tokens(value_at(payload, "usage", kind + "_tokens")) for kind in ("prompt", "completion")]
-    text = message.get("content")
-    return ModelText(text if isinstance(text, str) else "", failure, tokens[0], tokens[1])
+    stop = stops.get(str(value_at(choice, "finish_reason")), "")
+    verdict.text, verdict.failure = (
+        as_text(message.get("content")),
+        "refused" if message.get("refusal") else stop,
+    )
+    tokens = (_tokens(value_at(payload, "usage", kind + "_tokens")) for kind in ("prompt", "completion"))
+    verdict.tokens_in, verdict.tokens_out = tokens
 
 
 def _gemini_body(question: Question, model: str, options: RequestOptions) -> Body:  # noqa: ARG001 (the model is in the path)
@@ -142,20 +139,19 @@ def _gemini_body(question: Question, model: str, options: RequestOptions) -> Bod
 _GEMINI_REFUSALS = frozenset(["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"])
 
 
-def _gemini_text(payload: Body) -> ModelText:
-    usage = payload.get("usageMetadata")
+def _read_gemini(payload: Body, verdict: Verdict) -> None:
+    usage, reason = payload.get("usageMetadata"), str(value_at(payload, "candidates", 0, "finishReason"))
     out = [_tokens(value_at(usage, kind)) for kind in ("candidatesTokenCount", "thoughtsTokenCount")]
-    tokens_out = None if out == [None, None] else sum(tokens or 0 for tokens in out)
-    tokens_in = _tokens(value_at(usage, "promptTokenCount"))
-    reason = str(value_at(payload, "candidates", 0, "finishReason"))
+    verdict.tokens_out = None if out == [None, None] else sum(tokens or 0 for tokens in out)
+    verdict.tokens_in = _tokens(value_at(usage, "promptTokenCount"))
+    verdict.failure = "truncated" if reason == "MAX_TOKENS" else ""
     if value_at(payload, "promptFeedback", "blockReason") or reason in _GEMINI_REFUSALS:
-        return ModelText("", "refused", tokens_in, tokens_out)
-    is_truncated = reason == "MAX_TOKENS"
+        verdict.failure = "refused"
     parts = value_at(payload, "candidates", 0, "content", "parts")
-    if not isinstance(parts, list) and not is_truncated:
+    if not isinstance(parts, list) and not verdict.failure:
         raise JudgeError("parse_error", "the response holds no text")
     texts = [str(value_at(part, "text") or "") for part in parts or () if not value_at(part, "thought")]
-    return ModelText("".join(texts), "truncated" if is_truncated else "", tokens_in, tokens_out)
+    verdict.text = "".join(texts)
 
 
 def _tokens(value: object) -> int | None:
@@ -178,7 +174,7 @@ VENDORS = {
         "/v1/messages",
         (("anthropic-version", "2023-06-01"),),
         _anthropic_body,
-        _anthropic_text,
+        _read_anthropic,
     ),
     # Chat completions: also of OpenRouter, Ollama, vLLM and llama.cpp.
     "openai": Vendor(
@@ -192,7 +188,7 @@ VENDORS = {
         "/chat/completions",
         (),
         _openai_body,
-        _openai_text,
+        _read_openai,
     ),
     "gemini": Vendor(
         Endpoint(
@@ -205,7 +201,7 @@ VENDORS = {
         "/v1beta/models/%s:generateContent",
         (),
         _gemini_body,
-        _gemini_text,
+        _read_gemini,
     ),
 }
 BACKENDS = (*VENDORS, HOST, SCRIPTED)
