@@ -138,8 +138,7 @@ class Judge:
         """Return the id under which failures and rejected options are remembered: a model at an address."""
         if self._access is None:
             return "%s %s" % (self.backend, self.model)
-        address = self._access.address
-        return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
+        return " ".join(map(str, (*self._access.address, self.model)))
 
     def _prepare(self, anyway: bool) -> None:
         """Resolve the access to the server, once. Raises JudgeError."""

@@ -2,7 +2,7 @@
 
 One value changes, and all other keys, their order and the indentation stay. The file is shared with Claude Code and edited by hand. A
 symbolic link is followed and its target replaced, the mode is kept, the old content is saved as `settings.json.memory-backup`, and a
-concurrent change is detected and merged by another attempt.
+concurrent change is detected.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _remove(block: object, path: Path) -> bool:
 
 
 def change_content(config_dir: str | None, edit: Callable[[Content], object]) -> FileChange:
-    """Edit the object in the user's file under its lock; after a concurrent change `edit` is called again. Raises EditError."""
+    """Edit the object in the user's file under its lock. Raises EditError, also if another program changes the file meanwhile."""
     folder, why = state_folder(config_dir, None)
     if config_dir is None or folder is None:
         raise EditError(why)
@@ -203,36 +203,29 @@ def change_content(config_dir: str | None, edit: Callable[[Content], object]) ->
     try:
         make_folder(folder)
         with FileLock(os.path.join(folder, "settings.lock"), _LOCK_WAIT):
-            for _ in range(3):
-                change = _attempt(path, edit)
-                if change is not None:
-                    return change
+            return _change_file(path, edit)
     except (SettingsFileError, ValueError) as error:
         raise EditError("%s: %s; fix the file first" % (path, error)) from None
     except OSError as error:
         raise EditError("%s; nothing was changed" % error_text(error)) from None
-    raise EditError(path + ": another program keeps changing it; try again")
 
 
-def _attempt(path: str, edit: Callable[[Content], object]) -> FileChange | None:
-    """Read, edit and replace the file once; return None if it changed meanwhile."""
-    before = _read(path)
-    content = decoded(before[0] if before else b"")
+def _change_file(path: str, edit: Callable[[Content], object]) -> FileChange:
+    before, mode = _read(path)
+    content = decoded(before)
     old = json.dumps(content)
     edit(content)
     if json.dumps(content) == old:
         return FileChange(path, None, changed=False)
-    text = _in_style_of(before[0].decode("utf-8") if before else "", content)
     # A lone surrogate, which UTF-8 cannot hold, stays escaped.
-    data = text.encode("utf-8", "backslashreplace")
+    data = _in_style_of(before.decode("utf-8"), content).encode("utf-8", "backslashreplace")
     if len(data) > MAX_BYTES:
         raise EditError("%s: it would exceed %d bytes" % (path, MAX_BYTES))
     backup = path + ".memory-backup" if before else None
-    if before and backup:
-        replace_file(backup, before[0])
-    if _read(path) != before:
-        return None
-    mode = stat.S_IMODE(before[1]) if before else 0o600
+    if backup:
+        replace_file(backup, before)
+    if _read(path) != (before, mode):
+        raise EditError(path + ": another program has just changed it; try again")
     replace_file(path, data, mode)
     os.chmod(path, mode)  # the umask may have taken bits away
     return FileChange(path, backup, changed=True)
@@ -247,12 +240,13 @@ def _in_style_of(text: str, content: Content) -> str:
     return result + ("\n" if not body or text.endswith("\n") else "")
 
 
-def _read(path: str) -> tuple[bytes, int] | None:
+def _read(path: str) -> tuple[bytes, int]:
+    """Return the content and the permissions of a file; those of a new one if there is none."""
     try:
         data, status = read_regular(path, MAX_BYTES, follow=True)
     except FileNotFoundError:
-        return None
-    return data, status.st_mode
+        return b"", 0o600
+    return data, stat.S_IMODE(status.st_mode)
 
 
 def line_of(text: str, path: Path) -> int | None:
@@ -299,8 +293,7 @@ def unknown_key_hint(key: str) -> str:
 
 def readable(name: str) -> str:
     """Return a name from a file, safe for a terminal and at most 80 characters long."""
-    text = terminal_safe(name)
-    return text if len(text) <= _MAX_NAME else text[:_MAX_NAME] + "..."
+    return terminal_safe(name)[:_MAX_NAME]
 
 
 def _line(problem: Problem) -> int | None:
