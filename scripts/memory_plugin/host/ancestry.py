@@ -138,12 +138,9 @@ def has_proc() -> bool:
 
 def walk() -> Iterator[Ancestor]:
     """Yield this process and its ancestors, nearest first, at most 64; none if neither `/proc` nor `ps` is available."""
-    find = _finder()
-    seen: set[int] = set()
-    pid = os.getpid()
-    while pid > 0 and pid not in seen and len(seen) < _MAX_ANCESTORS:
-        seen.add(pid)
-        ancestor = find(pid)
+    find, pid = _finder(), os.getpid()
+    for _ in range(_MAX_ANCESTORS):
+        ancestor = find(pid) if pid > 0 else None
         if ancestor is None:
             return
         yield ancestor
@@ -175,9 +172,9 @@ def _read_stat(pid: int) -> Ancestor | None:
     return Ancestor(pid, int(fields[1]), fields[19], name, terminal=fields[4] != "0")
 
 
-def _read_proc(pid: int, name: str) -> str:
+def _read_proc(folder: int | str, name: str) -> str:
     try:
-        with open("%s/%d/%s" % (_PROC, pid, name), "rb") as file:
+        with open("%s/%s/%s" % (_PROC, folder, name), "rb") as file:
             return os.fsdecode(file.read(_MAX_BYTES))
     except OSError:
         return ""
@@ -214,11 +211,7 @@ def boot_id() -> str:
 
     There `ps` tells when a process was started, to the second, which no repository can know either.
     """
-    try:
-        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-            return file.read(64).strip().decode("latin-1")
-    except OSError:
-        return ""
+    return _read_proc("sys/kernel/random", "boot_id").strip()
 
 
 class ClientRecord:
