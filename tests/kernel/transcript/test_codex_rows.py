@@ -121,8 +121,6 @@ def test_the_files_of_a_patch() -> None:
 @pytest.mark.parametrize(
     ("output", "content", "failed"),
     [
-        ('{"output": "no rule", "metadata": {"exit_code": 2}}', "no rule", True),
-        ('{"output": "done", "metadata": {"exit_code": 0}}', "done", False),
         ('{"output": cut', '{"output": cut', False),
         (
             "apply_patch verification failed: no such line",

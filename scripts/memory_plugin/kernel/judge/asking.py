@@ -18,7 +18,7 @@ from ..context import Context, Deadline, Ledger, iso, now
 from ..records import Form, count, number_or_null, text
 from .budget import Caps, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener
-from .credentials import AddressSource, ServerAccess, UserEnvironment, address_source, resolve_access
+from .credentials import AddressSource, ServerAccess, UserEnvironment, resolve_access, server_source
 from .models import Billing, RequestOptions, family_of
 from .question import JudgeError, Question, Values, Verdict, read_reply
 from .vendors import HOST, endpoint_of
@@ -87,11 +87,8 @@ class Judge:
     def address_source(self) -> AddressSource | None:
         """Return the address of the server and what names it; None for a backend without a server of ours."""
         endpoint = endpoint_of(self.backend)
-        if endpoint is None:
-            return None
         variables = UserEnvironment(self._paths.config_dir)
-        names = [endpoint.base_variable]
-        return address_source("judge.base_url", names, endpoint.base, self._settings, variables)
+        return endpoint and server_source(endpoint, self._settings, variables)
 
     def ask(self, question: Question, deadline: Deadline, *, fresh: bool = False) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""

@@ -150,6 +150,11 @@ def address_source(
     return AddressSource(variables.get(name), name, source)
 
 
+def server_source(endpoint: Endpoint, settings: Settings, variables: UserEnvironment) -> AddressSource:
+    """Return the address of a backend's server."""
+    return address_source("judge.base_url", [endpoint.base_variable], endpoint.base, settings, variables)
+
+
 def resolve_access(
     endpoint: Endpoint, settings: Settings, variables: UserEnvironment, helper: bool = False
 ) -> ServerAccess:
@@ -158,7 +163,7 @@ def resolve_access(
     With `helper`, the user's `apiKeyHelper` is run if no variable or header holds a key, which may take seconds. Raises JudgeError
     `bad_url` or `no_key`.
     """
-    route = address_source("judge.base_url", [endpoint.base_variable], endpoint.base, settings, variables)
+    route = server_source(endpoint, settings, variables)
     address = parse_address(route.url)
     if address is None:
         raise JudgeError("bad_url", "%s: expected https://, or http:// to this machine" % route.name)

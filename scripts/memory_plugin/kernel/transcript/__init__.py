@@ -197,10 +197,7 @@ def kind_of(text: str) -> str:
     """Return the kind of a user row by the beginning of its text: PROMPT, or a kind in `config/transcript/beginnings.json`."""
     text = text.lstrip()
     _load()
-    for starts, kind in _beginnings:
-        if text.startswith(starts):
-            return kind
-    return PROMPT
+    return next((kind for starts, kind in _beginnings if text.startswith(starts)), PROMPT)
 
 
 def without_notes(text: str) -> str:
@@ -302,24 +299,16 @@ def _json_object(text: str) -> Row:
 
 
 def _result(item: Row) -> Row:
-    text, code = _output(as_text(item.get("output")))
+    text = as_text(item.get("output"))
     head, _, printed = text.partition("\nOutput:\n")
     has_failed = any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT)
     block = {
         "type": "tool_result",
         "tool_use_id": item.get("call_id"),
         "content": printed or text,
-        "is_error": has_failed or code not in (None, 0) or text.startswith(_REFUSED),
+        "is_error": has_failed or text.startswith(_REFUSED),
     }
     return {"type": "user", "message": {"content": [block]}, "toolUseResult": {"stdout": text}}
-
-
-def _output(text: str) -> tuple[str, object]:
-    """Return what a call put out and its exit code, which older versions wrote as an object; None for the code of others."""
-    written = _json_object(text) if text.startswith('{"output":') else {}
-    if not written:
-        return text, None
-    return as_text(written.get("output")), as_object(written.get("metadata")).get("exit_code")
 
 
 def _turn(item: Row) -> object:
