@@ -19,7 +19,7 @@ from ..kernel.judge.question import (
     load_rubric,
     setup_options,
 )
-from ..kernel.judge.vendors import HOST, endpoint_of
+from ..kernel.judge.vendors import HOST, VENDORS
 from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
 from ..kernel.settings import Settings, judge_switches, load
@@ -67,9 +67,9 @@ def where(context: WorkContext, judges: list[Judge]) -> list[str]:
     """Return sentences that tell each judge's server address, the setting it comes from, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
-        route, endpoint = judge.address_source(), endpoint_of(judge.backend)
-        if route is not None and endpoint is not None:
-            lines += address_sentences(context, route, (endpoint.base_variable, endpoint.headers_variable))
+        route, vendor = judge.address_source(), VENDORS.get(judge.backend)
+        if route is not None and vendor is not None:
+            lines += address_sentences(context, route, (vendor.base_variable, vendor.headers_variable))
     return list(dict.fromkeys(lines))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.kernel.judge.vendors import endpoint_of
+from memory_plugin.kernel.judge.vendors import VENDORS
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import answer, serving
 
@@ -18,9 +18,7 @@ MakeBench = Callable[..., Bench]
 def access(bench: Bench, *, helper: bool = False) -> ServerAccess:
     """Return the access to the bench's backend."""
     settings = bench.settings()
-    endpoint = endpoint_of(bench.backend)
-    assert endpoint is not None
-    return resolve_access(endpoint, settings, UserEnvironment(bench.config), helper)
+    return resolve_access(VENDORS[bench.backend], settings, UserEnvironment(bench.config), helper)
 
 
 def failure(bench: Bench, *, helper: bool = False) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from .calls import Target, make_calls, require_listener
 from .credentials import AddressSource, ServerAccess, UserEnvironment, resolve_access, server_source
 from .models import Billing, RequestOptions, family_of
 from .question import JudgeError, Question, Values, Verdict, read_reply
-from .vendors import HOST, endpoint_of
+from .vendors import HOST, VENDORS
 
 CALLS = Form(
     "judge-calls",
@@ -86,9 +86,9 @@ class Judge:
 
     def address_source(self) -> AddressSource | None:
         """Return the address of the server and what names it; None for a backend without a server of ours."""
-        endpoint = endpoint_of(self.backend)
+        vendor = VENDORS.get(self.backend)
         variables = UserEnvironment(self._paths.config_dir)
-        return endpoint and server_source(endpoint, self._settings, variables)
+        return vendor and server_source(vendor, self._settings, variables)
 
     def ask(self, question: Question, deadline: Deadline, *, fresh: bool = False) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
@@ -150,10 +150,10 @@ class Judge:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         if self.backend == HOST:
             require_listener(self._paths.state(FOLDER), self._session)
-        endpoint = endpoint_of(self.backend)
-        if endpoint is not None and self._access is None:
+        vendor = VENDORS.get(self.backend)
+        if vendor is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
-            self._access = resolve_access(endpoint, self._settings, variables, not self._waits)
+            self._access = resolve_access(vendor, self._settings, variables, not self._waits)
 
     def _needs(self, questions: Sequence[Question], options: RequestOptions) -> list[float]:
         return [self._billing.highest(question, options.max_tokens(question)) for question in questions]

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from ..fastjson import as_object, as_text
 from ..settings import Settings, own_content
 from .question import JudgeError
+from .vendors import Vendor
 
 _PORTS = {"https": 443, "http": 80}
 _MAX_URL = 2000  # characters
@@ -54,22 +55,6 @@ class Address(NamedTuple):
         """Return host and port as in a Host header."""
         host = "[%s]" % self.host if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else "%s:%d" % (host, self.port)
-
-
-class Endpoint(NamedTuple):
-    """The public address of a backend's API, the variable that overrides it, and the variables that may hold a key.
-
-    `keys` maps a variable to the header for its value (`%s`); the first variable that is set is used. `custom` is the header for the
-    variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`. `headers_variable` holds headers of the user's own.
-    """
-
-    base: str
-    base_variable: str
-    keys: Sequence[tuple[str, str]]
-    custom: str
-    local_without_key: bool = False
-    helper: Sequence[str] = ()
-    headers_variable: str = ""
 
 
 class ServerAccess(NamedTuple):
@@ -150,28 +135,28 @@ def address_source(
     return AddressSource(variables.get(name), name, source)
 
 
-def server_source(endpoint: Endpoint, settings: Settings, variables: UserEnvironment) -> AddressSource:
+def server_source(vendor: Vendor, settings: Settings, variables: UserEnvironment) -> AddressSource:
     """Return the address of a backend's server."""
-    return address_source("judge.base_url", [endpoint.base_variable], endpoint.base, settings, variables)
+    return address_source("judge.base_url", [vendor.base_variable], vendor.base, settings, variables)
 
 
 def resolve_access(
-    endpoint: Endpoint, settings: Settings, variables: UserEnvironment, helper: bool = False
+    vendor: Vendor, settings: Settings, variables: UserEnvironment, helper: bool = False
 ) -> ServerAccess:
     """Return the access to a backend's server.
 
     With `helper`, the user's `apiKeyHelper` is run if no variable or header holds a key, which may take seconds. Raises JudgeError
     `bad_url` or `no_key`.
     """
-    route = server_source(endpoint, settings, variables)
+    route = server_source(vendor, settings, variables)
     address = parse_address(route.url)
     if address is None:
         raise JudgeError("bad_url", "%s: expected https://, or http:// to this machine" % route.name)
-    custom = _custom_headers(variables.get(endpoint.headers_variable))
+    custom = _custom_headers(variables.get(vendor.headers_variable))
     has_key = not _KEY_HEADERS.isdisjoint(dict(custom))
     headers: tuple[tuple[str, str], ...] = ()
     try:
-        headers = _key_headers(endpoint, settings, variables, address, helper and not has_key)
+        headers = _key_headers(vendor, settings, variables, address, helper and not has_key)
     except JudgeError:
         if not has_key:
             raise
@@ -186,20 +171,20 @@ def _custom_headers(lines: str) -> tuple[tuple[str, str], ...]:
 
 
 def _key_headers(
-    endpoint: Endpoint, settings: Settings, variables: UserEnvironment, address: Address, helper: bool
+    vendor: Vendor, settings: Settings, variables: UserEnvironment, address: Address, helper: bool
 ) -> tuple[tuple[str, str], ...]:
     """Return the headers with the key; none if a local server needs none."""
-    forms = dict(endpoint.keys)
+    forms = dict(vendor.keys)
     variable = settings.text("judge.key_variable")
     if variable:
-        forms = {variable: forms.get(variable, endpoint.custom)}
+        forms = {variable: forms.get(variable, vendor.custom)}
     name = variables.first(list(forms))
     if name:
         return (_header(forms[name], _valid_key(variables.get(name), name)),)
-    if helper and variables.helper and endpoint.helper:
+    if helper and variables.helper and vendor.helper:
         key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
-        return tuple(_header(form, key) for form in endpoint.helper)
-    if endpoint.local_without_key and address.local:
+        return tuple(_header(form, key) for form in vendor.helper)
+    if vendor.local_without_key and address.local:
         return ()
     named = " nor ".join(forms)
     raise JudgeError("no_key", "neither %s is set" % named if len(forms) > 1 else "%s is not set" % named)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..fastjson import as_integer, as_text
-from .credentials import Endpoint
 from .models import RequestOptions
 from .question import JudgeError, Question, Verdict, value_at
 
@@ -22,26 +21,29 @@ _KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goo
 
 
 class Vendor(NamedTuple):
-    """One vendor's API.
+    """One vendor's API: its public address, the variable that overrides it, the variables that may hold a key, and its forms.
 
-    `path` holds `%s` if the model is part of it. `body` builds a request; `read` fills in the text, the tokens that a response states, and
-    the failure that it reports, and raises JudgeError `parse_error` for a response of another shape.
+    `path` holds `%s` if the model is part of it. `keys` maps a variable to the header for its value (`%s`); the first variable that is set
+    is used. `custom` is the header for the variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`.
+    `headers_variable` holds headers of the user's own. `body` builds a request; `read` fills in the text, the tokens that a response
+    states, and the failure that it reports, and raises JudgeError `parse_error` for a response of another shape.
     """
 
-    endpoint: Endpoint
+    base: str
     path: str
-    headers: Sequence[tuple[str, str]]
+    base_variable: str
+    keys: Sequence[tuple[str, str]]
+    custom: str
     body: Callable[[Question, str, RequestOptions], Body]
     read: Callable[[Body, Verdict], None]
+    headers: Sequence[tuple[str, str]] = ()
+    local_without_key: bool = False
+    helper: Sequence[str] = ()
+    headers_variable: str = ""
 
     def url_path(self, model: str) -> str:
         """Return the path of a request to a model."""
         return self.path % quote(model.removeprefix("models/"), safe="") if "%s" in self.path else self.path
-
-
-def endpoint_of(backend: str) -> Endpoint | None:
-    """Return the endpoint of a backend; None for one that needs no server."""
-    return VENDORS[backend].endpoint if backend in VENDORS else None
 
 
 def _anthropic_body(question: Question, model: str, options: RequestOptions) -> Body:
@@ -162,46 +164,38 @@ def _tokens(value: object) -> int | None:
 
 VENDORS = {
     "anthropic": Vendor(
-        Endpoint(
-            base="https://api.anthropic.com",
-            base_variable="ANTHROPIC_BASE_URL",
-            # Claude Code's order: a gateway's token takes precedence over a key.
-            keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
-            custom=_KEY,
-            helper=(_KEY, _BEARER),
-            headers_variable="ANTHROPIC_CUSTOM_HEADERS",
-        ),
-        "/v1/messages",
-        (("anthropic-version", "2023-06-01"),),
-        _anthropic_body,
-        _read_anthropic,
+        base="https://api.anthropic.com",
+        path="/v1/messages",
+        base_variable="ANTHROPIC_BASE_URL",
+        # Claude Code's order: a gateway's token takes precedence over a key.
+        keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
+        custom=_KEY,
+        body=_anthropic_body,
+        read=_read_anthropic,
+        headers=(("anthropic-version", "2023-06-01"),),
+        helper=(_KEY, _BEARER),
+        headers_variable="ANTHROPIC_CUSTOM_HEADERS",
     ),
     # Chat completions: also of OpenRouter, Ollama, vLLM and llama.cpp.
     "openai": Vendor(
-        Endpoint(
-            base="https://api.openai.com/v1",
-            base_variable="OPENAI_BASE_URL",
-            keys=(("OPENAI_API_KEY", _BEARER),),
-            custom=_BEARER,
-            local_without_key=True,  # most servers on this machine need none
-        ),
-        "/chat/completions",
-        (),
-        _openai_body,
-        _read_openai,
+        base="https://api.openai.com/v1",
+        path="/chat/completions",
+        base_variable="OPENAI_BASE_URL",
+        keys=(("OPENAI_API_KEY", _BEARER),),
+        custom=_BEARER,
+        body=_openai_body,
+        read=_read_openai,
+        local_without_key=True,  # most servers on this machine need none
     ),
     "gemini": Vendor(
-        Endpoint(
-            base="https://generativelanguage.googleapis.com",
-            base_variable="GOOGLE_GEMINI_BASE_URL",
-            # The order of the vendor's own library.
-            keys=(("GOOGLE_API_KEY", _GOOGLE_KEY), ("GEMINI_API_KEY", _GOOGLE_KEY)),
-            custom=_GOOGLE_KEY,
-        ),
-        "/v1beta/models/%s:generateContent",
-        (),
-        _gemini_body,
-        _read_gemini,
+        base="https://generativelanguage.googleapis.com",
+        path="/v1beta/models/%s:generateContent",
+        base_variable="GOOGLE_GEMINI_BASE_URL",
+        # The order of the vendor's own library.
+        keys=(("GOOGLE_API_KEY", _GOOGLE_KEY), ("GEMINI_API_KEY", _GOOGLE_KEY)),
+        custom=_GOOGLE_KEY,
+        body=_gemini_body,
+        read=_read_gemini,
     ),
 }
 BACKENDS = (*VENDORS, HOST, SCRIPTED)
