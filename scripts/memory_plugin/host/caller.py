@@ -41,8 +41,6 @@ class Caller:
     that affect where keys are sent and that are ignored because only the environment sets them.
     """
 
-    __slots__ = ("_client", "_initial_routes", "_launch", "_record", "ignored", "inside", "session")
-
     def __init__(self, chain: list[ancestry.Ancestor]) -> None:
         self.ignored: set[str] = set()
         self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}

@@ -62,11 +62,9 @@ def _numbers(value: str) -> list[int]:
 
 def _luhn(digits: str) -> bool:
     """Return whether the Luhn check digit is right (ISO/IEC 7812-1, annex B)."""
-    total = 0
-    for place, digit in enumerate(reversed(digits)):
-        double = int(digit) * 2 if place % 2 else int(digit)
-        total += double - 9 if double > 9 else double
-    return total % 10 == 0
+    # Every second digit is doubled, and of two digits the sum counts.
+    products = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
+    return sum(sum(divmod(product, 10)) for product in products) % 10 == 0
 
 
 def _any_card(value: str) -> int:

@@ -74,8 +74,6 @@ _GAP = "\n\n\n\0\0\n\n\n"  # no finding spans or touches it
 class Shadow:
     """A shadow text; `original` maps its places back."""
 
-    __slots__ = ("_ends", "_offsets", "_starts", "text")
-
     def __init__(self, pieces: Iterable[Piece]) -> None:
         """Build the shadow from (text, start, end): each piece with its span in the original."""
         nonempty = [piece for piece in pieces if piece[0]]

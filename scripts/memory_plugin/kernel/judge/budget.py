@@ -75,8 +75,6 @@ def _limit(block: str, name: str) -> int:
 class SpendingBudget:
     """The file `accounts.json` in a folder. Its lock is awaited until the deadline, at least 0.1 s and at most 1 s."""
 
-    __slots__ = ("_deadline", "_folder")
-
     def __init__(self, folder: str, deadline: Deadline | None = None) -> None:
         self._folder = folder
         self._deadline = deadline
@@ -249,8 +247,6 @@ class VerdictCache:
 
     It has no lock: of two writers one may lose an entry, which costs one more question.
     """
-
-    __slots__ = ("_path",)
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "verdicts.json")

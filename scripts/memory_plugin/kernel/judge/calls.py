@@ -220,11 +220,14 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict:
 
 
 def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline) -> Response:
+    from urllib.parse import quote
+
     from .transport import Request, send
 
     assert target.access is not None
     body = dumps(vendor.body(question, target.model, target.options)).encode("ascii")
-    request = Request("POST", vendor.url_path(target.model), tuple(vendor.headers), body)
+    path = vendor.path.replace("%s", quote(target.model.removeprefix("models/"), safe=""))
+    request = Request("POST", path, tuple(vendor.headers), body)
     return send(target.access, request, deadline, target.tls)
 
 

@@ -76,8 +76,6 @@ class UserEnvironment:
     `helper` is the command `apiKeyHelper` of that file, or empty.
     """
 
-    __slots__ = ("_own", "helper")
-
     def __init__(self, config_dir: str | None) -> None:
         settings = own_content(config_dir)
         variables = as_object(settings.get("env"))

@@ -226,8 +226,6 @@ def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] |
 class Billing:
     """The costs of calls to one model; `own` are the user's prices, and a model without a known price is billed at the assumed one."""
 
-    __slots__ = ("_least", "_price", "_room")
-
     def __init__(self, model: str, backend: str, own: Mapping[str, Sequence[float]]) -> None:
         self._price = price_of(model, backend, own)
         host = model_table()["host"] if backend == "host" else {}

@@ -86,8 +86,6 @@ class Question:
     None means one per byte, which is far too high for long texts.
     """
 
-    __slots__ = ("max_in", "message", "read", "rubric")
-
     def __init__(self, rubric: Rubric, data: object, read: Reader, max_in: int | None = None) -> None:
         self.rubric = rubric
         self.max_in = max_in

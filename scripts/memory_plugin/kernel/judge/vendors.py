@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from ..fastjson import as_integer, as_text
 from .models import RequestOptions
@@ -40,10 +39,6 @@ class Vendor(NamedTuple):
     local_without_key: bool = False
     helper: Sequence[str] = ()
     headers_variable: str = ""
-
-    def url_path(self, model: str) -> str:
-        """Return the path of a request to a model."""
-        return self.path % quote(model.removeprefix("models/"), safe="") if "%s" in self.path else self.path
 
 
 def _anthropic_body(question: Question, model: str, options: RequestOptions) -> Body:

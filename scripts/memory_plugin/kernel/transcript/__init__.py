@@ -54,10 +54,7 @@ def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iter
 
     Never raises: a file that is missing, a pipe, or not a transcript yields nothing.
     """
-    for line in reversed(_last_lines(path, tail_bytes)[-max_lines:]):
-        record = parse_row(line)
-        if record is not None:
-            yield record
+    yield from filter(None, map(parse_row, reversed(_last_lines(path, tail_bytes)[-max_lines:])))
 
 
 def parse_row(line: bytes) -> Row | None:

@@ -64,8 +64,6 @@ class Lines:
     NUL bytes after a crash are tolerated. `bad` counts the lines without an object, also the pieces of a line above MAX_LINE bytes.
     """
 
-    __slots__ = ("_file", "bad", "offset")
-
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.bad = 0
@@ -88,8 +86,6 @@ class Reader:
 
     It never raises because of the file's content.
     """
-
-    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_turn", "_user_texts", "totals")
 
     def __init__(self, file: IO[bytes]) -> None:
         self._lines = Lines(file)

@@ -27,8 +27,6 @@ class Call:
     of the result, of any shape; `turn` is the number of the turn that made the call.
     """
 
-    __slots__ = ("details", "failed", "id", "input", "name", "result", "turn")
-
     def __init__(self, call_id: str, name: str, arguments: dict[str, Any], turn: int) -> None:
         self.id = call_id
         self.name = name
