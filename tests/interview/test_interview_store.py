@@ -44,7 +44,7 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
         store.save(interview, {"text": TOPIC}, {"why": TOPIC})
         store.save(interview, {"text": TOPIC * 200}, {"why": TOPIC})
         assert TOPIC in content_of_files(tmp_path)
-        store.delete("i1")
+        store.delete(interview)
         assert TOPIC not in content_of_files(tmp_path)
         assert len(store.overview("p")) == others
 

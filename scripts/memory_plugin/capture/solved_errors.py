@@ -246,9 +246,8 @@ def _head(words: list[str]) -> tuple[str, ...]:
 
 
 def _begins(words: list[str], prefixes: tuple[str, ...]) -> bool:
-    """Return whether a command begins with one of the prefixes, with or without its long options."""
-    bare = [word for word in words[1:] if not word.startswith("-") or len(word) <= 2]
-    return any(" ".join([words[0], *rest, ""]).startswith(prefixes) for rest in (words[1:], bare))
+    """Return whether a command begins with one of the prefixes."""
+    return " ".join([*words, ""]).startswith(prefixes)
 
 
 def explains_itself(output: str) -> bool:

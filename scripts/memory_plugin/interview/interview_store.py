@@ -6,6 +6,7 @@ A turn is one transaction, so a crash never stores half of it.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypedDict
 
@@ -34,7 +35,7 @@ _SETUP = (
     """,
     """
     CREATE TABLE IF NOT EXISTS events (
-      interview TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
+      interview TEXT NOT NULL, number INTEGER NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
       PRIMARY KEY (interview, number)
     ) WITHOUT ROWID
     """,
@@ -202,13 +203,10 @@ class InterviewStore:
 
     def find(self, identity: str) -> Interview:
         """Return the interview with an id. Raises InterviewError."""
-        return Interview(self._row(_COLUMNS, identity))
-
-    def _row(self, columns: str, identity: str) -> tuple[Any, ...]:
-        rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % columns, (identity,))
+        rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % _COLUMNS, (identity,))
         if not rows:
             raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
-        return rows[0]
+        return Interview(rows[0])
 
     def current(self, identity: str, project: str, session: str) -> Interview:
         """Return the interview with that id, or without an id the project's current one. Raises InterviewError if there is none.
@@ -244,26 +242,24 @@ class InterviewStore:
         statements = []
         if event is not None:
             interview.events += 1
-            insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
-            values = (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
-            statements.append((insert, values))
+            insert = "INSERT INTO events (interview, number, event, decision) VALUES (?, ?, ?, ?)"
+            statements.append((insert, (interview.id, interview.events, dumps(event), dumps(decision))))
         self._write(interview.id, expected, [_saved(interview), *statements])
 
-    def delete(self, identity: str) -> str:
-        """Delete an interview and all its events; return its session."""
-        session: str = self._row("session", identity)[0]
-        events = ("DELETE FROM events WHERE interview = ?", (identity,))
-        self._write(identity, None, [events, ("DELETE FROM interviews WHERE id = ?", (identity,))])
-        return session
+    def delete(self, interview: Interview) -> None:
+        """Delete an interview and all its events."""
+        tables = (("events", "interview"), ("interviews", "id"))
+        deletes = [("DELETE FROM %s WHERE %s = ?" % names, (interview.id,)) for names in tables]
+        self._write(interview.id, interview.events, deletes)
 
-    def _write(self, identity: str, expected_events: int | None, statements: list[Statement]) -> None:
+    def _write(self, identity: str, expected_events: int, statements: Sequence[Statement]) -> None:
         """Run statements in one transaction, if the interview still has the expected number of events."""
         try:
             with self._connection as connection:  # commits, or rolls back after an error
                 connection.execute("BEGIN IMMEDIATE")
                 select = "SELECT events FROM interviews WHERE id = ?"
                 found = connection.execute(select, (identity,)).fetchone()
-                is_current = expected_events is None or (found or (NEW,)) == (expected_events,)
+                is_current = (found or (NEW,)) == (expected_events,)
                 for sql, values in statements if is_current else ():
                     connection.execute(sql, values)
         except SqliteError as error:
@@ -314,10 +310,8 @@ def record_decision(interview: Interview, decision: Decision, paths: Paths, *, b
             reminder.set_active(active=False)
     except OSError as error:
         problems.append("the next prompt will not mention the interview: %s" % os_error_text(error))
+    row = {name: decision.get(name) for name in _LEDGER}
+    row.update(interview=interview.id, score=decision.get("chosen", {}).get("score"))
     # Under the session and project of the interview, which may not be those of this run.
-    ledger = Ledger(paths.state(), "interviews")
-    named = {name: value for name, value in decision.items() if name in _LEDGER}
-    score = decision["chosen"]["score"] if "chosen" in decision else None
-    row = {"interview": interview.id, **named, "score": score, "gaps": decision["progress"]["gaps"]}
-    problem = ledger.append(interview.session, interview.project, row)
+    problem = Ledger(paths.state(), "interviews").append(interview.session, interview.project, row)
     return problems + (["the decision was not written to the ledger: " + problem] if problem else [])

@@ -58,8 +58,8 @@ def start(
     """Store a new interview; return it and its first decision. `covered` maps elements that are known already to their source."""
     state, decision = begin(setup, covered)
     topic = setup["topic"]
-    words = "".join(char if char.isascii() and char.isalnum() else " " for char in topic.lower()).split()
-    identity = "%s-%s" % ("-".join(words)[:30].strip("-") or "interview", os.urandom(3).hex())
+    words = re.sub("[^a-z0-9]+", "-", topic.lower()).strip("-")[:30].strip("-")
+    identity = "%s-%s" % (words or "interview", os.urandom(3).hex())
     row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), NEW)
     interview = Interview(row)
     store.save(interview, {"kind": START, "covered": covered}, decision)

@@ -198,7 +198,9 @@ def _discard(this: _Run) -> None:
     name = this.arguments.session
     if not name:
         raise UsageError("discard: expected --session ID; to list the ids: memory interview status")
-    Reminder(this.context.paths, this.store.delete(name)).delete()
+    interview = this.store.find(name)
+    this.store.delete(interview)
+    Reminder(this.context.paths, interview.session).delete()
     this.show({"discarded": name}, "deleted %s" % name)
 
 
