@@ -248,8 +248,6 @@ def candidate_path(paths: Paths) -> str:
 class CandidateSet:
     """The open candidates, strongest first, and the ids of dropped ones."""
 
-    __slots__ = ("closed", "open")
-
     def __init__(self, data: dict[str, Any]) -> None:
         oldest = days_ago(_MAX_DAYS)
         candidates = map(candidate_from_json, data.get("open", ()))
@@ -294,8 +292,6 @@ class CandidateSet:
 
 class CandidateFile:
     """The file of one project. Reading never fails; a change takes a lock and replaces the whole file."""
-
-    __slots__ = ("_path",)
 
     def __init__(self, paths: Paths) -> None:
         self._path = candidate_path(paths)

@@ -251,8 +251,6 @@ def _offered(rule: tuple[str, str, str], texts: Iterable[tuple[str, str]]) -> li
 class SectionWatch:
     """Counts how many prompts need each section of CLAUDE.md."""
 
-    __slots__ = ("_key_words", "_prompts", "_sections")
-
     def __init__(self, sections: Sequence[Section]) -> None:
         self._sections = sections
         self._key_words = [key_words("%s %s" % (section.heading, section.text)) for section in sections]

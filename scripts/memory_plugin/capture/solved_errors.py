@@ -66,8 +66,6 @@ class SolvedError(NamedTuple):
 class _Failure:
     """A failed command, and the changes until the same command passes or fails differently, which ends them."""
 
-    __slots__ = ("changes", "edited_code", "has_ended", "kinds", "line", "symptom", "turn")
-
     def __init__(self, line: CommandLine, symptom: tuple[str, ...], turn: int) -> None:
         self.line = line
         self.symptom = symptom
@@ -87,8 +85,6 @@ class _Failure:
 
 class ErrorWatch:
     """Follows the tool calls of a session, turn by turn. Keeps at most 12 unsolved failures."""
-
-    __slots__ = ("_open",)
 
     def __init__(self) -> None:
         self._open: deque[_Failure] = deque(maxlen=_MAX_OPEN)

@@ -40,14 +40,6 @@ def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: Par
     return ""
 
 
-def _clarification_first(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
-    """Veto new questions if the last one was not understood."""
-    signal = now.signals(params).get("uncertainty", {})
-    if signal.get("type") != "conceptual_clarity" or signal.get("severity", 1.0) <= params["severity"]:
-        return ""
-    return "the last question was not understood" if candidate.category in params["categories"] else ""
-
-
 def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto a focus that was mentioned in many of the last turns, if several recent concepts are about it."""
     mentions = now.mentions(candidate.focus.label, params["lookback"])
@@ -68,7 +60,6 @@ def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: Par
 
 VETOES: dict[str, Callable[[QuestionCandidate, Situation, Params], str]] = {
     "knowledge_ceiling": _knowledge_ceiling,
-    "clarification_first": _clarification_first,
     "element_exhausted": _element_exhausted,
     "recent_redundancy": _recent_redundancy,
 }

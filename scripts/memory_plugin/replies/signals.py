@@ -116,7 +116,7 @@ def read_user_pack(state_dir: str | None) -> dict[str, Any]:
 
 
 def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
-    """Return the filler phrases from left to right; of two overlapping ones, the longer one."""
+    """Return the filler phrases from left to right; of several at one place, the longest."""
     found: list[FillerMatch] = []
     starters = rules.chain | rules.phrases.first_words.keys()
     # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
@@ -125,7 +125,7 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
         if at < end:
             continue
         level = max(prose.boundary(at), inherited) if at == end else prose.boundary(at)
-        match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
+        match = _best_match(prose, rules, at, level)
         if match is not None:
             if not match.rule.exempt and not _is_concrete(prose, rules, match):
                 found.append(match)
@@ -151,19 +151,10 @@ def _best_match(prose: Prose, rules: FillerRules, at: int, level: int) -> Filler
         rule = rules.rule_of[number]
         end = rules.phrases.match(number, prose, at, rule.followed_by) if rule.level <= level else -1
         is_first = end >= 0 and best is None
-        if is_first or (best and (end > best.end_word or (end == best.end_word and rule.exempt))):
+        if is_first or (best and end > best.end_word):
             start, stop = prose.folded.original_span(prose.starts[at], prose.end(end - 1))
             best = FillerMatch(rule, start, stop, at, end)
     return best
-
-
-def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) -> FillerMatch | None:
-    """Return a longer match that begins inside this one, else this one."""
-    for at in range(match.first_word + 1, match.end_word) if match else ():
-        other = _best_match(prose, rules, at, prose.boundary(at))
-        if match and other and other.end_word - at > match.end_word - match.first_word:
-            return other
-    return match
 
 
 def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
