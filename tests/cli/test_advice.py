@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 
@@ -94,10 +95,11 @@ def commands_in(text: str) -> Iterator[list[str]]:
             yield [words]
 
 
-def problem_with(words: list[str]) -> str:
+@cache
+def problem_with(*words: str) -> str:
     """Return why a command cannot be run as printed; empty if it parses and its setting exists."""
     if len(words) < 3 and words[0] in NOUNS:
-        words = [*words, "--help"]  # a command is mentioned, with or without its action
+        words = (*words, "--help")  # a command is mentioned, with or without its action
     try:
         arguments = parse_arguments(words)
     except UsageError as error:
@@ -115,10 +117,10 @@ def test_a_command_that_a_text_names_is_parsed_as_printed(
 ) -> None:
     found, number = [], 0
     for name, text in texts():
-        for words in commands_in(text):
+        for words in commands_in(text) if "memory " in text else ():
             if words and words[0] in NOUNS:
                 number += 1
-                problem = problem_with(words)
+                problem = problem_with(*words)
                 if problem:
                     found.append("%s: memory %s: %s" % (name, " ".join(words), problem))
     capsys.readouterr()
@@ -138,4 +140,4 @@ def test_a_command_at_the_end_of_a_text_can_be_copied_with_it(name: str) -> None
 def test_the_ways_to_set_up_a_judge_name_settings_that_exist(feature: str) -> None:
     named = [words for way in setup_options(feature) for words in commands_in(way)]
     assert len(named) == 4
-    assert [(words, problem_with(words)) for words in named if problem_with(words)] == []
+    assert [(words, problem_with(*words)) for words in named if problem_with(*words)] == []

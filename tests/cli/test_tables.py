@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
-import sys
-
 import pytest
 
-from tests.project import PLUGIN_ROOT, Project
+from tests.cli.test_widths import STYLE, in_terminal
+from tests.project import Project
 
 # Commands of a person that print what is stored or what happened; those that ask a model or a server have none of this.
 COMMANDS = (
@@ -28,31 +24,9 @@ COMMANDS = (
 
 
 def printed(project: Project, width: int, *words: str) -> str:
-    """Return what a command prints on a terminal of a width."""
-    ours, theirs = pty.openpty()
-    environment = project.environment(COLUMNS=str(width), TERM="dumb")
-    command = [sys.executable, os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), *words]
-    process = subprocess.Popen(
-        command,
-        cwd=project.root,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(theirs)
-    parts = []
-    while True:
-        try:
-            part = os.read(ours, 1 << 16)
-        except OSError:  # on Linux the end of a terminal is an error
-            break
-        if not part:
-            break
-        parts.append(part)
-    os.close(ours)
-    process.wait(timeout=60)
-    return b"".join(parts).decode("utf-8")
+    """Return what a command prints on a terminal of a width, without colors and progress."""
+    lines = STYLE.sub("", in_terminal(project, width, list(words))).split("\n")
+    return "\n".join(line.rpartition("\r")[2] for line in lines)
 
 
 @pytest.fixture(scope="module")

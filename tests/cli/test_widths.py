@@ -145,7 +145,7 @@ def in_terminal(project: Project, width: int, words: list[str]) -> str:
             break
         seen += piece
     os.close(handle)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1, 2), (words, seen)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in range(4), (words, seen)
     return seen.decode("utf-8", "replace").replace("^D\b\b", "").replace("\r\n", "\n")
 
 
