@@ -33,6 +33,14 @@ def report(project: Project, *words: str) -> dict[str, Any]:
     return figures
 
 
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project with a month of ledgers, which tests only read."""
+    project = Project(str(tmp_path_factory.mktemp("box")))
+    write_month(project)
+    return project
+
+
 def test_counts_rows_of_all_ledgers(project: Project) -> None:
     silent = {
         **RECALL,
@@ -114,10 +122,9 @@ def test_a_folder_without_ledgers_is_refused_with_the_reason(project: Project, t
     assert plain.stderr.startswith("memory: Nothing is recorded yet. ")
 
 
-def test_only_the_user_can_read_the_file_and_it_is_small(project: Project) -> None:
-    write_month(project)
-    path = os.path.join(project.state, "reports", "report.html")
-    run = project.cli("report")
+def test_only_the_user_can_read_the_file_and_it_is_small(month: Project) -> None:
+    path = os.path.join(month.state, "reports", "report.html")
+    run = month.cli("report")
     assert (run.returncode, run.stderr) == (0, "")
     assert "written: %s" % path in run.stdout
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -141,10 +148,9 @@ class _Tags(HTMLParser):
             self.meta[str(values["http-equiv"])] = str(values["content"])
 
 
-def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> None:
-    write_month(project)
-    path = os.path.join(project.root, "r.html")
-    project.cli("report", "--out", path)
+def test_the_page_has_no_script_no_link_out_and_a_policy(month: Project) -> None:
+    path = os.path.join(month.root, "r.html")
+    month.cli("report", "--out", path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     seen = _Tags()
@@ -157,9 +163,8 @@ def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> No
     assert HOSTILE not in text
 
 
-def test_prompts_come_from_the_transcripts(project: Project) -> None:
-    write_month(project)
-    missed = report(project)["missed"]
+def test_prompts_come_from_the_transcripts(month: Project) -> None:
+    missed = report(month)["missed"]
     assert "which region are the backups in?" in {row["text"] for row in missed["latest"]}
     assert missed["prompts"] > 20
 
@@ -174,23 +179,21 @@ def test_a_secret_in_a_prompt_is_not_shown(project: Project) -> None:
     assert "my own secret" not in output
 
 
-def test_stale_and_unused_memories_are_named_with_a_command(project: Project) -> None:
-    write_month(project)
-    memories = report(project)["memories"]
+def test_stale_and_unused_memories_are_named_with_a_command(month: Project) -> None:
+    memories = report(month)["memories"]
     stale = {row["title"]: row for row in memories["stale"]}["Roll back a release"]
     assert stale["why"] == "deploy/rollback.sh is gone"
     assert stale["fix"].startswith("memory edit ")
     unused = memories["unused"]
     assert "PDF exports use WeasyPrint" in {row["title"] for row in unused}
     commands = {bool(row["near"]): "memory edit %s --asked-as" % row["id"] for row in unused}
-    text = project.cli("report", "--text", "--days", "3650").stdout
+    text = month.cli("report", "--text", "--days", "3650").stdout
     assert [commands[near] in text for near in (True, False)] == [True, False], "only after a close call"
 
 
 @pytest.mark.parametrize("columns_wide", ["80", "120"])
-def test_the_text_shows_no_control_character(project: Project, columns_wide: str) -> None:
-    write_month(project)
-    run = project.cli("report", "--text", COLUMNS=columns_wide)
+def test_the_text_shows_no_control_character(month: Project, columns_wide: str) -> None:
+    run = month.cli("report", "--text", COLUMNS=columns_wide)
     assert run.returncode == 0
     assert "What Claude was shown" in run.stdout
     assert not {"\x1b", "\u202e"} & set(run.stdout)
