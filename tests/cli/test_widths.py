@@ -193,11 +193,8 @@ class LingeringEvent(Event):
 @pytest.mark.parametrize(
     ("words", "label"),
     [
-        (["check"], "check"),
-        (["doctor"], "doctor"),
         (["list", "--status", "all"], "list"),
         (["check", "secrets"], "check secrets"),
-        (["replies", "tune"], "replies tune"),
         (["import", "--dry-run", "CLAUDE.md"], "reading"),
         (["import", "--yes", "CLAUDE.md"], "storing 3 memories"),
     ],
