@@ -31,13 +31,9 @@ def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: Par
         return "%d answers in a row were that they do not know" % count
     if candidate.category not in params["depth_categories"]:
         return ""
-    names = [name for index in candidate.focus.nodes for name in now.graph.nodes[index]["names"]]
-    for turn in now.turns[-params["lookback"] :]:
-        if now.did_not_know(turn, params):
-            stems = {*now.stems(turn["question"]), *now.stems(turn["answer"])}
-            if turn["focus"]["key"] == candidate.focus.key or any(map(stems.issuperset, names)):
-                return "they do not know about %s" % candidate.focus.label
-    return ""
+    recent = now.turns[-params["lookback"] :]
+    about = [turn["focus"]["key"] for turn in recent if now.did_not_know(turn, params)]
+    return "they do not know about %s" % candidate.focus.label if candidate.focus.key in about else ""
 
 
 def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
@@ -150,8 +146,7 @@ def _engagement(candidate: QuestionCandidate, now: Situation, params: Params) ->
     signals = {"momentum": round(mean, 4), "low_answers": low}
     if low >= params["low_answers"]:
         return params["depth" if is_deep else "other"], "the last answers are short", signals
-    raw = params["eager_depth"] if mean > params["high"] and is_deep else 1.0
-    return raw, "energy %d of 100" % mean, signals
+    return 1.0, "energy %d of 100" % mean, signals
 
 
 def _strategy_diversity(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:

@@ -176,14 +176,11 @@ def _brought_something_new(turn: Turn, now: Situation) -> bool:
 
 
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the uncovered elements; if there are none, those that were only mentioned in passing."""
-    covered, skipped = now.state["covered"], now.state["skipped"]
-    named = {name for name, entry in covered.items() if entry["by"] == "named"}
-    in_passing = [element for element in now.setup["elements"] if element["id"] in named]
-    for element in (now.uncovered or in_passing)[: now.scoring["focus"]["most_elements"]]:
-        if element["id"] not in skipped and not now.uses(strategy, element["id"]):
-            words = ("" if now.uncovered else "named", element["group"], element["ask"])
-            yield Focus("uncovered", element["id"], element["label"], (), *words)
+    """Yield the uncovered elements."""
+    for element in now.uncovered[: now.scoring["focus"]["most_elements"]]:
+        if element["id"] not in now.state["skipped"] and not now.uses(strategy, element["id"]):
+            names = (element["id"], element["label"])
+            yield Focus("uncovered", *names, group=element["group"], ask=element["ask"])
 
 
 def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
