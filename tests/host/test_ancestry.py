@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from memory_plugin.host import ancestry
-from memory_plugin.host.ancestry import Ancestor, ancestors, boot_id, has_proc, parse_ps, process
+from memory_plugin.host.ancestry import Ancestor, boot_id, has_proc, parse_ps, process, walk
 
 PROGRAM = "print(flush=True); input()"
 proc = pytest.mark.skipif(not has_proc(), reason="needs /proc")
@@ -42,7 +42,7 @@ def test_what_looks_like_the_client(name: str, words: tuple[str, ...], *, client
 
 @proc
 def test_this_process_and_those_above_it() -> None:
-    chain = ancestors()
+    chain = list(walk())
     assert [process.pid for process in chain[:2]] == [os.getpid(), os.getppid()]
     assert all(below.parent == above.pid for below, above in zip(chain, chain[1:]))
     assert chain[0].folder() == os.path.realpath(os.getcwd())
@@ -73,7 +73,7 @@ def test_ps_tells_the_same_processes() -> None:
     by_ps = ancestry._read_ps().get
     if by_ps(os.getpid()) is None:
         pytest.skip("no ps")
-    for expected in ancestors()[:4]:
+    for expected in list(walk())[:4]:
         found = by_ps(expected.pid)
         assert found is not None
         assert (found.parent, found.terminal) == (expected.parent, expected.terminal)
@@ -108,19 +108,19 @@ def test_the_output_of_ps_is_taken_apart() -> None:
 def test_without_proc_and_ps_there_is_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ancestry, "_PROC", "/nowhere")
     monkeypatch.setattr(ancestry, "_PS", ("/nowhere/ps",))
-    assert ancestors() == []
+    assert list(walk()) == []
 
 
 def test_windows_has_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ancestry, "os", SimpleNamespace(name="nt", getpid=os.getpid, path=os.path))
     assert not ancestry.has_proc()
-    assert ancestors() == []
+    assert list(walk()) == []
 
 
 def test_a_chain_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ancestry, "has_proc", lambda: True)
     monkeypatch.setattr(ancestry, "_read_stat", lambda pid: Ancestor(pid, pid + 1, "1", "x", terminal=False))
-    assert len(ancestors()) == 64
+    assert len(list(walk())) == 64
 
 
 @proc

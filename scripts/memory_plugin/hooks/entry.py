@@ -9,7 +9,7 @@ import os
 import sys
 
 from ..host import PROBLEM, id_field, log_event, path_field, print_error
-from ..host.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
+from ..host.ancestry import has_proc, hook_starter, outer_client, record_client, walk
 from ..host.environment import clean, launch_folder, restore_launch_values, switched_off
 from ..kernel.context import Deadline
 from ..kernel.fastjson import dumps, loads
@@ -139,7 +139,7 @@ def _starter(event: str) -> Ancestor | None:
         return None
     starter = hook_starter()
     if starter is not None and starter.is_client and starter.was_started_by_client:
-        outer = outer_client(ancestors())
+        outer = outer_client(list(walk()))
         if outer is not None:
             restore_launch_values(outer.environment(), keep=("CLAUDE_PROJECT_DIR",))
     return starter

@@ -147,11 +147,6 @@ def walk() -> Iterator[Ancestor]:
         pid = ancestor.parent
 
 
-def ancestors() -> list[Ancestor]:
-    """Return what `walk` yields."""
-    return list(walk())
-
-
 def process(pid: int) -> Ancestor | None:
     """Return the process with this id; None if there is none."""
     return _finder()(pid)

@@ -118,7 +118,7 @@ def identify(words: Sequence[str] = ()) -> Caller:
     mark = os.environ.pop(HANDED_OVER, "")
     command = command_of(words)
     in_background = command is not None and command.background
-    return Caller([] if in_background and mark and ancestry.was_handed_over(mark) else ancestry.ancestors())
+    return Caller([] if in_background and mark and ancestry.was_handed_over(mark) else list(ancestry.walk()))
 
 
 def _find_record(

@@ -37,11 +37,6 @@ class Proportion(NamedTuple):
     low: float | None
     high: float | None
 
-    @property
-    def estimate(self) -> Estimate:
-        """Return the share and its interval without the counts."""
-        return Estimate(self.value, self.low, self.high)
-
     def __str__(self) -> str:
         """Return text such as `12 of 40, 30% (18-45)`."""
         if self.value is None or self.low is None or self.high is None:

@@ -202,7 +202,7 @@ def compare(ours: Scores, theirs: Scores) -> list[Agreement]:
             (float(one[name]), float(other[name])) for one, other in both if name in one and name in other
         ]
         if scale.labels:
-            exact = share(sum(a == b for a, b in pairs), len(pairs)).estimate
+            exact = Estimate(*share(sum(a == b for a, b in pairs), len(pairs))[2:])
             figures = {"exact": exact, "weighted_kappa": bootstrap(weighted_kappa, pairs)}
         else:
             figures = {"mae": bootstrap(mean_error, pairs), "spearman": bootstrap(spearman, pairs)}

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import choose, findings
 from memory_plugin.kernel.hygiene.checks import CHECKS
-from memory_plugin.kernel.hygiene.filters import FILTERS, words
+from memory_plugin.kernel.hygiene.filters import FILTERS, compiled, words
 from memory_plugin.kernel.hygiene.rules import (
     PACKS,
     Anchors,
     action,
-    compiled,
     places,
     prefilters,
     rules,

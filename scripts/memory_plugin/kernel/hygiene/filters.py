@@ -62,7 +62,9 @@ _TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_compiled = cache(re.compile)  # most scans need few of the patterns
+compiled = cache(
+    re.compile
+)  # most scans need few of the patterns, and the cache of `re` is too small for all
 
 
 @cache
@@ -129,17 +131,17 @@ def entropy(value: str) -> float:
 
 
 def _is_whole(pattern: str, value: str) -> bool:
-    return _compiled(pattern).fullmatch(value) is not None
+    return compiled(pattern).fullmatch(value) is not None
 
 
 def _long_runs(value: str) -> list[str]:
     """Return the runs of letters that are long enough to be judged as words, in lower case."""
-    return [run.lower() for run in _compiled(_FRAGMENT).findall(value) if len(run) >= _MIN_WORD]
+    return [run.lower() for run in compiled(_FRAGMENT).findall(value) if len(run) >= _MIN_WORD]
 
 
 def _containing(pattern: str) -> Callable[[PatternMatch], bool]:
     """Return the filter that rejects a value in which a pattern matches."""
-    return lambda candidate: _compiled(pattern).search(candidate.value) is not None
+    return lambda candidate: compiled(pattern).search(candidate.value) is not None
 
 
 def _example(candidate: PatternMatch) -> bool:
@@ -267,7 +269,7 @@ def _not_mail(candidate: PatternMatch) -> bool:
 def _version(candidate: PatternMatch) -> bool:
     """Reject a version of four numbers, after a program's name or a word such as "release"."""
     before = candidate.text[max(0, candidate.start - 24) : candidate.start]
-    return _compiled(_VERSION).search(before) is not None
+    return compiled(_VERSION).search(before) is not None
 
 
 def _shared_home(candidate: PatternMatch) -> bool:

@@ -67,12 +67,6 @@ def count_formed() -> int:
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return the compiled pattern; the cache of `re` is too small for all rules."""
-    return re.compile(pattern)
-
-
-@cache
 def places() -> Mapping[str, Mapping[str, str]]:
     """Return what happens to a finding in each place, such as a memory, an injected text or a ledger: the action by kind or rule id."""
     policy: Mapping[str, Mapping[str, str]] = load_data("hygiene", "policy")["places"]

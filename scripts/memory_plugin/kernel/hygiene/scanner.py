@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from .checks import CHECKS
 from .disguises import folded, joined
-from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
-from .rules import Anchors, Rule, action, compiled, count_formed, places, rules, starts
+from .filters import FILTERS, PatternMatch, compiled, entropy, names_a_secret, whole_name
+from .rules import Anchors, Rule, action, count_formed, places, rules, starts
 
 Span = tuple[int, int, int]  # start, end, and the rank of the rule
 

@@ -178,10 +178,11 @@ def _key_headers(
         forms = {variable: forms.get(variable, vendor.custom)}
     name = variables.first(list(forms))
     if name:
-        return (_header(forms[name], _valid_key(variables.get(name), name)),)
+        header, form = forms[name]
+        return ((header, form % _valid_key(variables.get(name), name)),)
     if helper and variables.helper and vendor.helper:
         key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
-        return tuple(_header(form, key) for form in vendor.helper)
+        return tuple((header, form % key) for header, form in vendor.helper)
     if vendor.local_without_key and address.local:
         return ()
     named = " nor ".join(forms)
@@ -193,11 +194,6 @@ def _valid_key(key: str, name: str) -> str:
     if not key or len(key) > 4096 or not key.isascii() or not key.isprintable() or " " in key:
         raise JudgeError("no_key", "%s holds no key: empty, too long, or with characters no key has" % name)
     return key
-
-
-def _header(form: str, key: str) -> tuple[str, str]:
-    name, _, value = form.partition(": ")
-    return name, value % key
 
 
 def run_key_helper(command: str, seconds: float = 10.0) -> str:

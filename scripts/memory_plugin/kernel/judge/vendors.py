@@ -14,9 +14,10 @@ from .models import RequestOptions
 from .question import JudgeError, Question, Verdict, value_at
 
 Body = dict[str, Any]
+Header = tuple[str, str]  # its name and its value
 
 HOST, SCRIPTED = "host", "scripted"
-_KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"
+_KEY, _BEARER, _GOOGLE_KEY = ("x-api-key", "%s"), ("authorization", "Bearer %s"), ("x-goog-api-key", "%s")
 
 
 class Vendor(NamedTuple):
@@ -31,13 +32,13 @@ class Vendor(NamedTuple):
     base: str
     path: str
     base_variable: str
-    keys: Sequence[tuple[str, str]]
-    custom: str
+    keys: Sequence[tuple[str, Header]]
+    custom: Header
     body: Callable[[Question, str, RequestOptions], Body]
     read: Callable[[Body, Verdict], None]
-    headers: Sequence[tuple[str, str]] = ()
+    headers: Sequence[Header] = ()
     local_without_key: bool = False
-    helper: Sequence[str] = ()
+    helper: Sequence[Header] = ()
     headers_variable: str = ""
 
 

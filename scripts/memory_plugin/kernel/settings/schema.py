@@ -44,8 +44,7 @@ class Rule:
         self.setting = setting or self
         self.type: str = entry["type"]
         self.choices: list[Any] = get("enum", [])
-        bounds = (entry["minimum"], entry["maximum"]) if "minimum" in entry else None
-        self.bounds: tuple[float, float] | None = bounds
+        self.bounds: list[float] = [entry[name] for name in ("minimum", "maximum") if name in entry]
         most = get("maxLength", get("maxItems", sys.maxsize - 1))
         self.sizes = range(get("minLength", get("minItems", 0)), most + 1)
         self.format: str = get("format", "")
@@ -131,7 +130,7 @@ def _fits(rule: Rule, value: object) -> bool:
     if rule.choices:
         return value in rule.choices
     if isinstance(value, (int, float)):
-        return rule.bounds is None or rule.bounds[0] <= value <= rule.bounds[1]
+        return not rule.bounds or rule.bounds[0] <= value <= rule.bounds[1]
     if isinstance(value, str) and value and rule.format and not _FORMS[rule.format][0](value):
         return False
     is_clean = not isinstance(value, str) or value.isprintable()

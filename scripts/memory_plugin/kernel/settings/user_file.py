@@ -38,7 +38,6 @@ Path = tuple[str, ...]
 _LOCK_WAIT = 2.0  # seconds
 _BLOCK = "memory"
 _JUDGE = "judge"
-_JSON_SPACE = " \t\n\r"
 _INDENTED = re.compile(r'\n([ \t]+)"')
 _MAX_NAME = 80
 _UNTIL_FIXED = "until it is fixed, the default counts unless another file sets it"
@@ -233,7 +232,7 @@ def _change_file(path: str, edit: Callable[[Content], object]) -> FileChange:
 
 def _in_style_of(text: str, content: Content) -> str:
     """Return an object as JSON with the indentation of a text. Raises ValueError for infinity."""
-    body = text.strip("\ufeff" + _JSON_SPACE)
+    body = text.strip("\ufeff \t\n\r")
     indented = _INDENTED.search(body)
     indent = indented[1] if indented else None if len(body) > len("{}") and "\n" not in body else 2
     result = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
