@@ -159,7 +159,7 @@ def test_a_refused_key_ends_the_asking_for_this_session(make_bench: MakeBench, s
         assert bench.ask(session="another").failure == ""
 
 
-@pytest.mark.parametrize(("status", "wait"), [(429, "0.1"), (500, "0"), (529, "0")])
+@pytest.mark.parametrize(("status", "wait"), [(429, "0"), (500, "0"), (529, "0")])
 def test_only_detached_work_tries_again_and_once(make_bench: MakeBench, status: int, wait: str) -> None:
     with serving(in_turn(answer({}, status, retry_after=wait), GOOD)) as api:
         assert make_bench("anthropic", api.url).ask(waits=False).values == CHOSEN
