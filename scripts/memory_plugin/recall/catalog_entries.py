@@ -23,18 +23,16 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
-_MAX_RULES = 500
+_ALL = -1  # a limit of SQLite
 _USES = (USED, USEFUL)
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
 # The same conditions as in the partial indexes of `index_refresh`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
-_RULE = "rule != ''"
 _UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
 _SELECT = (
     "SELECT key, title, rule, updated_at, inject, full_digest, own, category, path, stamp FROM documents WHERE %s AND "
     + _LISTABLE
 )
-_NEWEST, _OWN_FIRST = "updated_at DESC", "own DESC, updated_at DESC"
 
 MAX_RULE_TOKENS = 400
 MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
@@ -67,13 +65,9 @@ class CatalogEntry:
         self.is_own = bool(own)
 
 
-def standing_rules(connection: Connection) -> tuple[list[CatalogEntry], int]:
-    """Return the trusted rules that have not expired, the last changed first, and how many there are. Raises SqliteError.
-
-    Of very many, the user's own and the last changed are returned.
-    """
-    rules = _entries(connection, _RULE, (), _MAX_RULES, _OWN_FIRST)
-    return sorted(rules, key=lambda rule: rule.updated_at, reverse=True), _count(connection, _RULE)
+def standing_rules(connection: Connection) -> list[CatalogEntry]:
+    """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
+    return _entries(connection, "rule != ''", (), _ALL)
 
 
 def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
@@ -98,30 +92,25 @@ def _applied(context: Context) -> list[str]:
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
     """Return at most `limit` trusted memories that are not rules, the last changed first. Raises SqliteError."""
-    return _entries(connection, "rule = ''", (), limit, _NEWEST)
+    return _entries(connection, "rule = ''", (), limit)
 
 
 def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
     """Return the trusted memories with these keys, except rules. Raises SqliteError."""
-    condition = "rule = '' AND key IN (%s)" % ", ".join("?" * len(keys))
-    return _entries(connection, condition, keys, len(keys), _NEWEST)
+    return _entries(connection, "rule = '' AND key IN (%s)" % ", ".join("?" * len(keys)), keys, _ALL)
 
 
 def count_memories(connection: Connection) -> int:
     """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError."""
-    return _count(connection, "1")
-
-
-def _count(connection: Connection, condition: str) -> int:
-    query = "SELECT count(*) FROM documents WHERE %s AND %s AND %s" % (condition, _LISTABLE, _UNEXPIRED)
+    query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_LISTABLE, _UNEXPIRED)
     count: int = connection.execute(query, (now_iso(),)).fetchone()[0]
     return count
 
 
 def _entries(
-    connection: Connection, condition: str, values: list[str] | tuple[()], limit: int, order: str
+    connection: Connection, condition: str, values: list[str] | tuple[()], limit: int
 ) -> list[CatalogEntry]:
-    query = "%s AND %s ORDER BY %s LIMIT ?" % (_SELECT % condition, _UNEXPIRED, order)
+    query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _UNEXPIRED)
     rows = connection.execute(query, (*values, now_iso(), limit))
     return [CatalogEntry(row[:8]) for row in rows.fetchall() if _is_current(*row[8:])]
 

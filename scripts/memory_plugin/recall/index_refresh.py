@@ -53,7 +53,7 @@ CREATE INDEX titles ON documents (plain_title);
 CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as, status, scope)
   WHERE status = 'active' AND scope != 'native' AND (superseded_by != '' OR supersedes != '[]');
 CREATE INDEX newest ON documents (updated_at, expires_at, injectable, scope) WHERE injectable = 1 AND scope != 'native';
-CREATE INDEX newest_rules ON documents (own, updated_at) WHERE rule != '';
+CREATE INDEX newest_rules ON documents (updated_at) WHERE rule != '';
 CREATE TABLE vectors (rowid INTEGER PRIMARY KEY, expires_at, title, tags, body, files, asked_as);
 CREATE TABLE vocabulary (term PRIMARY KEY, strong, weak, held_strong, held_weak, share DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE totals (injectable INTEGER PRIMARY KEY, documents, title, tags, body, files, asked_as);

@@ -81,7 +81,7 @@ def session_catalog(
     With `trial`, what it contains is added to that history instead of the session's.
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
-    rules, number = standing_rules(connection)
+    rules = standing_rules(connection)
     titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
     if not rules and not titles:
         return None
@@ -100,8 +100,7 @@ def session_catalog(
     unknown = [entry for entry in titles if entry.key not in known]
     ordered = _ordered(connection, unknown, known, context)
     new_rules = [entry for entry in rules if entry.key not in known]
-    number -= len(rules) - len(new_rules)
-    _fill_in(answer, new_rules, number, ordered, total, history, context)
+    _fill_in(answer, new_rules, ordered, total, history, context)
     return answer
 
 
@@ -121,19 +120,18 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
 
     It has its own history, because its context is its own.
     """
-    rules, number = standing_rules(connection)
+    rules = standing_rules(connection)
     if not rules:
         return None
     answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")
     history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
-    _fill_in(answer, rules, number, [], 0, history, context)
+    _fill_in(answer, rules, [], 0, history, context)
     return answer
 
 
 def _fill_in(
     answer: Answer,
     rules: list[CatalogEntry],
-    number: int,
     titles: list[CatalogEntry],
     total: int,
     history: RecallHistory,
@@ -141,7 +139,7 @@ def _fill_in(
 ) -> None:
     """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected.
 
-    `rules` are the first of `number` rules, and `total` is the number of memories.
+    `total` is the number of memories.
     """
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
     only_rules = answer.record["place"] == SUBAGENT
@@ -160,13 +158,13 @@ def _fill_in(
     for entry in listed:
         history.record_pointer(LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
-    answer.block = render(*lines, number=number, unlisted=unlisted)
-    answer.receipt = _receipt(len(injected), number, len(listed))
+    answer.block = render(*lines, number=len(rules), unlisted=unlisted)
+    answer.receipt = _receipt(len(injected), len(rules), len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",
         reason="",
         injected=[entry.key for entry in injected],
-        rules=number,
+        rules=len(rules),
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
