@@ -11,19 +11,12 @@ useful, up if it was wrong. It does not affect guards and the session catalog, w
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import as_integer, as_object, digest, dumps, loads
-from ..kernel.files import (
-    APPEND,
-    FileLock,
-    append_lines,
-    make_folder,
-    read_regular,
-    remove_file,
-    require_regular,
-)
+from ..kernel.files import APPEND, FileLock, make_folder, read_regular, remove_file, require_regular
 from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -172,19 +165,20 @@ class RecallHistory:
         return FileLock(self._path, self._wait)
 
     def _append(self) -> None:
-        """Append one row."""
+        """Append one row. The line feed comes first, to end a row that was cut off."""
         row: dict[str, object] = {"place": self._place}
         if self.has_header:
             row["header"] = True
         row.update((name, value) for name, value in self._unsaved.items() if value)
-        line = dumps(row).encode("ascii") + b"\n"
+        line = b"\n" + dumps(row).encode("ascii")
         handle = os.open(self._path, APPEND, 0o600)
         try:
             require_regular(handle)
             # A larger file is not read, so a guard would deny every call.
             if os.fstat(handle).st_size + len(line) > _MAX_BYTES:
                 os.ftruncate(handle, 0)
-            append_lines(handle, line)
+            if os.write(handle, line) != len(line):
+                raise OSError(errno.ENOSPC, "disk full")
         finally:
             os.close(handle)
         self._has_rows = True
