@@ -12,21 +12,9 @@ from __future__ import annotations
 import os
 
 from ..kernel.files import Busy, error_text, os_error_text
+from . import index_file
 from .gate import MAX_FOLLOWUP, effective_length
 from .history import RecallHistory
-from .index_file import (
-    DAMAGED,
-    INDEX_ERRORS,
-    OUTDATED,
-    IndexMissing,
-    changed_paths,
-    failure_reason,
-    index_path,
-    may_rebuild,
-    new_decisions,
-    open_index,
-    refresh_lock,
-)
 from .query import analyze
 from .ranking import FTS5, Hit, candidate_backend, rank, unranked
 
@@ -188,19 +176,19 @@ class Lookup:
         A missing index is created from a few files, or what another process has committed is used; a damaged one is rebuilt once a day.
         The others of a store of at most `whole_store` follow. `previous_turn` has less weight.
         """
-        path, query = index_path(self._context.paths), analyze(text, previous_turn)
+        path, query = index_file.index_path(self._context.paths), analyze(text, previous_turn)
         for is_last in (False, True):
             connection = None
             try:
-                connection = open_index(path)
+                connection = index_file.open_index(path)
                 return self._ranked(connection, query, pool, whole_store)
             except TimeoutError:
                 self.problem = "timeout"
                 break
-            except INDEX_ERRORS as error:
+            except index_file.INDEX_ERRORS as error:
                 self.needs_refresh = True
-                if not isinstance(error, IndexMissing):
-                    self.problem = failure_reason(error)
+                if not isinstance(error, index_file.IndexMissing):
+                    self.problem = index_file.failure_reason(error)
                     if not self._may_replace(path) or not _remove(path):
                         break
             finally:
@@ -212,14 +200,14 @@ class Lookup:
 
     def _may_replace(self, path: str) -> bool:
         """Return whether to rebuild the index; until a day after the last rebuild, a damaged one stays, in the background too."""
-        if self.problem == DAMAGED:
-            self.needs_refresh = may_rebuild(path)
+        if self.problem == index_file.DAMAGED:
+            self.needs_refresh = index_file.may_rebuild(path)
             return self.needs_refresh
-        return self.problem == OUTDATED
+        return self.problem == index_file.OUTDATED
 
     def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
         connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
-        changed = changed_paths(connection)
+        changed = index_file.changed_paths(connection)
         if changed != set():
             self.problem = self.problem or "refreshing"
             self.needs_refresh = True
@@ -241,7 +229,7 @@ class Lookup:
         try:
             trusted.load()
             rejected.load()
-            decided, _ = new_decisions(connection, trusted, rejected, accept_from)
+            decided, _ = index_file.new_decisions(connection, trusted, rejected, accept_from)
         except OSError as error:
             self.problem = "not_refreshed: %s" % os_error_text(error)
             return hits
@@ -256,7 +244,7 @@ class Lookup:
 def _remove(path: str) -> bool:
     """Remove a damaged index; return whether it is gone."""
     try:
-        with refresh_lock(path, 0.0):
+        with index_file.refresh_lock(path, 0.0):
             os.unlink(path)
     except OSError:
         return False
@@ -272,6 +260,6 @@ def refresh_some(context: Context, wait: float = 0.0) -> str:
         refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
     except Busy:
         return "refreshed_elsewhere"
-    except (*INDEX_ERRORS, OSError) as error:
+    except (*index_file.INDEX_ERRORS, OSError) as error:
         return "no_index: %s" % error_text(error)
     return ""

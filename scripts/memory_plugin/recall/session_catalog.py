@@ -13,16 +13,7 @@ from ..kernel.context import days_ago, now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import open_to_read, os_error_text
 from ..kernel.paths import read_state, record_once
-from .catalog_entries import (
-    arrange,
-    by_claim,
-    count_memories,
-    named_titles,
-    newest_titles,
-    recently_used,
-    render,
-    standing_rules,
-)
+from . import catalog_entries
 from .decision import LISTED, estimated_tokens
 from .gate import Answer
 from .history import CATALOG, FOREVER, SUBAGENT, RecallHistory
@@ -81,8 +72,9 @@ def session_catalog(
     With `trial`, what it contains is added to that history instead of the session's.
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
-    rules = standing_rules(connection)
-    titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
+    rules = catalog_entries.standing_rules(connection)
+    most = context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE
+    titles = catalog_entries.newest_titles(connection, most)
     if not rules and not titles:
         return None
     answer = Answer(CATALOG, answered_by="index", source=source).withhold("unchanged")
@@ -96,7 +88,7 @@ def session_catalog(
         entries = rules + titles
         known |= {one.key for one in entries if history.was_pointed(LISTED + one.key, one.title)}
     history.record_pointer(_WHOLE, content)
-    total = count_memories(connection) - len(known)
+    total = catalog_entries.count_memories(connection) - len(known)
     unknown = [entry for entry in titles if entry.key not in known]
     ordered = _ordered(connection, unknown, known, context)
     new_rules = [entry for entry in rules if entry.key not in known]
@@ -108,9 +100,10 @@ def _ordered(
     connection: Connection, titles: list[CatalogEntry], known: set[str], context: Context
 ) -> list[CatalogEntry]:
     """Return the titles by category, recently used ones first."""
-    used = dict.fromkeys(recently_used(context))
+    used = dict.fromkeys(catalog_entries.recently_used(context))
     present = {entry.key for entry in titles} | known
-    ordered = titles + named_titles(connection, [key for key in used if key not in present][-_MAX_USED:])
+    others = [key for key in used if key not in present][-_MAX_USED:]
+    ordered = titles + catalog_entries.named_titles(connection, others)
     ordered.sort(key=lambda entry: entry.updated_at, reverse=True)
     return sorted(ordered, key=lambda entry: (entry.key not in used, _ORDER.get(entry.category, len(_ORDER))))
 
@@ -120,7 +113,7 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
 
     It has its own history, because its context is its own.
     """
-    rules = standing_rules(connection)
+    rules = catalog_entries.standing_rules(connection)
     if not rules:
         return None
     answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")
@@ -145,10 +138,10 @@ def _fill_in(
     only_rules = answer.record["place"] == SUBAGENT
     if only_rules:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
-    lines = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    lines = catalog_entries.arrange(rules, titles, max_tokens, only_rules=only_rules)
     if len(lines[0]) < len(rules):
-        rules = by_claim(rules, context)
-        lines = arrange(rules, titles, max_tokens, only_rules=only_rules)
+        rules = catalog_entries.by_claim(rules, context)
+        lines = catalog_entries.arrange(rules, titles, max_tokens, only_rules=only_rules)
     whole, more, others = map(len, lines)
     injected, listed = rules[:whole], rules[whole : whole + more] + titles[:others]
     if not injected and not listed:
@@ -158,7 +151,7 @@ def _fill_in(
     for entry in listed:
         history.record_pointer(LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
-    answer.block = render(*lines, number=len(rules), unlisted=unlisted)
+    answer.block = catalog_entries.render(*lines, number=len(rules), unlisted=unlisted)
     answer.receipt = _receipt(len(injected), len(rules), len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",

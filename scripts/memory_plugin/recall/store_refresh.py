@@ -15,16 +15,7 @@ from typing import NamedTuple
 
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..kernel.sqlite import Connection
-from ..memories import InvalidMemory
-from ..memories.memory_files import (
-    Store,
-    StoredMemory,
-    TooManyEntries,
-    is_read,
-    listing,
-    read_memory,
-    why_not_read,
-)
+from ..memories import InvalidMemory, memory_files
 from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
@@ -95,7 +86,7 @@ def hook_read_budget() -> ReadBudget:
 class DueFile(NamedTuple):
     """A file to read, its size, and what the index knows about it; None for a new file."""
 
-    store: Store
+    store: memory_files.Store
     category: Category
     path: str
     size: int
@@ -140,14 +131,14 @@ class RefreshPass(NamedTuple):
                 self.connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", keys)
 
 
-def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
+def refresh_stores(run: RefreshPass, stores: Iterable[memory_files.Store]) -> RefreshReport:
     """Bring the index up to date with the stores, up to the budget. Raises Busy, OSError and SqliteError."""
     report = RefreshReport()
     due: list[DueFile] = []
     for store in stores:
         try:
             found, gone, problem = _find_due(run, store)
-        except TooManyEntries:
+        except memory_files.TooManyEntries:
             run.check_again([path for path in run.marks if path.startswith(store.root)])
             report = report.plus(RefreshReport(remaining=1))
         else:
@@ -160,7 +151,9 @@ def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
     return report.plus(RefreshReport(remaining=len(later)))
 
 
-def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index_documents.IndexedFile], str]:
+def _find_due(
+    run: RefreshPass, store: memory_files.Store
+) -> tuple[list[DueFile], list[index_documents.IndexedFile], str]:
     """Return the files to read in a store, the files of the index that are gone, and why a folder could not be listed (usually empty).
 
     Raises TooManyEntries.
@@ -169,17 +162,17 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index
     due: list[DueFile] = []
     gone: list[index_documents.IndexedFile] = []
     problem = ""
-    is_closed = bool(why_not_read(store))
+    is_closed = bool(memory_files.why_not_read(store))
     touched = {os.path.dirname(path) for path in (run.edited or set()).union(run.changed or ())}
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
-        if is_closed or not is_read(folder):
+        if is_closed or not memory_files.is_read(folder):
             continue  # what the index has of it is gone
         known = known_by_folder.pop(index_documents.storable(folder), {})
         if not (run.edited is None or run.has_changed(folder) or folder in touched):
             continue
         try:
-            for path, status in listing(folder, left):
+            for path, status in memory_files.listing(folder, left):
                 left = left and left - 1
                 row = known.pop(path, None)
                 is_same = row is not None and row.mark in (stamp(status), _unread_mark(status))
@@ -252,19 +245,21 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     return RefreshReport(len(memories), dropped, len(unreadable), problem=problem)
 
 
-def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document], str]:
+def _read(
+    run: RefreshPass, files: list[DueFile]
+) -> tuple[list[memory_files.StoredMemory], list[Document], str]:
     """Return the memories in the due files, the rows of the files without a memory, and why a file could not be read (usually empty).
 
     A file that could not be read this time is in neither list and stays due.
     """
-    memories: list[StoredMemory] = []
+    memories: list[memory_files.StoredMemory] = []
     unreadable: list[Document] = []
     failed: list[DueFile] = []
     problem = ""
     for file in files:
         try:
             status = os.lstat(file.path)  # before it is read, so that a later change shows
-            memories.append(read_memory(file.store, file.category, file.path))
+            memories.append(memory_files.read_memory(file.store, file.category, file.path))
         except ReadFailed as error:
             problem = problem or "a memory could not be read: %s" % os_error_text(error)
             failed.append(file)
