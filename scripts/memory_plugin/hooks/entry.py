@@ -192,9 +192,8 @@ def _read() -> bytes:
 
 def _answer(output: dict[str, object] | None) -> None:
     """Write one JSON object, bypassing Python's buffer: data left in it on a closed pipe would make the interpreter exit with 120."""
-    if (
-        not output or sys.stdout is None
-    ):  # standard output was closed at the start, so descriptor 1 may be one of our files by now
+    # Where standard output was closed at the start, descriptor 1 may be one of our files by now.
+    if not output or sys.stdout is None:
         return
     data = dumps(output).encode("ascii")
     while data:

@@ -161,9 +161,8 @@ def _update_grant(prompt: Prompt, context: Context) -> str:
     """
     paths, session = context.paths, context.session
     asks = prompt.is_from_user and asks_to_save(prompt.text)
-    if not (
-        asks or any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets"))))
-    ):
+    state = (session_file(paths, session, "grant"), paths.state("tickets"))
+    if not asks and not any(map(os.path.lexists, state)):
         return ""
     from ..work.background import settle_deferred  # most sessions have none
 

@@ -63,7 +63,7 @@ def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: 
     apply_feedback(hits, context)
     certain = {hit.key for hit in hits if hit.way in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
     approvals = {hit.key: _BOTH if hit.key in certain else _ONE for hit in hits}
-    _fill_in(answer, hits, approvals, agent, context)
+    _fill(answer, hits, approvals, agent, context)
 
 
 def _documents(files: dict[str, bool], context: Context) -> list[Hit]:
@@ -124,7 +124,7 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
     )
-    _fill_in(answer, hits, {}, agent, context)
+    _fill(answer, hits, {}, agent, context)
 
 
 def _grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
@@ -166,9 +166,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     return rows
 
 
-def _fill_in(
-    answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context
-) -> None:
+def _fill(answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context) -> None:
     """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
     if not hits:
         return

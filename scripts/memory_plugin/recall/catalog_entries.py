@@ -67,7 +67,7 @@ class CatalogEntry:
 
 def standing_rules(connection: Connection) -> list[CatalogEntry]:
     """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
-    return _entries(connection, "rule != ''", (), _ALL)
+    return _entries(connection, "rule != ''", [], _ALL)
 
 
 def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
@@ -92,7 +92,7 @@ def _applied(context: Context) -> list[str]:
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
     """Return at most `limit` trusted memories that are not rules, the last changed first. Raises SqliteError."""
-    return _entries(connection, "rule = ''", (), limit)
+    return _entries(connection, "rule = ''", [], limit)
 
 
 def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
@@ -107,9 +107,7 @@ def count_memories(connection: Connection) -> int:
     return count
 
 
-def _entries(
-    connection: Connection, condition: str, values: list[str] | tuple[()], limit: int
-) -> list[CatalogEntry]:
+def _entries(connection: Connection, condition: str, values: list[str], limit: int) -> list[CatalogEntry]:
     query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _UNEXPIRED)
     rows = connection.execute(query, (*values, now_iso(), limit))
     return [CatalogEntry(row[:8]) for row in rows.fetchall() if _is_current(*row[8:])]

@@ -229,9 +229,8 @@ def stems_to_compare(matches: list[Match], prompt: PromptTerms) -> set[str]:
     for match in matches:
         for text in (match.fields[_TITLE], _opening(match), *match.fields[_ASKED_AS].split("\n")):
             stems = _stems(text)
-            if not stems.isdisjoint(prompt.masses) or not prompt.prefixes.isdisjoint(
-                stem[:PREFIX] for stem in stems
-            ):
+            prefixes = {stem[:PREFIX] for stem in stems}
+            if not stems.isdisjoint(prompt.masses) or not prefixes.isdisjoint(prompt.prefixes):
                 wanted |= stems
     return wanted.difference(prompt.masses)
 
@@ -326,9 +325,8 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
 
 def _title_signals(title: str, prompt: PromptTerms) -> dict[str, float]:
     share, mass = _coverage(title, prompt)
-    named = [
-        stem in prompt.masses for stem in dict.fromkeys(token.partition("~")[0] for token in title.split())
-    ]
+    stems = dict.fromkeys(token.partition("~")[0] for token in title.split())
+    named = [stem in prompt.masses for stem in stems]
     return {
         "title_covered": share,
         "title_held": log(1 + mass),

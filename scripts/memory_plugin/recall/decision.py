@@ -85,9 +85,8 @@ class Choice:
 
     def point(self, hit: Hit) -> None:
         """Choose a hit as a pointer, or withhold it with the reason."""
-        line, is_all = pointer_line(
-            hit, is_listed=self._history.was_pointed(LISTED + hit.key, one_line(hit.title))
-        )
+        is_listed = self._history.was_pointed(LISTED + hit.key, one_line(hit.title))
+        line, is_all = pointer_line(hit, is_listed=is_listed)
         reason = self._why_not_pointed(hit, line)
         if reason:
             self.withheld[hit.key] = reason

@@ -173,16 +173,14 @@ def note_document(note: NativeNote) -> Document:
     )
 
 
-def _block(
-    name: str, category: str, updated: str, title: str, body: str, files: list[str], whole: str
-) -> str:
+def _block(name: str, kind: str, updated: str, title: str, body: str, files: list[str], whole: str) -> str:
     """Return a memory as an element of `<memory-context>`, escaped so that it cannot close the block or forge an attribute.
 
     `name` is the id that `memory show` accepts, or the file name of a note; it takes a third of the tokens of a path. `whole` is the text
     that the command shows, if it does.
     """
     date = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
-    head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), date)
+    head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(kind), date)
     lesson = block(body, MAX_LESSON)
     lines = [head, escape_content(_untold(title, lesson)), escape_content(lesson)]
     if files:

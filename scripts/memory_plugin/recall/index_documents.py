@@ -81,9 +81,8 @@ def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
 def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
     """Return source file -> (stamp, keys) for the notes of Claude Code's own memory."""
     notes: dict[str, tuple[str, list[str]]] = {}
-    for path, key, stamp in connection.execute(
-        "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
-    ):
+    select = "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
+    for path, key, stamp in connection.execute(select):
         notes.setdefault(path, (stamp, []))[1].append(key)
     return notes
 
@@ -205,13 +204,11 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     changes.write()
 
 
-def _post_again(
-    connection: Connection, rowid: int, before: tuple[Terms, bool], after: tuple[Terms, bool]
-) -> None:
+def _repost(connection: Connection, row: int, before: tuple[Terms, bool], after: tuple[Terms, bool]) -> None:
     """Replace the terms of a document, and whether it is injectable, in postings, vocabulary and totals."""
     changes = _Changes(connection)
-    changes.post(rowid, *before, -1)
-    changes.post(rowid, *after, 1)
+    changes.post(row, *before, -1)
+    changes.post(row, *after, 1)
     changes.write()
 
 
@@ -222,7 +219,7 @@ def set_injectable(connection: Connection, key: str, *, injectable: bool) -> Non
     if row is None:
         return
     terms = _terms(connection, row[0])
-    _post_again(connection, row[0], (terms, not injectable), (terms, injectable))
+    _repost(connection, row[0], (terms, not injectable), (terms, injectable))
     connection.execute("UPDATE documents SET injectable = ? WHERE rowid = ?", (int(injectable), row[0]))
     connection.execute("UPDATE paths SET injectable = ? WHERE key = ?", (int(injectable), storable(key)))
 
@@ -237,7 +234,7 @@ def set_inherited(
     field = phrases_field(phrases, stopwords)
     own = old.asked_as.removesuffix(saved[0] if saved else "").removesuffix("\n")
     new = old._replace(asked_as="\n".join(filter(None, (own, field))))
-    _post_again(connection, row[0], (old, bool(row[1])), (new, bool(row[1])))
+    _repost(connection, row[0], (old, bool(row[1])), (new, bool(row[1])))
     connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.asked_as, row[0]))
     connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
     if phrases:
@@ -341,12 +338,8 @@ def _replaced(connection: Connection, rows: dict[str, GuardRow]) -> set[str]:
         for name in link.supersedes if link.is_trusted else ():
             # The first key that the name may mean.
             by_others.update([meant for meant in named_keys(name, link.key) if meant in rows][:1])
-    superseded = superseded_documents(connection, rows)
-    return {
-        key
-        for key, row in rows.items()
-        if key in by_others or (key in superseded and row["texts"]["current"])
-    }
+    of_own_text = {key for key, row in rows.items() if row["texts"]["current"]}
+    return by_others | of_own_text.intersection(superseded_documents(connection, rows))
 
 
 def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:

@@ -124,10 +124,8 @@ def scrub_index(paths: Paths) -> None:
     Raises IndexUnavailable, SqliteError, and Busy after 20 seconds.
     """
     path = index_file.index_path(paths)
-    with (
-        index_file.refresh_lock(path, _LOCK_WAIT),
-        closing(index_file.open_index(path, timeout=_WRITER_WAIT)) as connection,
-    ):
+    lock = index_file.refresh_lock(path, _LOCK_WAIT)
+    with lock, closing(index_file.open_index(path, timeout=_WRITER_WAIT)) as connection:
         unused = "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
         connection.execute(unused)
         for table in index_file.POSTINGS.values() if index_file.has_fts5(connection) else ():
@@ -153,9 +151,8 @@ def refresh(
     marks = index_file.snapshot(watched, wait=budget.entries is None)  # a hook does not wait
     settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
-    decided, trust_state = index_file.new_decisions(
-        connection, trust.trusted, trust.rejected, trust.accept_from
-    )
+    present = trust.trusted, trust.rejected, trust.accept_from
+    decided, trust_state = index_file.new_decisions(connection, *present)
     with transaction(connection):
         index_file.meta_set(connection, index_file.PROJECT_ROOT, paths.project_root)
         if index_file.meta_get(connection, index_file.STALE) is None:

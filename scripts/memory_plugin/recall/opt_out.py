@@ -91,9 +91,8 @@ def _has_separate_tag(text: str, tag: str, before: str) -> bool:
     at = text.find(tag)
     while at >= 0:
         after = text[at + len(tag) : at + len(tag) + 1]
-        if (at == 0 or text[at - 1].isspace() or text[at - 1] in before) and not (
-            after.isalnum() or after in tuple("_-/=#")
-        ):
+        begins = at == 0 or text[at - 1].isspace() or text[at - 1] in before
+        if begins and not (after.isalnum() or after in tuple("_-/=#")):
             return True
         at = text.find(tag, at + 1)
     return False

@@ -214,13 +214,11 @@ class Pattern:
         self.grams = [self.stem_text[at : at + _GRAM] for at in range(grams)]
 
 
-def best_matches(
-    documents: list[tuple[int, tuple[str, ...]]], terms: list[Term], corpus: Corpus
-) -> list[Match]:
+def best_matches(pool: list[tuple[int, tuple[str, ...]]], terms: list[Term], corpus: Corpus) -> list[Match]:
     """Return the matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool`, and the others are left out."""
     averages, model = corpus.averages, corpus.model
     patterns = [Pattern(term) for term in terms[: model.ranking["terms"]]]
-    matches = [_score_words(Match(rowid, fields), patterns, averages, model) for rowid, fields in documents]
+    matches = [_score_words(Match(rowid, fields), patterns, averages, model) for rowid, fields in pool]
     matches.sort(key=_order)
     best = [_score_grams(match, patterns, averages, model) for match in matches[: model.ranking["soft_pool"]]]
     best.sort(key=_order)

@@ -34,7 +34,8 @@ _RARE_SHARE = 0.002
 _MIN_RARE = 4  # characters
 _MIN_NAME = 5  # characters of a path or full name, one of which is enough
 _MIN_RARE_WORDS = 2
-_TOOL, _FAILURE = "tool", "failure"
+_TOOL = "tool"
+_AT_CALL = (_TOOL, "failure")
 
 _VOTES = ((bool, bool), (bool, type(None)), (type(None), bool), (type(None), type(None)))
 _CANDIDATE = {
@@ -132,12 +133,9 @@ def _repeated_in_reply(
     turns = turns_since_prompt(transcript, _TRANSCRIPT_BYTES) if transcript else []
     prompt_stems = stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     # The tool call at which each memory was injected; empty for other places.
-    calls = {
-        key: row["tool_use_id"] if row["place"] in (_TOOL, _FAILURE) else "" for key, row in injected.items()
-    }
-    texts = {
-        call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call) for call in set(calls.values())
-    }
+    calls = {key: row["tool_use_id"] if row["place"] in _AT_CALL else "" for key, row in injected.items()}
+    said = reply[-_MAX_CHARACTERS:] + "\n"
+    texts = {call: said + _call_arguments(turns, call) for call in set(calls.values())}
     stems_by_call = {call: stems(text) - prompt_stems for call, text in texts.items()}
     # At its file, a memory's path in the call is no use.
     read = {key: "" if injected[key]["place"] == _TOOL else texts[call] for key, call in calls.items()}
@@ -180,9 +178,8 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
 
     memory_stems = {term.partition("~")[0] for term in row[0].split()}
     shared = _rare_stems(connection, memory_stems & stems)
-    return len(shared) >= _MIN_RARE_WORDS or any(
-        is_compound_name(stem) and len(stem) >= _MIN_NAME for stem in shared
-    )
+    names = [stem for stem in shared if is_compound_name(stem) and len(stem) >= _MIN_NAME]
+    return bool(names) or len(shared) >= _MIN_RARE_WORDS
 
 
 def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory, memory_files
+from ..memories.memory_files import Store, StoredMemory
 from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
@@ -86,7 +87,7 @@ def hook_read_budget() -> ReadBudget:
 class DueFile(NamedTuple):
     """A file to read, its size, and what the index knows about it; None for a new file."""
 
-    store: memory_files.Store
+    store: Store
     category: Category
     path: str
     size: int
@@ -131,7 +132,7 @@ class RefreshPass(NamedTuple):
                 self.connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", keys)
 
 
-def refresh_stores(run: RefreshPass, stores: Iterable[memory_files.Store]) -> RefreshReport:
+def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
     """Bring the index up to date with the stores, up to the budget. Raises Busy, OSError and SqliteError."""
     report = RefreshReport()
     due: list[DueFile] = []
@@ -151,9 +152,7 @@ def refresh_stores(run: RefreshPass, stores: Iterable[memory_files.Store]) -> Re
     return report.plus(RefreshReport(remaining=len(later)))
 
 
-def _find_due(
-    run: RefreshPass, store: memory_files.Store
-) -> tuple[list[DueFile], list[index_documents.IndexedFile], str]:
+def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index_documents.IndexedFile], str]:
     """Return the files to read in a store, the files of the index that are gone, and why a folder could not be listed (usually empty).
 
     Raises TooManyEntries.
@@ -245,14 +244,12 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     return RefreshReport(len(memories), dropped, len(unreadable), problem=problem)
 
 
-def _read(
-    run: RefreshPass, files: list[DueFile]
-) -> tuple[list[memory_files.StoredMemory], list[Document], str]:
+def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document], str]:
     """Return the memories in the due files, the rows of the files without a memory, and why a file could not be read (usually empty).
 
     A file that could not be read this time is in neither list and stays due.
     """
-    memories: list[memory_files.StoredMemory] = []
+    memories: list[StoredMemory] = []
     unreadable: list[Document] = []
     failed: list[DueFile] = []
     problem = ""
