@@ -103,8 +103,7 @@ def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
 def count_memories(connection: Connection) -> int:
     """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError."""
     query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_LISTABLE, _UNEXPIRED)
-    count: int = connection.execute(query, (now_iso(),)).fetchone()[0]
-    return count
+    return int(connection.execute(query, (now_iso(),)).fetchone()[0])
 
 
 def _entries(connection: Connection, condition: str, values: list[str], limit: int) -> list[CatalogEntry]:

@@ -26,11 +26,10 @@ from itertools import islice
 from math import exp, inf, lgamma, log, sqrt
 
 from ..kernel.text.words import is_compound_name
-from .query import PREFIX, Corpus, Match, Model, PromptTerms, Term
+from .query import PREFIX, TINY, Corpus, Match, Model, PromptTerms, Term
 
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
-_TINY = 1e-9
 _ONE_TERM = log(1 + 1)  # the signal `matched`
 # The number of matches from which `wants` is computed, and the signals whose maximum over them it takes.
 _WANTS_MATCHES = 5
@@ -122,12 +121,11 @@ def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[st
         return {"shared": 0.0, "lacks_subject": 0.0, "lacks_known": 0.0}
     qualifiers = model.confidence["qualifiers"]
     words = [term for term in prompt.terms if qualifiers.isdisjoint(term.words)]
-    missing = [
-        term
-        for term in words
-        if term.stem not in match.matched
-        and not (len(term.stem) >= PREFIX and " " + term.stem[:PREFIX] in match.text)
+    unmatched = [term for term in words if term.stem not in match.matched]
+    related = [
+        term for term in unmatched if len(term.stem) >= PREFIX and " " + term.stem[:PREFIX] in match.text
     ]
+    missing = [term for term in unmatched if term not in related]
     return {
         "shared": float(sum(term.stem in match.matched for term in words)),
         "lacks_subject": max((term.mass() for term in missing), default=0.0) / prompt.max_mass,
@@ -147,7 +145,7 @@ def _is_other_subject(signals: dict[str, float], model: Model) -> bool:
 
 def _is_thin_match(signals: dict[str, float], terms: int) -> bool:
     """Return whether a match has at most this many terms, without the word that the prompt is about."""
-    return signals["missed"] >= 1 - _TINY and not signals["named"] and signals["matched"] <= log(1 + terms)
+    return signals["missed"] >= 1 - TINY and not signals["named"] and signals["matched"] <= log(1 + terms)
 
 
 def _is_half_a_title(signals: dict[str, float], model: Model) -> bool:
@@ -178,7 +176,7 @@ def sigmoid(log_odds: float) -> float:
 
 
 def _log_odds(chance: float) -> float:
-    return log(max(chance, _TINY) / max(1 - chance, _TINY))
+    return log(max(chance, TINY) / max(1 - chance, TINY))
 
 
 def prompt_signals(prompt: PromptTerms, corpus: Corpus) -> dict[str, float]:
@@ -267,7 +265,7 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
     fixes: 1 for a runbook or technical debt, which say what to do when something goes wrong, else 0
     """
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
-    score = match.score + _TINY
+    score = match.score + TINY
     masses, matched = prompt.masses, match.matched
     mass = sum(masses[stem] for stem in matched)
     by_field = [{stem for stem in matched if " %s~" % stem in field} for field in match.fields]
@@ -293,11 +291,11 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
         "named": max(names, default=0.0),
         "lead": 1 - second / score if match is matches[0] else 0.0,
         "margin": 1 - sixth / score,
-        "relative": match.score / (matches[0].score + _TINY),
+        "relative": match.score / (matches[0].score + TINY),
         "ratio": match.score / prompt.mass,
         "root": match.score / sqrt(prompt.mass),
         "soft": match.gram_score / prompt.mass,
-        "forms": match.form_score / (match.stem_score + _TINY),
+        "forms": match.form_score / (match.stem_score + TINY),
         "length": log(1 + sum(match.lengths)),
         "fixes": float(match.category in _FIXING),
         **_title_signals(match.fields[_TITLE], prompt),
@@ -368,7 +366,7 @@ def _coverage(text: str, prompt: PromptTerms) -> tuple[float, float]:
         else:
             shared += mass
         total += mass
-    return shared / (total + _TINY), shared
+    return shared / (total + TINY), shared
 
 
 def log_improbability(match: Match, terms: list[Term], corpus: Corpus) -> float:

@@ -135,11 +135,6 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
     )
 
 
-def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Document:
-    """Return the row of a file in a store that is not a memory; `mark` identifies the file's state."""
-    return Document(path, scope, path, mark, inject=reason, status=UNREADABLE)
-
-
 def is_standing_rule(memory: Memory) -> bool:
     """Return whether a memory is a rule of every session: a preference or constraint without files."""
     return memory.category in _RULES and not memory.files

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -93,7 +92,6 @@ _WAYS = {
 PLACES = (_PROMPT, *PLACE_TEXTS)
 _INJECTED, _POINTED = "injected", "pointed"
 _TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("shown", "title shown", "not shown")
-_SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
 _MAX_SESSIONS = 60
 _RELATED = 0.2  # the pointer confidence from which a memory has to do with a prompt
 _MAX_PROMPT = 300
@@ -183,11 +181,6 @@ def reason_text(reason: str) -> str:
     return reason if sentence is None else sentence + separator + detail
 
 
-def problem(row: Row) -> str:
-    """Return the problem with the index as text; empty if it answered and was up to date."""
-    return reason_text(row.get("problem", ""))
-
-
 def remedy(row: Row) -> str:
     """Return a command that helps with the reason for silence; usually empty."""
     return _REMEDIES.get(row.get("reason", ""), "")
@@ -255,10 +248,11 @@ def prompt_texts(rows: Sequence[Row], paths: Paths) -> dict[str, str]:
         prompt_id, session, text = (row.get(name, "") for name in ("prompt_id", "session", "prompt"))
         if prompt_id and text:
             texts[prompt_id] = shown_prompt(text)
-        elif prompt_id and _SESSION.match(session):
+        elif prompt_id and session and session == os.path.basename(session):  # it names a file, no path
             wanted.setdefault(session, set()).add(prompt_id)
     for session in list(wanted)[-_MAX_SESSIONS:] if paths.config_dir else ():
-        pattern = os.path.join(glob.escape(str(paths.config_dir)), "projects", "*", session + ".jsonl")
+        folder, name = map(glob.escape, (str(paths.config_dir), session + ".jsonl"))
+        pattern = os.path.join(folder, "projects", "*", name)
         for path in glob.glob(pattern):
             with suppress(OSError):  # the texts read so far are still good
                 _add_texts(texts, path, wanted[session])

@@ -30,10 +30,8 @@ _COLUMNS = tuple(name for name in Document._fields if name != "body")
 # The conditions are those of the partial index of links.
 _LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents WHERE status = 'active' AND scope != 'native' "
 _MAX_BODY = 400  # characters of a memory in the question to the user
-_INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
-    ", ".join(_COLUMNS),
-    ", ".join("?" * len(_COLUMNS)),
-)
+_MARKS = ", ".join("?" * len(_COLUMNS))
+_INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (", ".join(_COLUMNS), _MARKS)
 
 GuardRow = dict[str, Any]  # a row of the table `guards`, as `write_guard_file` takes it
 
@@ -89,8 +87,7 @@ def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
 
 def total_documents(connection: Connection) -> int:
     """Return the number of documents from the totals, without counting rows."""
-    total: int = connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0]
-    return total
+    return int(connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0])
 
 
 def links(connection: Connection) -> dict[str, Link]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from contextlib import closing, suppress
 from functools import cache
+from itertools import chain
 from time import sleep
+from typing import Any
 
 from ..kernel.fastjson import dumps
 from ..kernel.files import error_text, make_folder, remove_file
@@ -291,10 +293,7 @@ def model() -> str:
     From `intents.json` it has the names, and the passages by their first word. Raises OSError or ValueError if the plugin's own files are
     missing or damaged.
     """
-    intents = {
-        intent: [passage for passages in by_language.values() for passage in passages]  # type: ignore[attr-defined]
-        for intent, by_language in _values("intents").items()
-    }
+    intents = {name: list(chain.from_iterable(texts.values())) for name, texts in _values("intents").items()}
     prepared = {"intents": sorted(intents), "passages": index_by_first_word(intents)}
     return dumps({**prepared, **{name: _values(name) for name in _FILES}})
 
@@ -307,5 +306,5 @@ def background() -> dict[str, float]:
     return {str(term): int(count) / texts for term, count in data["counts"].items()}
 
 
-def _values(name: str) -> dict[str, object]:
+def _values(name: str) -> dict[str, Any]:
     return {entry: described["value"] for entry, described in load_data("recall", name)["entries"].items()}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from ..kernel.context import Context
 from ..kernel.fastjson import digest
-from ..kernel.judge.question import Question, Verdict
+from ..kernel.judge.question import Question, Verdict, chosen_indices, excerpt, load_rubric, one_line
 from ..kernel.settings import Settings
 from .ranking import Hit
 
@@ -105,10 +105,8 @@ def _judged(
     hits: list[Hit], shown: list[Hit], verdicts: list[Verdict], mode: str, settings: Settings
 ) -> Judged:
     """Combine the verdicts: of two judges (relevance and usefulness), or of one that was asked about both."""
-    answers = [
-        None if verdict.values is None else {shown[at].key for at in verdict.values["chosen"]}
-        for verdict in verdicts
-    ]
+    chosen = [None if one.values is None else one.values["chosen"] for one in verdicts]
+    answers = [None if places is None else {shown[at].key for at in places} for places in chosen]
     answered = [answer for answer in answers if answer is not None]
     rubrics = _DUAL if len(verdicts) > 1 else _SINGLE
     failures = ["%s: %s" % (name, one.failure) for (name, _), one in zip(rubrics, verdicts) if one.failure]
@@ -174,8 +172,6 @@ def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
 
 
 def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, object]:
-    from ..kernel.judge.question import excerpt, one_line
-
     request = excerpt(prompt, _MAX_PROMPT)
     data: dict[str, object] = {"request": request}
     room = _MAX_PROMPT - len(request)
@@ -194,8 +190,6 @@ def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, object
 
 
 def _question(name: str, key: str, data: dict[str, object], offered: int) -> Question:
-    from ..kernel.judge.question import Question, chosen_indices, load_rubric
-
     return Question(load_rubric(name), data, lambda value: chosen_indices(value, key, offered))
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from ..kernel.paths import load_data
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
 _MAX_CLAUSE = 60  # characters
 
@@ -35,11 +39,9 @@ class OptOut:
 
     def _has_clause(self, text: str) -> bool:
         clauses = text.translate(self._clause_ends).replace(" - ", "\n").split("\n")
-        return any(
-            " ".join(word for word in clause.split() if word not in self._words["polite"]) in self._clauses
-            for clause in clauses
-            if len(clause) < _MAX_CLAUSE
-        )
+        short = [clause.split() for clause in clauses if len(clause) < _MAX_CLAUSE]
+        polite = self._words["polite"]
+        return any(" ".join(word for word in words if word not in polite) in self._clauses for words in short)
 
     def _has_phrase(self, words: list[str]) -> bool:
         return not self._words["nouns"].isdisjoint(words) and any(
@@ -81,10 +83,7 @@ class OptOut:
         if text.isascii():
             return False
         squeezed = "".join(text.split())
-        return any(
-            _has_unspaced(squeezed, group, verb_first=group["order"] == "verb first")
-            for group in self._table["unspaced"]
-        )
+        return any(_has_unspaced(squeezed, group) for group in self._table["unspaced"])
 
 
 def _has_separate_tag(text: str, tag: str, before: str) -> bool:
@@ -98,9 +97,9 @@ def _has_separate_tag(text: str, tag: str, before: str) -> bool:
     return False
 
 
-def _has_unspaced(text: str, group: dict[str, list[str]], *, verb_first: bool) -> bool:
+def _has_unspaced(text: str, group: dict[str, Any]) -> bool:
     """Return whether a text without spaces has a verb and a noun, in this order or not, with nothing but `between` in the middle."""
-    names = ("verbs", "nouns") if verb_first else ("nouns", "verbs")
+    names = ("verbs", "nouns") if group["order"] == "verb first" else ("nouns", "verbs")
     first_words, second_words = (group[name] for name in names)
     for first in first_words:
         at = text.find(first)

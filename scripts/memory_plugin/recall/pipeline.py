@@ -122,14 +122,11 @@ def _describe(
 ) -> None:
     """Add the best few hits and all chosen ones to the record."""
     chosen = {hit.key for hit in choice.full + choice.pointers} if choice else set()
+    near = [hit for at, hit in enumerate(hits) if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen]
     withheld = choice.withheld if choice else {}
     answer.record.update(
         answered_by=lookup.answered_by,
-        candidates=[
-            candidate_row(hit, withheld.get(hit.key, ""))
-            for at, hit in enumerate(hits)
-            if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen
-        ],
+        candidates=[candidate_row(hit, withheld.get(hit.key, "")) for hit in near],
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
         problem=lookup.problem,
@@ -236,9 +233,8 @@ class Lookup:
         if decided is None:
             return []
         query = "SELECT full_digest, text_digest, new_phrases FROM documents WHERE key = ?"
-        return [
-            hit for hit in hits if decided.isdisjoint(connection.execute(query, (hit.key,)).fetchone() or ())
-        ]
+        texts = {hit.key: connection.execute(query, (hit.key,)).fetchone() or () for hit in hits}
+        return [hit for hit in hits if decided.isdisjoint(texts[hit.key])]
 
 
 def _remove(path: str) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import as_object, dumps, loads
+from ..kernel.fastjson import as_object, as_text, dumps, loads
 from ..kernel.files import read_regular, replace_if_changed
+from ..memories.guard_file import IGNORES_CASE, covers, paths_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,17 +51,13 @@ class NamedFiles:
 
     def of_call(self, payload: dict[str, object], root: str) -> dict[str, bool]:
         """Return path -> whether it is new, for the paths of a tool call's file that a memory may name; empty for most calls."""
-        fields, folder = as_object(payload.get("tool_input")), payload.get("cwd")
+        fields = as_object(payload.get("tool_input"))
         path = fields.get("file_path", fields.get("notebook_path"))
         if not self._lines or not isinstance(path, str) or not path or not path.isprintable():
             return {}  # other characters are not safe to pass to the system
-        from ..memories.guard_file import paths_below
-
         creates = payload.get("tool_name") == _CREATES
-        files = {
-            path: creates and not os.path.lexists(os.path.join(root, path))
-            for path in paths_below(root, path, folder if isinstance(folder, str) else "")
-        }
+        paths = paths_below(root, path, as_text(payload.get("cwd")))
+        files = {path: creates and not os.path.lexists(os.path.join(root, path)) for path in paths}
         return {path: is_new for path, is_new in files.items() if self.may_name(path, is_new=is_new)}
 
     def may_name(self, path: str, *, is_new: bool) -> bool:
@@ -135,15 +132,11 @@ def _folders_above(path: str) -> list[str]:
 
 def _matches(pattern: str, path: str) -> bool:
     """Return whether a pattern covers a path; brackets are a set or, as in the file names of routes, part of a name."""
-    from ..memories.guard_file import covers
-
     return covers(pattern, path) or ("[" in pattern and covers(pattern.replace("[", "\\["), path))
 
 
 def folded(path: str) -> str:
     """Return a path in lower case where file names ignore case."""
-    from ..memories.guard_file import IGNORES_CASE
-
     return path.casefold() if IGNORES_CASE else path
 
 

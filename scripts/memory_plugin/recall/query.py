@@ -38,7 +38,7 @@ _SPACES[ord("'")] = ""
 _SPACES.update(dict.fromkeys(map(ord, _SIGNS), " "))
 # Words with a common prefix of this many letters count as related, because only English has a stemmer here.
 PREFIX = 5
-_TINY = 1e-9
+TINY = 1e-9
 UNIT = 10_000  # of the trees' values
 
 
@@ -230,9 +230,8 @@ class Corpus:
             query = "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
             rows = self.connection.execute(query % (columns, ",".join("?" * len(part))), part)
             try:
-                found.update(
-                    (stem, (strong + 0, weak + 0, share + 0.0)) for stem, strong, weak, share in rows
-                )
+                for stem, strong, weak, share in rows:
+                    found[stem] = strong + 0, weak + 0, share + 0.0
             except TypeError:
                 raise IndexUnavailable("the vocabulary holds no numbers") from None
         return found
@@ -344,8 +343,8 @@ class PromptTerms:
         self.intents = intents
         self.idfs: dict[str, float] = {}
         self.masses = {term.stem: term.mass() for term in terms}
-        self.mass = sum(self.masses.values()) + _TINY
-        self.max_mass = max(self.masses.values(), default=0.0) + _TINY
+        self.mass = sum(self.masses.values()) + TINY
+        self.max_mass = max(self.masses.values(), default=0.0) + TINY
         self.prefixes = {stem[:PREFIX] for stem in self.masses if len(stem) >= PREFIX}
         stems = {word: term.stem for term in terms for word in term.words}
         order = [stems[word] for word in query.words if word in stems]

@@ -232,10 +232,9 @@ def _order(match: Match) -> tuple[float, int]:
 def _score_words(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
     settings = model.ranking
     k1, b = settings["k1"], settings["b"]
+    fields = zip(match.fields, settings["weights"], match.lengths, averages)
     zones = [
-        (field, weight / (1 - b + b * length / average))
-        for field, weight, length, average in zip(match.fields, settings["weights"], match.lengths, averages)
-        if length
+        (field, weight / (1 - b + b * length / mean)) for field, weight, length, mean in fields if length
     ]
     text = match.text
     in_title = 0

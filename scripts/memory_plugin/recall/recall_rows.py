@@ -57,11 +57,8 @@ def _verdicts(value: object) -> object:
     """Check the judges' votes on each candidate: relevant and useful, each true, false, or null if that judge gave none."""
     if not isinstance(value, dict):
         return records.WRONG
-    return {
-        key: pair
-        for key, pair in value.items()
-        if isinstance(pair, list) and tuple(map(type, pair)) in _VOTES
-    }
+    pairs = {key: pair for key, pair in value.items() if isinstance(pair, list)}
+    return {key: pair for key, pair in pairs.items() if tuple(map(type, pair)) in _VOTES}
 
 
 def _judge(value: object) -> object:
@@ -112,11 +109,8 @@ def find_uses(
     injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context, prompt_id: str = ""
 ) -> list[str]:
     """Return the memories that the last reply used, and those whose guard it followed on this prompt."""
-    followed = [
-        key
-        for key, row in injected.items()
-        if prompt_id and row["prompt_id"] == prompt_id and row["outcome"] == "reminded"
-    ]
+    now = {key: row for key, row in injected.items() if prompt_id and row["prompt_id"] == prompt_id}
+    followed = [key for key, row in now.items() if row["outcome"] == "reminded"]
     rest = {key: row for key, row in injected.items() if key not in followed}
     return followed + (_repeated_in_reply(rest, reply, transcript, context) if rest else [])
 
@@ -164,10 +158,7 @@ def _call_arguments(turns: list[Turn], injecting: str) -> str:
 
 def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
     """Return whether `reply` contains a path of a memory, or `stems` its rare words; `reply` is empty if it was injected at its file."""
-    select = (
-        "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
-        "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?"
-    )
+    select = "SELECT v.title || v.tags || v.body, d.files FROM documents d JOIN vectors v ON v.rowid = d.rowid WHERE d.key = ?"
     row = connection.execute(select, (key,)).fetchone()
     if row is None:
         return False
@@ -189,8 +180,5 @@ def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:
     corpus = Corpus(connection, only_injectable=False)
     max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * corpus.documents)
     known = corpus.frequencies({stem for stem in stems if len(stem) >= _MIN_RARE})
-    return [
-        stem
-        for stem, (strong, weak, share) in known.items()
-        if strong + weak <= max_memories and share < _RARE_SHARE
-    ]
+    rare = {stem: strong + weak for stem, (strong, weak, share) in known.items() if share < _RARE_SHARE}
+    return [stem for stem, memories in rare.items() if memories <= max_memories]

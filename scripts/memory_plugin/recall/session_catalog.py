@@ -233,8 +233,7 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
 def count_without_phrases(connection: Connection) -> int:
     """Return how many memories that may be recalled have no phrases. Raises SqliteError."""
     query = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
-    number: int = connection.execute(query).fetchone()[0]
-    return number
+    return int(connection.execute(query).fetchone()[0])
 
 
 def _phrases_notice(path: str, connection: Connection) -> str:

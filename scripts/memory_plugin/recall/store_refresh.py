@@ -21,7 +21,7 @@ from ..memories.nearby import note_files, notes_in
 from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
 from . import index_documents
-from .documents import Document, memory_document, note_document, unreadable_document
+from .documents import UNREADABLE, Document, memory_document, note_document
 from .index_file import UNSURE, transaction
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
@@ -264,7 +264,8 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
             run.check_again([os.path.dirname(file.path)])
         except (InvalidMemory, Unreadable) as error:
             reason, mark = str(error).removeprefix(file.path + ": "), _unread_mark(status)
-            unreadable.append(unreadable_document(file.store.scope, file.path, mark, reason))
+            place = file.path, file.store.scope, file.path
+            unreadable.append(Document(*place, mark, inject=reason, status=UNREADABLE))
             if 0 <= time() - status.st_mtime < _RACY_SECONDS:
                 # Another process may still be writing it, which does not change its folder's mark.
                 run.check_again([os.path.dirname(file.path)])

@@ -88,7 +88,7 @@ def _explain(row: dict[str, object], context: CommandContext) -> None:
     console = context.console
     summary = plain(explain.sentence(row), MAX_LINE)
     console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
-    problem = explain.problem(row)
+    problem = explain.reason_text(str(row.get("problem", "")))
     if problem and problem not in summary:
         console.paragraph(plain("problem: " + problem, MAX_LINE))
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
