@@ -227,8 +227,8 @@ def stems_to_compare(matches: list[Match], prompt: PromptTerms) -> set[str]:
     for match in matches:
         for text in (match.fields[_TITLE], _opening(match), *match.fields[_ASKED_AS].split("\n")):
             stems = _stems(text)
-            prefixes = {stem[:PREFIX] for stem in stems}
-            if not stems.isdisjoint(prompt.masses) or not prefixes.isdisjoint(prompt.prefixes):
+            prefixes = (stem[:PREFIX] for stem in stems)
+            if not stems.isdisjoint(prompt.masses) or not prompt.prefixes.isdisjoint(prefixes):
                 wanted |= stems
     return wanted.difference(prompt.masses)
 

@@ -236,13 +236,7 @@ def failure_reason(error: Exception) -> str:
 
 def connect_index(path: str, timeout: float) -> Connection:
     """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnavailable."""
-    connection = None
     try:
-        connection = connect(path, timeout=timeout, isolation_level=None)
-        # A lost index costs only the time to rebuild it, so nothing waits for the disk.
-        connection.execute("PRAGMA synchronous = OFF")
+        return connect(path, timeout=timeout, isolation_level=None)
     except SqliteError as error:
-        if connection is not None:
-            connection.close()
         raise IndexUnavailable("%s: %s" % (path, error)) from None
-    return connection

@@ -49,7 +49,6 @@ CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
 CREATE INDEX trusts ON documents (trust, status, key);
-CREATE INDEX files ON documents (scope, path);
 CREATE INDEX ids ON documents (id);
 CREATE INDEX titles ON documents (plain_title);
 CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as, status, scope)
@@ -97,9 +96,7 @@ def refresh_index(
     total = RefreshReport(remaining=1)
 
     def refresh_open(connection: Connection, *, full: bool) -> RefreshReport:
-        with closing(connection):
-            # A writer that spills its cache locks readers out until it commits.
-            connection.execute("PRAGMA cache_spill = OFF")
+        with closing(_for_writing(connection)):
             refresh_model(connection)
             return refresh(connection, paths, settings, full=full, budget=budget)
 
@@ -120,6 +117,13 @@ def refresh_index(
     return total
 
 
+def _for_writing(connection: Connection) -> Connection:
+    """Return a connection that waits for no disk, because a lost index costs only the time to rebuild it."""
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA cache_spill = OFF")  # else a large cache locks readers out until the commit
+    return connection
+
+
 def scrub_index(paths: Paths) -> None:
     """Erase the text of deleted memories from the index file: SQLite and FTS5 keep it until its space is reused.
 
@@ -127,7 +131,7 @@ def scrub_index(paths: Paths) -> None:
     """
     path = index_file.index_path(paths)
     lock = index_file.refresh_lock(path, _LOCK_WAIT)
-    with lock, closing(index_file.open_index(path, timeout=_WRITER_WAIT)) as connection:
+    with lock, closing(_for_writing(index_file.open_index(path, timeout=_WRITER_WAIT))) as connection:
         unused = "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
         connection.execute(unused)
         for table in index_file.POSTINGS.values() if index_file.has_fts5(connection) else ():
@@ -241,7 +245,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
         remove_file(temporary)
-        with closing(index_file.connect_index(temporary, 0.05)) as connection:
+        with closing(_for_writing(index_file.connect_index(temporary, 0.05))) as connection:
             _create_tables(connection, fts5)
         os.chmod(temporary, 0o600)
         os.replace(temporary, path)
@@ -249,7 +253,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         remove_file(temporary)
         raise index_file.IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
     remove_file(path + "-journal")
-    return index_file.connect_index(path, 0.05)
+    return _for_writing(index_file.connect_index(path, 0.05))
 
 
 def create_index_in_memory() -> Connection:
