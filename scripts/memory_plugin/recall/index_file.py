@@ -135,8 +135,26 @@ def value_of(read: Callable[[], Value], what: str) -> Value:
 
 
 def may_rebuild(path: str) -> bool:
-    """Return whether a prompt may rebuild a damaged index now, and record it if so: once a day, as damage that returns has a cause."""
+    """Return whether to rebuild a damaged index now, and record it if so: once a day, as damage that returns has a cause."""
     return record_once(path + ".rebuilt", "day", now_iso()[:10])
+
+
+def discard(path: str, error: Exception) -> tuple[str, bool | None]:
+    """Return why an index cannot be used (empty: it is missing), and whether it is gone now, so that a prompt may create it.
+
+    None in place of False if a damaged one must stay, in the background too.
+    """
+    reason = failure_reason(error)
+    if reason == DAMAGED and not may_rebuild(path):
+        return reason, None
+    if reason not in (DAMAGED, OUTDATED):
+        return reason, not reason
+    try:
+        with refresh_lock(path, 0.0):
+            os.unlink(path)
+    except OSError:
+        return reason, False
+    return reason, True
 
 
 def has_fts5(connection: Connection) -> bool:
@@ -224,7 +242,9 @@ def new_decisions(
 
 
 def failure_reason(error: Exception) -> str:
-    """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged."""
+    """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged; empty if it is missing."""
+    if isinstance(error, IndexMissing):
+        return ""
     cause = error if isinstance(error, SqliteError) else error.__context__
     message = str(cause).lower() if isinstance(cause, SqliteError) else ""
     if "locked" in message:

@@ -9,12 +9,10 @@ an index that is missing or damaged is created at once, from a few files. A chan
 
 from __future__ import annotations
 
-import os
-
 from ..kernel.files import Busy, error_text, os_error_text
-from . import index_file
 from .gate import MAX_FOLLOWUP, effective_length
 from .history import RecallHistory
+from .index_file import INDEX_ERRORS, changed_paths, discard, index_path, new_decisions, open_index
 from .query import analyze
 from .ranking import FTS5, Hit, candidate_backend, rank, unranked
 
@@ -173,21 +171,21 @@ class Lookup:
         A missing index is created from a few files, or what another process has committed is used; a damaged one is rebuilt once a day.
         The others of a store of at most `whole_store` follow. `previous_turn` has less weight.
         """
-        path, query = index_file.index_path(self._context.paths), analyze(text, previous_turn)
+        path, query = index_path(self._context.paths), analyze(text, previous_turn)
         for is_last in (False, True):
             connection = None
             try:
-                connection = index_file.open_index(path)
+                connection = open_index(path)
                 return self._ranked(connection, query, pool, whole_store)
             except TimeoutError:
                 self.problem = "timeout"
                 break
-            except index_file.INDEX_ERRORS as error:
-                self.needs_refresh = True
-                if not isinstance(error, index_file.IndexMissing):
-                    self.problem = index_file.failure_reason(error)
-                    if not self._may_replace(path) or not _remove(path):
-                        break
+            except INDEX_ERRORS as error:
+                reason, is_gone = discard(path, error)
+                self.problem = reason or self.problem
+                self.needs_refresh = is_gone is not None
+                if not is_gone:
+                    break
             finally:
                 if connection is not None:
                     connection.close()
@@ -195,16 +193,9 @@ class Lookup:
                 self.problem = refresh_some(self._context) or self.problem
         return []
 
-    def _may_replace(self, path: str) -> bool:
-        """Return whether to rebuild the index; until a day after the last rebuild, a damaged one stays, in the background too."""
-        if self.problem == index_file.DAMAGED:
-            self.needs_refresh = index_file.may_rebuild(path)
-            return self.needs_refresh
-        return self.problem == index_file.OUTDATED
-
     def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
         connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
-        changed = index_file.changed_paths(connection)
+        changed = changed_paths(connection)
         if changed != set():
             self.problem = self.problem or "refreshing"
             self.needs_refresh = True
@@ -226,7 +217,7 @@ class Lookup:
         try:
             trusted.load()
             rejected.load()
-            decided, _ = index_file.new_decisions(connection, trusted, rejected, accept_from)
+            decided, _ = new_decisions(connection, trusted, rejected, accept_from)
         except OSError as error:
             self.problem = "not_refreshed: %s" % os_error_text(error)
             return hits
@@ -235,16 +226,6 @@ class Lookup:
         query = "SELECT full_digest, text_digest, new_phrases FROM documents WHERE key = ?"
         texts = {hit.key: connection.execute(query, (hit.key,)).fetchone() or () for hit in hits}
         return [hit for hit in hits if decided.isdisjoint(texts[hit.key])]
-
-
-def _remove(path: str) -> bool:
-    """Remove a damaged index; return whether it is gone."""
-    try:
-        with index_file.refresh_lock(path, 0.0):
-            os.unlink(path)
-    except OSError:
-        return False
-    return True
 
 
 def refresh_some(context: Context, wait: float = 0.0) -> str:
@@ -256,6 +237,6 @@ def refresh_some(context: Context, wait: float = 0.0) -> str:
         refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
     except Busy:
         return "refreshed_elsewhere"
-    except (*index_file.INDEX_ERRORS, OSError) as error:
+    except (*INDEX_ERRORS, OSError) as error:
         return "no_index: %s" % error_text(error)
     return ""
