@@ -181,6 +181,23 @@ def test_a_record_without_its_decision_is_none(project: Project) -> None:
     assert (reading.drafts, len(reading.left_out)) == ([], 1)
 
 
+@pytest.mark.parametrize(
+    "field", ["[décrire la décision]", "- [Beschluss in einem Satz].", "1. [la decisión]"]
+)
+def test_a_field_in_brackets_is_still_to_be_written(project: Project, field: str) -> None:
+    text = "# ADR-7: Queue\n\n## Status\n\nAccepted\n\n## Contexte\n\nIt is slow.\n\n## Décision\n\n%s\n"
+    reading = read(project.write("docs/ADR-7.md", text % field), root=project.root)
+    assert (reading.drafts, len(reading.left_out)) == ([], 1)
+    for kept in (
+        "We use [the queue](queue.md).",
+        "[[Queue]] is used.",
+        "- [x] We use the queue.",
+        "```toml\n[licenses]\n```",
+    ):
+        (draft,) = read(project.write("docs/ADR-7.md", text % kept), root=project.root).drafts
+        assert draft.data["content"]["decision"] == kept
+
+
 def test_code_stays_with_its_step_and_headings_and_tags_are_no_steps(project: Project) -> None:
     text = """---
 title: The budget burns
