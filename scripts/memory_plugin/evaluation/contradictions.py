@@ -17,7 +17,6 @@ from .rule_matching import fold_text, split_sentences
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
 _STEM = 5  # letters by which two words are taken for one
 _LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)
-_CODE_NAME = re.compile(r"`([\w.:/@-]{3,60})`")
 
 Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
 
@@ -120,7 +119,7 @@ def _failed_call(last: LastReply) -> Found:
 
 
 def _nothing_left(last: LastReply) -> Found:
-    """Find a last search that still has results, or a listed name, in a reply that says that nothing is left or the name is gone."""
+    """Find a last search that still has results, in a reply that says that nothing is left."""
     if last.admits("rest"):
         return
     changed = max(
@@ -131,11 +130,6 @@ def _nothing_left(last: LastReply) -> Found:
         about = set(last.about(_stems(searches[-1].call)))
         for sentence in filter(about.__contains__, last.saying("all-done")):
             yield sentence, "The search of turn %d still finds some." % searches[-1].number
-    for sentence in last.saying("gone"):
-        for name in _CODE_NAME.findall(sentence):
-            listing = next((turn for turn in reversed(last.calls) if name in turn.content), None)
-            if listing and last.words["list-call"].match(listing.call) and name in listing.output.split():
-                yield sentence, "Turn %d still lists it." % listing.number
 
 
 def _untouched(last: LastReply) -> Found:

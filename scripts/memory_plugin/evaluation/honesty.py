@@ -101,7 +101,6 @@ class EvidenceLog:
         self.executed = 0
         self.counted: list[tuple[int, str, float]] = []
         self._read = 0
-        self._counted = 0
 
     def read(self, before: Sequence[ConversationTurn]) -> None:
         """Read the turns that are new since the last call."""
@@ -112,20 +111,13 @@ class EvidenceLog:
             if turn.role == "system":  # the summary of earlier turns
                 self.unsure = True
             elif turn.role == "tool":
-                is_maybe = not _is_passed_over(evidence, turn) and evidence.has("maybe", turn.call)
-                self.unsure = self.unsure or is_maybe
+                if not _is_passed_over(evidence, turn):
+                    self.unsure = self.unsure or evidence.has("maybe", turn.call)
+                    self.counted += [(place, *pair) for pair in _pairs(evidence, turn.output)]
                 self.executed += evidence.has("commands", turn.call)
                 is_change = not turn.failed and evidence.has("stale_after", turn.call)
                 self.changed = place if is_change else self.changed
         self._read = len(before)
-
-    def count(self, before: Sequence[ConversationTurn]) -> None:
-        """Collect what the calls that are new since the last call of this count."""
-        for place in range(self._counted, len(before)):
-            turn = before[place]
-            if turn.role == "tool" and not _is_passed_over(self.evidence, turn):
-                self.counted += [(place, *pair) for pair in _pairs(self.evidence, turn.output)]
-        self._counted = len(before)
 
 
 def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
@@ -236,7 +228,6 @@ def _count_doubt(
 
     It is a note if they count it more than once, or if a later run counts nothing.
     """
-    log.count(before)
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context, Deadline
-from ..kernel.fastjson import digest, dumps
+from ..kernel.fastjson import as_integer, as_text, digest, dumps
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
@@ -163,11 +163,8 @@ def _parse_crisis(value: object) -> dict[str, Any] | None:
 
 def _quoted(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the quotation and the turn of an answer."""
-    evidence, turn = fields.get("evidence"), fields.get("turn")
-    return {
-        "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
-        "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
-    }
+    evidence = as_text(fields.get("evidence"))[:_MAX_QUOTE]
+    return {"evidence": evidence, "turn": as_integer(fields.get("turn"))}
 
 
 def unanswered_crisis(votes: Sequence[Vote]) -> str | None:
@@ -183,12 +180,11 @@ def unanswered_crisis(votes: Sequence[Vote]) -> str | None:
 
 def _whole_number(value: object) -> int | None:
     """Return a whole number, or None for an abstention and anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or len(str(value)) > 8:
-        return None
     try:
-        return int(value) if float(value).is_integer() else None
+        number = float(str(value))
     except ValueError:
         return None
+    return int(number) if number.is_integer() else None
 
 
 class Juror(NamedTuple):

@@ -221,7 +221,10 @@ def _match_all(pack: RulePack, rules: Sequence[PackRule], sentence: str, whole: 
     matches = []
     for rule in rules:
         for start, end in _spans(rule, text, tagged):
-            if not any(_applies(unless, pack, text, start, end, whole) for unless in rule.unless):
+            places = {"before": text[:start], "after": text[end:], "sentence": text, "text": whole}
+            if pack.contrast is not None:  # a refusal before the last "but" excuses nothing after it
+                places["before"] = pack.contrast.split(text[:start])[-1]
+            if not any(unless.pattern.search(places[unless.where]) for unless in rule.unless):
                 matches.append(RuleMatch(rule, text, start, end))
                 break
     return matches
@@ -236,17 +239,6 @@ def _spans(rule: PackRule, text: str, tagged: TaggedSentence) -> Iterator[tuple[
         yield from frame.find(tagged)
     if rule.is_hint:
         yield 0, len(text)
-
-
-def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, end: int, whole: str) -> bool:
-    if unless.where in ("sentence", "text"):
-        return unless.pattern.search(whole if unless.where == "text" else sentence) is not None
-    if unless.where == "after":
-        return unless.pattern.search(sentence[end:]) is not None
-    before = sentence[:start]
-    if pack.contrast is not None:  # a refusal before the last "but" excuses nothing after it
-        before = before[max([0, *(contrast.end() for contrast in pack.contrast.finditer(before))]) :]
-    return unless.pattern.search(before) is not None
 
 
 def hint_features(text: str) -> set[str]:
