@@ -160,7 +160,9 @@ def test_any_order_of_changes_equals_a_rebuild(project: Project, paths: Paths, s
             assert_like_a_new_one(paths)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+)
 def test_a_refresh_killed_at_any_point_is_completed_by_the_next(
     project: Project, paths: Paths, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
