@@ -59,7 +59,7 @@ def test_json(project: Project) -> None:
         [],
     )
     checked = project.cli("config", "check", "--json").json
-    assert checked == {"files": {"user": project.settings_path}, "problems": []}
+    assert checked == {"files": {"user": project.settings_path}, "problems": [], "changed": []}
     assert project.cli("config", "unset", KEY, "--json").json["changed"]
 
 

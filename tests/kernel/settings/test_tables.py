@@ -145,6 +145,7 @@ def test_a_change_is_named_shown_and_used(project: Project) -> None:
     assert "now false (was true, the default)" in project.cli("config", "set", key, "false").stdout
     changed = project.cli("interview", "start", "ledger import", "--json").json
     assert (shipped["strategy"], changed["strategy"] != "broaden") == ("broaden", True)
+    assert "changed by you: interview.scoring" in project.cli("config", "check").stdout
     assert project.cli("config", "get", key).stdout == "false\n"
     assert "default: true" in project.cli("config", "show", key).stdout
     assert project.cli("config", "get", PROMPT + ".closing", "--json").json["value"][0].startswith("Grade")

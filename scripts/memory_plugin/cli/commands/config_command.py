@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...host.commands import TABLE, command_of, second_words
 from ...kernel.paths import data_path
-from ...kernel.settings import Settings, user_file
+from ...kernel.settings import USER, Settings, user_file
 from ...kernel.settings.schema import expected, find_key, keys
 from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import MAX_VALUE, SettingsChange, change_setting, nested, values_at, written
@@ -150,12 +150,16 @@ def _report(change: SettingsChange, arguments: Namespace, context: CommandContex
 def _check(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     console, settings = context.console, context.settings
     problems = list(map(user_file.problem_record, settings.problems))
-    console.result({"files": settings.files, "problems": problems})
+    tables = [name for name, key in keys().items() if key.table or key.sum]
+    changed = [name for name in tables if settings.origin(name) == USER]
+    console.result({"files": settings.files, "problems": problems, "changed": changed})
     for problem in settings.problems:
         console.paragraph(user_file.problem_sentence(problem))
     if not settings.problems:
         files = ", ".join(map(terminal_safe, settings.files.values()))
         console.line("No problems" + (" in " + files if files else ". Only the defaults are in use."))
+    if changed:
+        console.paragraph("changed by you: " + ", ".join(changed))
     return FAILED if problems else DONE
 
 
