@@ -34,7 +34,7 @@ from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.fastjson import as_texts
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.gate import effective_length, load_gate
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.replies.rows import Score
 from memory_plugin.replies.score import ReplyScorer
 

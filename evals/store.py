@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.survey import survey
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall.index_file import index_version

@@ -22,7 +22,7 @@ from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge import asking as judge_module
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from tests.interview.respondents import after, say, setup_for
 
 SETUP = setup_for()

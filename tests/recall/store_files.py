@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.trust import load_trust

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import Settings, load
+from memory_plugin.kernel.settings import Settings
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.decision import (
     Choice,
     Limits,

@@ -10,7 +10,7 @@ import pytest
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import history
 from memory_plugin.recall.decision import shifted_threshold
 from memory_plugin.recall.history import (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.guard_file import guard_file_path
 from memory_plugin.memories.lifecycle import edit, forget, save

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.files import Busy, FileLock
 from memory_plugin.kernel.paths import Paths, session_file
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import history as module
 from memory_plugin.recall.history import (
     CATALOG,

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search

@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.kernel.files import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.lifecycle import save
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.judging import AUTO, judge_candidates
 from tests.kernel.judge.bench import SESSION, Bench
 from tests.kernel.judge.server import Server

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.memory_search import overview

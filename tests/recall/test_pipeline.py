@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import pipeline as lookup
 from memory_plugin.recall.gate import Answer, Prompt, admit
 from memory_plugin.recall.history import RecallHistory

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.grade import GradeResult, SessionScorer, grade_session
 from memory_plugin.sessions.langfuse import PushResult, send_scores
 from memory_plugin.sessions.langfuse_client import connect

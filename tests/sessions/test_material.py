@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.material import (
     Chunk,
     PreparedSession,

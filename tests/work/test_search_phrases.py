@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.survey import survey
 from memory_plugin.work.search_phrases import write_phrases
 from tests.kernel.judge.bench import SESSION

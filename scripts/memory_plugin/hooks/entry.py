@@ -64,7 +64,7 @@ class Event:
         """Return the context, read at the first use; from then on the user's hygiene rules apply to this process."""
         if self._context is None:
             from ..kernel.context import Context
-            from ..kernel.settings import load
+            from ..kernel.settings.load import load
             from ..recall import follow_hygiene
 
             settings = load(self.paths.config_dir, self.paths.project_root)

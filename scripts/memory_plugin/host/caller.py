@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ..kernel.fastjson import as_object
 from ..kernel.paths import account_home, config_folder, config_folder_of
-from ..kernel.settings import own_content
+from ..kernel.settings.load import own_content
 from . import ancestry
 from .commands import command_of
 from .environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values

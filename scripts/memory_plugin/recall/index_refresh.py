@@ -16,7 +16,8 @@ from typing import Any
 from ..kernel.fastjson import dumps
 from ..kernel.files import error_text, make_folder, remove_file
 from ..kernel.paths import Paths, load_data
-from ..kernel.settings import Settings, load
+from ..kernel.settings import Settings
+from ..kernel.settings.load import load
 from ..kernel.sqlite import Connection, SqliteError
 from ..kernel.text.clean import counted
 from ..memories.guard_file import guard_file_path

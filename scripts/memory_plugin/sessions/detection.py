@@ -48,11 +48,11 @@ def pattern(name: str) -> re.Pattern[str]:
 class Signal:
     """A signal of `config/sessions/signals.json`: how often and in which turns it was detected, and what the last one was."""
 
-    __slots__ = ("count", "dimension", "label", "last", "name", "tone", "turns")
+    __slots__ = ("count", "dimension", "label", "last", "name", "turns")
 
     def __init__(self, entry: Mapping[str, str]) -> None:
         self.name, self.label = entry["id"], entry["label"]
-        self.dimension, self.tone = entry["dimension"], entry["tone"]
+        self.dimension = entry["dimension"]
         self.count = 0
         self.turns: set[int] = set()
         self.last = ""

@@ -21,6 +21,7 @@ from ..kernel.judge import credentials
 from ..kernel.judge.calls import error_for, fetch
 from ..kernel.judge.question import JudgeError, Values, value_at
 from ..kernel.judge.transport import Request, tls_context
+from ..kernel.judge.vendors import parse_address
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
 from ..kernel.text import cut_before, without_private
@@ -62,7 +63,7 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> credentials.
     if off:
         raise JudgeError("disabled", off)
     variables = credentials.UserEnvironment(paths.config_dir)
-    address = credentials.parse_address(server_route(paths, settings).url)
+    address = parse_address(server_route(paths, settings).url)
     if address is None:
         why = "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
         raise JudgeError("bad_url", why)

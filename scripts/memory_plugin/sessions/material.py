@@ -10,7 +10,8 @@ from typing import NamedTuple
 from ..kernel import fastjson
 from ..kernel.judge.question import Question, Rubric, Values, data_block, excerpt, one_line, read_rubric
 from ..kernel.paths import load_data
-from ..kernel.settings import defaults, merged, user_block
+from ..kernel.settings import defaults, merged
+from ..kernel.settings.load import user_block
 from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument
 from .rubric import read_grade

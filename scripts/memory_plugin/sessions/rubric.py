@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..kernel.fastjson import as_number, as_objects
 from ..kernel.judge.question import Values, one_line
 from ..kernel.paths import load_data
-from ..kernel.settings import user_block
+from ..kernel.settings.load import user_block
 
 OVERALL = "overall_quality"
 CAUSES = (

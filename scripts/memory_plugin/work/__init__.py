@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..host.ancestry import CLIENT_VARIABLES
 from ..kernel.context import Context, Deadline
-from ..kernel.settings import load
+from ..kernel.settings.load import load
 from ..recall import follow_hygiene
 
 TYPE_CHECKING = False

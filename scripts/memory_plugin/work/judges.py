@@ -22,7 +22,8 @@ from ..kernel.judge.question import (
 from ..kernel.judge.vendors import HOST, VENDORS
 from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
-from ..kernel.settings import Settings, judge_switches, load
+from ..kernel.settings import Settings, judge_switches
+from ..kernel.settings.load import load
 from ..kernel.settings.user_file import FileChange, change_values
 from ..kernel.text.clean import terminal_safe
 from ..recall.recall_rows import RECALLS

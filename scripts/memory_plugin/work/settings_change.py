@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import as_object
 from ..kernel.files import make_folder, replace_file
 from ..kernel.paths import Paths, read_state, write_state
-from ..kernel.settings import Settings, feature_name, judge_switches, load, user_file
+from ..kernel.settings import Settings, feature_name, judge_switches, user_file
+from ..kernel.settings.load import load
 from ..kernel.settings.schema import find_key, keys
 from ..kernel.text.clean import plain
 from . import WorkContext, WorkError

@@ -11,7 +11,8 @@ from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings import Settings, load
+from memory_plugin.kernel.settings import Settings
+from memory_plugin.kernel.settings.load import load
 
 KEY = "sk-made-up-0123456789abcdef"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}

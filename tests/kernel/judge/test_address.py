@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.judge.credentials import Address, parse_address
+from memory_plugin.kernel.judge.vendors import Address, parse_address
 
 
 def test_an_address_is_taken() -> None:

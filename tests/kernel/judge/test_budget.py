@@ -158,7 +158,8 @@ def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: SpendingBud
     accounts.note_refused(SERVER, frozenset(["thinking"]))
     accounts.reset()
     assert accounts.figures(S).session == pytest.approx(0.08)
-    assert accounts.figures(S)[2:] == ("", {}, 0.0)
+    assert accounts.figures(S).off == ""
+    assert refusal(accounts, [0.0]) == "", "no server is paused"
     assert accounts.refused(SERVER) == frozenset()
 
 
@@ -291,5 +292,5 @@ def test_a_request_has_its_own_cap_and_does_not_count_for_the_day(tmp_path: Path
         "request 1", SERVER, [end(spent=0.1, reserved=0.4), end(spent=0.1, reserved=0.4)], Caps(1.0, None)
     )
     figures = accounts.figures("request 1")
-    assert (figures.day, figures.requested, figures.session) == pytest.approx((0.10, 0.20, 0.20))
+    assert (figures.day, figures.session) == pytest.approx((0.10, 0.20))
     accounts.admit("another", SERVER, [0.10], CAPS)

@@ -19,7 +19,7 @@ from memory_plugin.kernel.judge.models import (
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.judge.vendors import VENDORS
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 
 ENTRIES: list[dict[str, Any]] = model_table()["models"]
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d\Z")

@@ -16,8 +16,9 @@ import pytest
 
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge import calls, transport
-from memory_plugin.kernel.judge.credentials import Address, ServerAccess
+from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import JudgeError
+from memory_plugin.kernel.judge.vendors import Address
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
 from tests.kernel.judge.server import Seen, serving

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 
-from memory_plugin.kernel.settings import Settings, load
+from memory_plugin.kernel.settings import Settings
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.settings.user_file import FileChange, change_values
 
 USER, PROJECT, LOCAL = "user", "project", "local"

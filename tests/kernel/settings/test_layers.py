@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.settings import load
+from memory_plugin.kernel.settings.load import load
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 
 JUDGE = "retrieval.judge.enabled"

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel import settings as settings_module
-from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, load
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults
 from memory_plugin.kernel.settings import schema as schema_module
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.settings.schema import apply
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 

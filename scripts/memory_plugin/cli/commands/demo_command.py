@@ -16,7 +16,7 @@ from ...host.environment import Taint
 from ...kernel.context import Deadline
 from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
-from ...kernel.settings import load
+from ...kernel.settings.load import load
 from ...memories.lifecycle import save
 from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory

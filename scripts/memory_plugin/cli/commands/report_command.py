@@ -9,7 +9,8 @@ from subprocess import DEVNULL, Popen
 
 from ...kernel.context import Context, days_ago, iso, now
 from ...kernel.records import ledger_names
-from ...kernel.settings import Settings, load
+from ...kernel.settings import Settings
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
 from ...memories.survey import shortest_names

@@ -49,17 +49,11 @@ class Caps(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """Figures for display: US dollars spent today and in this session, what switched the session off, and paused servers.
-
-    `requested` was spent today on work that the user asked for, in addition to `day`. `paused` maps a failure to the end of the pause that
-    it caused, in seconds since 1970.
-    """
+    """Figures for display: US dollars spent today and in this session, and what switched the session off."""
 
     day: float
     session: float
     off: str
-    paused: dict[str, float]
-    requested: float
 
 
 class _Damaged(JudgeError):
@@ -131,11 +125,10 @@ class SpendingBudget:
             book["refused"][_name(server)] = {"at": now(), "parts": sorted(parts)}
 
     def figures(self, session: str) -> Spending:
-        """Return what has been spent, and what is switched off or paused. Raises JudgeError `no_state`."""
+        """Return what has been spent, and what is switched off. Raises JudgeError `no_state`."""
         book = self._read()
         account = _session(book, session)
-        paused = {row["why"]: row["until"] for row in book["servers"].values() if row["until"] > now()}
-        return Spending(book["spent"], account["spent"], account["off"], paused, book["requested"])
+        return Spending(book["spent"], account["spent"], account["off"])
 
     def reset(self) -> None:
         """Switch all sessions on and end all pauses. The spending remains; only a damaged file is deleted. Raises JudgeError `no_state`."""

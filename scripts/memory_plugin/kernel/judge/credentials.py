@@ -1,4 +1,4 @@
-"""Where a question goes, and with which key: what a URL may be, the address and the key of a backend, and the proxy.
+"""Where a question goes, and with which key: the address and the key of a backend, and the proxy.
 
 Both come from the user's own settings, then from the environment. Variables that a project's settings put into the environment have been
 removed before. No file of a project is read here, and none with stored credentials. Only `ServerAccess.headers` holds a key.
@@ -10,15 +10,12 @@ import os
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from ..fastjson import as_object, as_text
-from ..settings import Settings, own_content
+from ..settings import Settings
+from ..settings.load import own_content
 from .question import JudgeError
-from .vendors import Vendor
-
-_PORTS = {"https": 443, "http": 80}
-_MAX_URL = 2000  # characters
+from .vendors import Address, Vendor, parse_address, split_url
 
 ENVIRONMENT = "environment"
 _USER_FILE = "your settings.json"
@@ -33,28 +30,6 @@ _CUSTOM = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude Code must not start it again
-
-
-class Address(NamedTuple):
-    """A server, with the path prefix of all requests."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str
-
-    @property
-    def local(self) -> bool:
-        """Return whether the server is this machine."""
-        numbers = self.host.split(".")
-        v4 = len(numbers) == 4 and numbers[0] == "127" and all(n.isdigit() and int(n) < 256 for n in numbers)
-        return v4 or self.host in ("localhost", "::1")
-
-    @property
-    def authority(self) -> str:
-        """Return host and port as in a Host header."""
-        host = "[%s]" % self.host if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else "%s:%d" % (host, self.port)
 
 
 class ServerAccess(NamedTuple):
@@ -226,26 +201,7 @@ def proxy_for(address: Address, variables: UserEnvironment) -> str:
     if proxy_bypass_environment("%s:%d" % (address.host, address.port), {"no": exempt}):
         return ""
     url = url if "://" in url else "http://" + url
-    proxy = _parse(url)
+    proxy = split_url(url)
     if proxy is None or proxy.scheme != "http":
         raise JudgeError("bad_url", "HTTPS_PROXY: only http:// proxies are supported")
     return url
-
-
-def parse_address(url: str) -> Address | None:
-    """Return the address in a URL, or None unless it is `https://`, or `http://` to this machine, without user and query."""
-    address = _parse(url) if "@" not in url else None
-    return address if address is not None and (address.scheme == "https" or address.local) else None
-
-
-def _parse(url: str) -> Address | None:
-    if len(url) > _MAX_URL or not (url.isascii() and url.isprintable()) or any(c in url for c in ' \\?#"<>'):
-        return None
-    try:
-        parts = urlsplit(url)
-        port = _PORTS.get(parts.scheme, 0) if parts.port is None else parts.port
-    except ValueError:  # a port that is no number, brackets that are not closed
-        return None
-    if parts.scheme not in _PORTS or not parts.hostname or not port:
-        return None
-    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"))

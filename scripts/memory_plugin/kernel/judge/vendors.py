@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from ..fastjson import as_integer, as_text
 from .models import RequestOptions
@@ -17,7 +18,31 @@ Body = dict[str, Any]
 Header = tuple[str, str]  # its name and its value
 
 HOST, SCRIPTED = "host", "scripted"
+_PORTS = {"https": 443, "http": 80}
+_MAX_URL = 2000  # characters
 _KEY, _BEARER, _GOOGLE_KEY = ("x-api-key", "%s"), ("authorization", "Bearer %s"), ("x-goog-api-key", "%s")
+
+
+class Address(NamedTuple):
+    """A server, with the path prefix of all requests."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def local(self) -> bool:
+        """Return whether the server is this machine."""
+        numbers = self.host.split(".")
+        v4 = len(numbers) == 4 and numbers[0] == "127" and all(n.isdigit() and int(n) < 256 for n in numbers)
+        return v4 or self.host in ("localhost", "::1")
+
+    @property
+    def authority(self) -> str:
+        """Return host and port as in a Host header."""
+        host = "[%s]" % self.host if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else "%s:%d" % (host, self.port)
 
 
 class Vendor(NamedTuple):
@@ -195,3 +220,23 @@ VENDORS = {
     ),
 }
 BACKENDS = (*VENDORS, HOST, SCRIPTED)
+
+
+def parse_address(url: str) -> Address | None:
+    """Return the address in a URL, or None unless it is `https://`, or `http://` to this machine, without user and query."""
+    address = split_url(url) if "@" not in url else None
+    return address if address is not None and (address.scheme == "https" or address.local) else None
+
+
+def split_url(url: str) -> Address | None:
+    """Return the address in any URL; None if it has none."""
+    if len(url) > _MAX_URL or not (url.isascii() and url.isprintable()) or any(c in url for c in ' \\?#"<>'):
+        return None
+    try:
+        parts = urlsplit(url)
+        port = _PORTS.get(parts.scheme, 0) if parts.port is None else parts.port
+    except ValueError:  # a port that is no number, brackets that are not closed
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname or not port:
+        return None
+    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"))

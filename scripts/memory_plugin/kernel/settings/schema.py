@@ -157,7 +157,7 @@ def _mismatch_below(rule: Rule, value: dict[str, Any]) -> Mismatch:
 
 def _is_url(value: str) -> bool:
     """Return whether a judge accepts this address."""
-    from ..judge.credentials import parse_address  # rarely set, and not needed while a prompt waits
+    from ..judge.vendors import parse_address  # rarely set, and not needed while a prompt waits
 
     return parse_address(value) is not None
 

@@ -27,9 +27,9 @@ from . import (
     SettingsFileError,
     decoded,
     judge_switches,
-    load,
     merged,
 )
+from .load import load
 from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
 Content = dict[str, object]

@@ -143,9 +143,7 @@ class Reader:
             for block in filter(_is_call, blocks):
                 self._call(self._turn, block)
             return
-        is_error = record.get("isApiErrorMessage") is True
-        if not message or message.get("model") == SYNTHETIC or is_error:
-            self.totals.api_errors += is_error
+        if not message or message.get("model") == SYNTHETIC or record.get("isApiErrorMessage") is True:
             return
         identity = as_text(message.get("id")) or as_text(record.get("uuid"))
         turn = self._turn

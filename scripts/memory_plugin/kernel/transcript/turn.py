@@ -99,7 +99,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.records = self.bad = self.repeated = self.side = 0
-        self.turns = self.api_errors = self.boundaries = self.summaries = self.unresolved = 0
+        self.turns = self.boundaries = self.summaries = self.unresolved = 0
         self.context = 0
         self.estimated = 0.0
         self.usage = dict.fromkeys(USAGE, 0)
@@ -128,10 +128,9 @@ class Totals:
             self.versions.append(version)
 
     def count(self, kind: str, subtype: object) -> None:
-        """Count a row, a compaction, or an error of the provider."""
+        """Count a row or a compaction."""
         self.records += 1
         self.boundaries += kind == "system" and subtype == "compact_boundary"
-        self.api_errors += kind == "system" and subtype == "api_error"
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
