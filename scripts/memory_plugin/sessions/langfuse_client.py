@@ -129,7 +129,7 @@ class LangfuseClient:
             except JudgeError as error:
                 if error.name != "rate_limited":
                     raise
-                wait = error.wait = error.wait or _DEFAULT_WAIT
+                wait = error.wait = _DEFAULT_WAIT if error.wait is None else error.wait
                 if wait >= self._deadline.remaining():
                     raise
             sleep(wait)

@@ -222,8 +222,9 @@ def test_a_score_that_is_refused_does_not_stop_the_others(
         assert set(result.refused) == {"no name", "no subject"}
 
 
+@pytest.mark.parametrize("named", ["7", "0"])
 def test_the_sender_waits_after_429_if_the_deadline_allows_it(
-    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(client_module, "sleep", waits.append)
@@ -232,11 +233,11 @@ def test_the_sender_waits_after_429_if_the_deadline_allows_it(
     def limited(*_: object) -> Any:  # noqa: ANN401
         nonlocal requests
         requests += 1
-        return (429, {"message": "slow down"}, {"retry-after": "7"}) if requests % 5 == 0 else None
+        return (429, {"message": "slow down"}, {"retry-after": named}) if requests % 5 == 0 else None
 
     langfuse.before = limited
     assert push_scores(graded, seconds=100).confirmed == 14
-    assert set(waits) == {7.0}
+    assert set(waits) == {float(named)}
 
 
 def test_429_beyond_the_deadline_keeps_scores_pending_and_sends_nothing_before_its_time(
