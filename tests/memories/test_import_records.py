@@ -183,6 +183,23 @@ def test_a_record_of_a_status_and_an_outcome_is_one_memory(
     assert found == {"Poll every minute": expected}
 
 
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("Statut : accepté", "active"),
+        ("Statut : proposé", "archived"),
+        ("* Statut : brouillon", "archived"),
+        ("Statut : remplacé par [ADR-2](2.md)", "archived"),
+        ("Estado: borrador", "archived"),
+        ("Stato: bozza", "archived"),
+    ],
+)
+def test_a_status_is_read_in_other_languages(project: Project, status: str, expected: str) -> None:
+    text = "# Utiliser Postgres\n\n%s\n\n## Décision\n\nNous utilisons Postgres.\n"
+    found, _ = imported(project, {"0001-postgres.md": text % status})
+    assert found == {"Utiliser Postgres": expected}
+
+
 def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -> None:
     text = "# Log\n\nNew ones come first.\n\n## E-2 Own broker (2026-01-30)\n\n**Status:** accepted\n\nWe run it.\n"
     text += "\n## E-1 Voice control (2025-12-04)\n\n**Status:** rejected\n\nIt listens in the hall.\n"
