@@ -326,7 +326,7 @@ def test_a_table_at_its_head_says_what_a_record_replaces(project: Project) -> No
         "- **Status:** accepted requests are kept for a year.\n- Requests must be signed.",
         "| Status | Meaning |\n| --- | --- |\n| 410 | It is gone. |\n\n- Requests must be signed.",
         "- Requests must be signed, as here:\n\n```yaml\nStatus: Superseded\n```",
-        "`status: superseded` and a lower rank are set by the vendor.\n\n- Requests must be signed.",
+        "`status: superseded` and ranked below the current one.\n\n- Requests must be signed.",
     ],
 )
 def test_a_sentence_about_a_status_is_none(project: Project, said: str) -> None:
