@@ -304,6 +304,7 @@ def signals_record(session: SessionSignals) -> dict[str, Any]:
         "client": totals.versions,
         "models": totals.models,
         "turns": totals.turns,
+        "unreadable_records": totals.bad,
         "calls": sum(session.tools.values()),
         "tools": dict(session.tools.most_common()),
         "compactions": totals.compactions,

@@ -83,6 +83,15 @@ def test_exactly_one_target_is_required(project: Project, arguments: tuple[str, 
     assert (run.returncode, run.stdout) == (2, "")
 
 
+def test_unreadable_rows_are_counted_not_passed_over_in_silence(project: Project) -> None:
+    path = transcript(project, IDS[1])
+    assert "left out" not in project.cli("session", "signals", path).stdout
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("{torn\n{torn again\n")
+    assert "left out: 2 unreadable rows" in project.cli("session", "signals", path).stdout
+    assert project.cli("session", "signals", path, "--json").json["unreadable_records"] == 2
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [("nothing-there", 1), ("../../etc/passwd", 2), ("/no/such.jsonl", 2), ("a b", 2)],

@@ -52,6 +52,8 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     fresh = usage["input_tokens"] + usage["cache_creation_input_tokens"]
     cached, out = usage["cache_read_input_tokens"], usage["output_tokens"]
     console.line(tokens.format(fresh, cached, out, totals.context, round(totals.estimated)))
+    if totals.bad:
+        console.line("left out: " + counted(totals.bad, "unreadable row"))
     console.line()
     found = [
         [one.label, str(one.count), turns_text(sorted(one.turns)), one_line(one.last, _MAX_EXAMPLE)]
