@@ -36,7 +36,6 @@ def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
                 "id": "n%d" % (at + 1),
                 "label": "concept number %d of part %d" % (at, at // 7),
                 "type": ladder[at % 5],
-                "names": [["concept", "number", str(at), "part", str(at // 7)]],
                 "stance": (at % 3) - 1,
                 "confidence": 0.8,
                 "mentions": 1 + at % 2,

@@ -15,10 +15,8 @@ from memory_plugin.interview.answer_input import (
     decode_memories,
     parse_answer,
 )
-from memory_plugin.kernel.paths import load_data
 from tests.interview.respondents import ANY_JSON, setup_for
 
-TABLE = load_data("interview", "signals")
 SETUP = setup_for()
 
 
@@ -34,7 +32,7 @@ def test_any_input_is_accepted_or_refused(concepts: Any, relations: Any, signals
     answer, dropped = parse_answer(data, SETUP)
     assert answer["answer"] == "x"
     assert all(isinstance(note, str) for note in dropped)
-    assert check_signals(answer["signals"], TABLE) == (answer["signals"], [])
+    assert check_signals(answer["signals"]) == (answer["signals"], [])
 
 
 @given(st.text(max_size=200))
@@ -93,5 +91,5 @@ def test_too_many_parts_are_dropped() -> None:
     ],
 )
 def test_each_signal_is_validated_separately(data: Any, valid: list[str], invalid: list[str]) -> None:  # noqa: ANN401
-    signals, dropped = check_signals(data, TABLE)
+    signals, dropped = check_signals(data)
     assert (list(signals), dropped) == (valid, invalid)

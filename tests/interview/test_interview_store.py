@@ -70,7 +70,7 @@ def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(sto
         state["nodes"].append(
             {
                 "id": "n%d" % (index + 1), "label": "concept %d" % index, "type": "goal" if index % 2 else "behaviour",
-                "names": [["concept", str(index)]], "stance": index % 3 - 1, "confidence": 0.8, "mentions": 1 + index % 2,
+                "stance": index % 3 - 1, "confidence": 0.8, "mentions": 1 + index % 2,
                 "turns": [1], "quotes": [], "superseded_by": "", "elements": ["goal"],
             }
         )  # fmt: skip

@@ -10,14 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.wording import QuestionSimilarity, stem_table
-from memory_plugin.kernel.paths import data_path
+from memory_plugin.interview.wording import find_repeated, likeness
+from memory_plugin.kernel.paths import load_data
 
-
-def shipped_similarity() -> QuestionSimilarity:
-    """Return the similarity by the shipped table."""
-    with open(data_path("interview", "redundancy.json"), encoding="utf-8") as file:
-        return QuestionSimilarity(stem_table(json.load(file)))
+THRESHOLD = load_data("interview", "redundancy")["threshold"]
 
 
 def pairs(half: str) -> list[dict[str, Any]]:
@@ -28,11 +24,8 @@ def pairs(half: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("half", ["tuned", "held_out"])
 def test_paraphrases_are_caught_and_other_questions_pass(half: str) -> None:
-    similarity = shipped_similarity()
     rows = pairs(half)
-    caught = {
-        row["id"] for row in rows if similarity.score(row["first"], row["second"]) >= similarity.threshold
-    }
+    caught = {row["id"] for row in rows if likeness(row["first"], row["second"]) >= THRESHOLD}
     same = {row["id"] for row in rows if row["same"]}
     different = {row["id"] for row in rows if not row["same"]}
     assert len(rows) >= 50
@@ -56,14 +49,12 @@ def test_paraphrases_are_caught_and_other_questions_pass(half: str) -> None:
     ],
 )
 def test_single_pairs(first: str, second: str, same: bool) -> None:
-    similarity = shipped_similarity()
-    assert (similarity.score(first, second) >= similarity.threshold) == same
-    assert similarity.find_repeated(second, [first])[0] == (first if same else "")
+    assert (likeness(first, second) >= THRESHOLD) == same
+    assert find_repeated(second, [first])[0] == (first if same else "")
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_similarity_is_symmetric_and_bounded(first: str, second: str) -> None:
-    similarity = shipped_similarity()
-    score = similarity.score(first, second)
+    score = likeness(first, second)
     assert 0 <= score <= 1
-    assert score == similarity.score(second, first)
+    assert score == likeness(second, first)

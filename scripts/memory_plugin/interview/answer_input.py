@@ -23,6 +23,7 @@ from typing import Any, Callable, TypeVar
 
 from ..kernel.context import Context
 from ..kernel.fastjson import as_object, loads
+from ..kernel.paths import load_data
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
 from .interview_store import Given, Interview, InterviewError, Setup, Signals
@@ -139,7 +140,7 @@ def parse_answer(data: Mapping[str, object], setup: Setup) -> tuple[Given, list[
     if not isinstance(answer, str) or not (answer.strip() or wish):
         got = "nothing" if answer == "" else repr(answer)[:40]
         raise InvalidAnswer("answer: expected a text, got %s" % got)
-    signals, invalid = check_signals(data.get("signals"), setup["signals"])
+    signals, invalid = check_signals(data.get("signals"))
     dropped = ["signals.%s: not of the expected form" % name for name in invalid]
     given: Given = {
         "answer": clean_text(answer, _MAX_ANSWER),
@@ -203,7 +204,7 @@ def _covered(name: object, setup: Setup) -> str:
     return str(name)
 
 
-def check_signals(data: object, table: Mapping[str, Any]) -> tuple[Signals, list[str]]:
+def check_signals(data: object) -> tuple[Signals, list[str]]:
     """Return the valid signals and the names of the invalid ones; each is validated separately.
 
     A null is no signal: a judge sends it where its schema requires the key.
@@ -211,7 +212,7 @@ def check_signals(data: object, table: Mapping[str, Any]) -> tuple[Signals, list
     if not isinstance(data, dict):
         return {}, [] if data is None else ["signals"]
     valid: Signals = {}
-    for name, rule in table["signals"].items():
+    for name, rule in load_data("interview", "signals")["signals"].items():
         forms, given = rule["fields"], as_object(data.get(name))
         fields: Any = {key: given[key] for key in forms if given.get(key) is not None}
         is_complete = all(key in fields for key in rule["required"])
@@ -245,17 +246,16 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[
     names = ("question", "answer")
     last, *before = (dict(zip(names, (excerpt(text, _MAX_CHARACTERS) for text in pair))) for pair in pairs)
     data = {"before": before, **last}
-    table = interview.setup["signals"]
-    question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))
+    question = Question(load_rubric("interview/signals"), data, read_signals)
     verdict = Judge("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
     return None if verdict.values is None else verdict.values["signals"], verdict.failure
 
 
-def read_signals(reply: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any] | None:
+def read_signals(reply: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the valid signals of a judge's reply, possibly an empty object; None for a reply that is not about signals.
 
     If the reply names signals and all are null, the answer has none.
     """
-    valid, invalid = check_signals(reply, table)
-    has_none = not invalid and any(name in table["signals"] for name in reply)
+    valid, invalid = check_signals(reply)
+    has_none = not invalid and not load_data("interview", "signals")["signals"].keys().isdisjoint(reply)
     return {"signals": valid} if valid or has_none else None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
 from .situation import Focus, Params, Situation
+from .wording import content_stems, find_repeated
 
 Scored = tuple[float, str, Mapping[str, object]]
 
@@ -39,9 +40,9 @@ def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: Par
 def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto a focus that was mentioned in many of the last turns, if several recent concepts are about it."""
     mentions = now.mentions(candidate.focus.label, params["lookback"])
-    stems = set(now.stems(candidate.focus.label))
-    names = [now.graph.nodes[index]["names"] for index in now.recent]
-    related = sum(any(map(stems.intersection, of_node)) for of_node in names)
+    stems = set(content_stems(candidate.focus.label))
+    labels = [now.graph.nodes[index]["label"] for index in now.recent]
+    related = sum(not stems.isdisjoint(content_stems(label)) for label in labels)
     if candidate.focus.kind == "open" or mentions < params["mentions"] or related < params["related"]:
         return ""
     return "%s was named in %d turns" % (candidate.focus.label, mentions)
@@ -50,7 +51,7 @@ def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: Par
 def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto a question that was asked recently, in the same or in other words."""
     recent = [turn["question"] for turn in now.turns[-params["lookback"] :]]
-    earlier, score = now.similarity.find_repeated(candidate.probe, recent)
+    earlier, score = find_repeated(candidate.probe, recent)
     return "asked already: %s (%.2f)" % (earlier, score) if earlier else ""
 
 

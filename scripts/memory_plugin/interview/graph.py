@@ -6,12 +6,21 @@ tells how many remain to be found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..kernel.paths import load_data
 from .interview_store import Given, Setup, Signals, State, Turn
-from .wording import contains_run, content_stems, count_phrases, is_terminal, normalize, signals_by_rule
+from .wording import (
+    contains_run,
+    content_stems,
+    count_phrases,
+    is_misunderstood,
+    is_terminal,
+    normalize,
+    signals_by_rule,
+)
 
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
@@ -31,17 +40,17 @@ class Graph:
         self.ladder: list[str] = pack["ladder"]
         self.terminal: list[str] = pack["terminal"]
 
-    def find(self, stems: list[str], stance: int) -> int:
-        """Return the node whose name has these stems, or -1. A node of the opposite stance is a different concept."""
-        best, best_share, wanted = -1, 0.0, set(stems)
+    def find(self, label: str, stance: int) -> int:
+        """Return the node of a concept, or -1. A node of the opposite stance is a different concept."""
+        best, best_share, wanted = -1, 0.0, set(content_stems(label))
         for index, node in enumerate(self.nodes):
-            known = {stem for name in node["names"] for stem in name}
+            known = set(content_stems(node["label"]))
             share = len(wanted & known) / (len(wanted | known) or 1)
             if share > best_share and node["stance"] * stance >= 0 and not node["superseded_by"]:
                 best, best_share = index, share
         return best if best_share >= _MIN_SHARED else -1
 
-    def add(self, label: str, kind: str, stems: list[str], stance: int) -> int:
+    def add(self, label: str, kind: str, stance: int) -> int:
         """Add a node and return its index."""
         index = len(self.nodes)
         self.nodes.append(
@@ -49,7 +58,6 @@ class Graph:
                 "id": "n%d" % (index + 1),
                 "label": label,
                 "type": kind,
-                "names": [stems],
                 "stance": stance,
                 "confidence": 0.0,
                 "mentions": 0,
@@ -200,21 +208,6 @@ def measure_chains(graph: Graph) -> ChainStats:
     return ChainStats(len(lengths), complete, max(lengths, default=0), average)
 
 
-def diameter(graph: Graph, nodes: Iterable[int]) -> int:
-    """Return the diameter in nodes of the subgraph of these nodes, ignoring direction; 1 if none are linked, 0 if there are none."""
-    members = set(nodes)
-    neighbors = graph.neighbors
-    longest = 0
-    for start in members:
-        seen, level, length = {start}, {start}, 0
-        while level:
-            length += 1
-            level = {target for index in level for target in neighbors[index] & members} - seen
-            seen |= level
-        longest = max(longest, length)
-    return longest
-
-
 def new_state(covered: dict[str, str]) -> State:
     """Return the state of an interview before its first question; `covered` maps elements that are known already to their source."""
     return {
@@ -259,33 +252,30 @@ class _Answer:
     def __init__(self, state: State, setup: Setup, fields: Given) -> None:
         self.question = state["next"] or {}  # there is one, as long as the interview is open
         self.state, self.setup, self.fields = state, setup, fields
-        has_concepts = bool(fields["concepts"])
-        self.by_rule = signals_by_rule(fields["answer"], setup["patterns"], has_concepts=has_concepts)
+        self.by_rule = signals_by_rule(fields["answer"])
         self.signals: Signals = {**self.by_rule, **(fields["signals"] or {})}
         self.number = len(state["turns"]) + 1
         self.graph = Graph(state, setup["pack"])
-        self.function_words = frozenset(setup["redundancy"]["function_words"])
         self.nodes: list[int] = []
         self.new = 0
 
     def add_concepts(self) -> None:
         """Add the new concepts to the graph, and count one more mention of the others."""
         for concept in self.fields["concepts"]:
-            stems = content_stems(concept["text"], self.function_words)
-            index = self.graph.find(stems, concept["stance"])
+            index = self.graph.find(concept["text"], concept["stance"])
             if index < 0:
-                index = self._add_concept(concept, stems)
+                index = self._add_concept(concept)
             elif not self.graph.nodes[index]["stance"]:
                 self.graph.nodes[index]["stance"] = concept["stance"]
             if index not in self.nodes:
                 self.graph.mention(index, self.number, concept["quote"], concept["confidence"])
                 self.nodes.append(index)
 
-    def _add_concept(self, concept: dict[str, Any], stems: list[str]) -> int:
+    def _add_concept(self, concept: dict[str, Any]) -> int:
         """Add a node. Link it to the one of the opposite stance, which is superseded if the user took it back."""
-        graph, stance = self.graph, concept["stance"]
-        opposite = graph.find(stems, -stance) if stance else -1
-        index = graph.add(concept["text"], concept["type"], stems, stance)
+        graph, label, stance = self.graph, concept["text"], concept["stance"]
+        opposite = graph.find(label, -stance) if stance else -1
+        index = graph.add(label, concept["type"], stance)
         self.new += 1
         if opposite >= 0:
             graph.link(index, opposite, REVISES, self.number)
@@ -306,7 +296,7 @@ class _Answer:
         """Add the relations that climb one step of the ladder; return descriptions of the dropped ones."""
         dropped = []
         for number, ends in enumerate(self.fields["relations"]):
-            source, target = (self.graph.find(content_stems(end, self.function_words), 0) for end in ends)
+            source, target = (self.graph.find(end, 0) for end in ends)
             if source < 0 or target < 0:
                 dropped.append("relations.%d: no such concept" % number)
             elif not self.graph.climbs(source, target):
@@ -317,13 +307,11 @@ class _Answer:
 
     def turn(self) -> Turn:
         """Return the turn as it is stored."""
-        fields, question, patterns = self.fields, self.question, self.setup["patterns"]
+        fields, question = self.fields, self.question
         text = normalize(fields["answer"])
         words, terminal = len(text.split()), is_terminal(self.signals)
-        misunderstood = self.signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
-        unanswered = not self.nodes and misunderstood
         is_short = words <= self.setup["scoring"]["stop"]["low_words"]
-        low = not self.new and is_short and not terminal and not unanswered and fields["wish"] != "skip"
+        is_empty = not (self.new or terminal or is_misunderstood(self.signals))
         intensity = self.signals.get("emotional", {}).get("intensity", "neutral")
         return {
             "number": self.number,
@@ -332,18 +320,17 @@ class _Answer:
             "question": fields["question"] or question["probe"],
             "answer": fields["answer"],
             "words": words,
-            "elaborations": count_phrases(text, patterns["elaboration"]),
-            "enthusiasm": count_phrases(text, patterns["enthusiasm"]),
-            "hedges": count_phrases(text, patterns["hedge"]),
+            "elaborations": count_phrases(text, "elaboration"),
+            "enthusiasm": count_phrases(text, "enthusiasm"),
+            "hedges": count_phrases(text, "hedge"),
             "wish": fields["wish"],
             "signals": self.signals,
             "by_rule": self.by_rule,
             "terminal": terminal,
-            "sentiment": self.setup["signals"]["sentiment"][intensity],
+            "sentiment": load_data("interview", "signals")["sentiment"][intensity],
             "concepts": [self.graph.nodes[index]["id"] for index in self.nodes],
             "new": self.new,
-            "unanswered": unanswered,
-            "low": low,
+            "low": is_empty and is_short and fields["wish"] != "skip",
         }
 
     def cover_elements(self, turn: Turn) -> None:
@@ -358,7 +345,7 @@ class _Answer:
             settled += [element["id"] for element in self.setup["elements"] if element["id"] == focus["key"]]
         for element in settled:
             covered.setdefault(element, {"turn": self.number, "by": "answered"})
-        if not turn["terminal"] and not turn["unanswered"]:
+        if not turn["terminal"] and not is_misunderstood(turn["signals"]):
             for element in mentioned:
                 covered.setdefault(element, {"turn": self.number, "by": "named"})
         about = sorted({*mentioned, *self.fields["covered"]})
@@ -366,16 +353,16 @@ class _Answer:
         for index in self.nodes:
             node = self.graph.nodes[index]
             # A node without an element in its name belongs to the element that the turn was about.
-            elements = self._elements_named(node["names"]) or about[:1]
+            elements = self._elements_in(node["label"]) or about[:1]
             node["elements"] = sorted({*node["elements"], *elements})
 
     def _elements_in(self, text: str) -> list[str]:
-        return self._elements_named([content_stems(text, self.function_words)])
-
-    def _elements_named(self, texts: list[list[str]]) -> list[str]:
-        """Return the elements with a label or alias in one of some texts, which are lists of stems."""
+        """Return the elements whose label or alias occurs in a text."""
+        stems = content_stems(text)
         return [
             element["id"]
             for element in self.setup["elements"]
-            if any(contains_run(name, stems) for name in element["stems"] for stems in texts)
+            if any(
+                contains_run(content_stems(name), stems) for name in (element["label"], *element["aliases"])
+            )
         ]

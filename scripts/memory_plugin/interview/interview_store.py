@@ -60,26 +60,22 @@ Signals = dict[str, Signal]
 
 
 class Element(TypedDict):
-    """A part of the subject that should be covered; `stems` are those of its label and aliases."""
+    """A part of the subject that should be covered."""
 
     id: str
     label: str
     aliases: list[str]
     ask: str
     group: str
-    stems: list[list[str]]
 
 
 class Setup(TypedDict):
-    """The configuration of an interview; `scoring`, `redundancy` and `signals` are files of `config/interview`, `pack` has no elements."""
+    """The configuration of an interview; `scoring` is a file of `config/interview` with the user's changes, `pack` has no elements."""
 
     topic: str
     pack: dict[str, Any]
     elements: list[Element]
     scoring: dict[str, Any]
-    redundancy: dict[str, Any]
-    patterns: dict[str, list[str]]
-    signals: dict[str, Any]
     max_turns: int
 
 
@@ -114,17 +110,15 @@ class Turn(TypedDict):
     sentiment: float
     concepts: list[str]
     new: int
-    unanswered: bool
     low: bool
 
 
 class Node(TypedDict):
-    """A concept of the graph; `names` are the stems of its wordings, `quotes` [turn, quote], and `elements` what it is about."""
+    """A concept of the graph; `quotes` are [turn, quote], and `elements` what it is about."""
 
     id: str
     label: str
     type: str
-    names: list[list[str]]
     stance: int
     confidence: float
     mentions: int

@@ -30,7 +30,7 @@ from .interview_store import (
     State,
 )
 from .situation import FOCUSES, Focus, Params, Situation
-from .wording import QuestionSimilarity, wants_to_stop
+from .wording import find_repeated, wants_to_stop
 
 START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
 _MORE_QUESTIONS = 5  # after an interview was resumed
@@ -108,8 +108,7 @@ def check_question(interview: Interview, question: str) -> tuple[str, float]:
     """Return the recent question that a question repeats, empty if none, and how similar they are."""
     vetoes = {entry["id"]: entry["params"] for entry in interview.setup["scoring"]["vetoes"]}
     turns = interview.state["turns"][-vetoes["recent_redundancy"]["lookback"] :]
-    similarity = QuestionSimilarity(interview.setup["redundancy"])
-    return similarity.find_repeated(question, [turn["question"] for turn in turns])
+    return find_repeated(question, [turn["question"] for turn in turns])
 
 
 def with_best_alternatives(decision: Decision) -> Decision:
@@ -306,7 +305,7 @@ def stop_reason(now: Situation) -> str:
     is_saturated = mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"]
     is_falling = len(moods) == rules["falling"] and all(mood > after for mood, after in zip(moods, moods[1:]))
     reasons = {
-        "asked": last["wish"] == "stop" or wants_to_stop(last["answer"], now.setup["patterns"]),
+        "asked": last["wish"] == "stop" or wants_to_stop(last["answer"]),
         "closed": last["strategy"] == "closing" and last["wish"] != "skip",
         "nothing_said": len(last_low) == rules["low_answers"] and all(turn["low"] for turn in last_low),
         "budget": len(turns) >= now.budget,

@@ -15,8 +15,7 @@ from ..kernel.settings import merged
 from ..kernel.settings.schema import Rule, mismatch
 from ..kernel.text.clean import plain
 from .answer_input import InvalidAnswer, clean_text
-from .interview_store import Element, InterviewError, Setup
-from .wording import content_stems, normalize, stem_table
+from .interview_store import InterviewError, Setup
 
 SHIPPED = ("requirements", "means_end_chain")
 MAX_TOPIC = 200
@@ -58,33 +57,19 @@ def check_pack(data: object, source: str) -> dict[str, Any]:
 def new_setup(topic: str, pack: Mapping[str, Any], max_turns: int, changes: Mapping[str, Any]) -> Setup:
     """Return the frozen setup of an interview as plain JSON values.
 
-    `max_turns` (1 to 200) is the number of questions, and `changes` the setting `interview.scoring`.
+    `max_turns` is the number of questions, and `changes` the setting `interview.scoring`.
     """
-    if not 1 <= max_turns <= 200:
-        raise InterviewError("--max-turns: expected 1 to 200, got %d" % max_turns)
-    redundancy = stem_table(load_data("interview", "redundancy"))
-    function_words = frozenset(redundancy["function_words"])
-    elements: list[Element] = []
-    for element in pack["elements"]:
-        stems = [content_stems(text, function_words) for text in (element["label"], *element["aliases"])]
-        full: Any = {"ask": "", "group": "", **element, "stems": [name for name in stems if name]}
-        elements.append(full)
     scoring = merged(load_data("interview", "scoring"), dict(changes))
     for entry in scoring["strategies"]:
         entry["enabled"] = pack.get("strategies", {}).get(entry["id"], entry["enabled"])
     for phase, row in pack.get("multipliers", {}).items():
         scoring["multipliers"][phase].update(row)
-    groups = load_data("interview", "patterns")["groups"]
+    elements: Any = [{"ask": "", "group": "", **element} for element in pack["elements"]]
     return {
-        "topic": plain(topic, MAX_TOPIC),
-        "pack": {key: pack[key] for key in ("id", "name", "types", "ladder", "terminal")},
+        "topic": topic,
+        "pack": {key: pack[key] for key in ("id", "types", "ladder", "terminal")},
         "elements": elements,
         "scoring": scoring,
-        "redundancy": redundancy,
-        "patterns": {
-            name: [normalize(phrase).strip() for phrase in group["phrases"]] for name, group in groups.items()
-        },
-        "signals": load_data("interview", "signals"),
         "max_turns": max_turns,
     }
 

@@ -6,16 +6,13 @@ To add a kind of focus, write a generator and add it to FOCUSES.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any, Callable, NamedTuple
 
-from .graph import Graph, chao1, diameter, measure_chains, node_index
+from .graph import Graph, chao1, measure_chains, node_index
 from .interview_store import Node, Setup, Signals, State, Turn
-from .wording import QuestionSimilarity, contains_run, content_stems, is_terminal
+from .wording import contains_run, content_stems, is_misunderstood, is_terminal
 
 Params = Mapping[str, Any]  # of a criterion, from `config/interview/scoring.json`
-
-_MAX_NODES = 50  # examined for the depth of one element
 
 
 class Situation:
@@ -27,7 +24,6 @@ class Situation:
 
     def __init__(self, state: State, setup: Setup, wish: str = "") -> None:
         self.state, self.setup, self.wish = state, setup, wish
-        self.similarity = QuestionSimilarity(setup["redundancy"])
         self.scoring = setup["scoring"]
         self.turns = state["turns"]
         self.graph = Graph(state, setup["pack"])
@@ -44,11 +40,6 @@ class Situation:
         )
         self.budget = setup["max_turns"] + state["more"]
         self.phase = _phase(self.scoring["phases"], self.budget, len(self.turns))
-        self._function_words = frozenset(setup["redundancy"]["function_words"])
-
-    def stems(self, text: str) -> list[str]:
-        """Return the stems of a text, without function words."""
-        return content_stems(text, self._function_words)
 
     def signals(self, params: Params) -> Signals:
         """Return the last answer's signals: all of them, or only the rules' if the params turn `use_llm_signals` off."""
@@ -64,20 +55,16 @@ class Situation:
             return 1.0
         if self.state["covered"][name]["by"] != "named" or not self.has_ladder:
             return 0.0
-        nodes = [index for index, node in enumerate(self.graph.nodes) if name in node["elements"]]
-        length = diameter(self.graph, nodes[-_MAX_NODES:])
-        return 0.5 if length / len(self.graph.ladder) < shallow else 0.0
+        about = [index for index, node in enumerate(self.graph.nodes) if name in node["elements"]]
+        levels = [level for level in map(self.graph.level, about) if level >= 0]
+        steps = max(levels) - min(levels) + 1 if levels else 0
+        return 0.5 if steps / len(self.graph.ladder) < shallow else 0.0
 
     def mentions(self, label: str, lookback: int) -> int:
         """Return in how many of the last turns a label occurred, in question or answer."""
-        stems = self.stems(label)
-        recent = self._turn_stems[-lookback:]
-        return sum(any(contains_run(stems, text_stems) for text_stems in texts) for texts in recent)
-
-    @cached_property
-    def _turn_stems(self) -> list[list[list[str]]]:
-        """The stems of question and answer of each turn."""
-        return [[self.stems(text) for text in (turn["question"], turn["answer"])] for turn in self.turns]
+        stems = content_stems(label)
+        texts = ((turn["question"], turn["answer"]) for turn in self.turns[-lookback:])
+        return sum(any(contains_run(stems, content_stems(text)) for text in pair) for pair in texts)
 
     def momenta(self, params: Params) -> list[float]:
         """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and interest; skips do not count."""
@@ -85,9 +72,8 @@ class Situation:
         return [_momentum(turn, params) for turn in answered[-params["answers"] :]]
 
     def uses(self, strategy: str, key: str) -> int:
-        """Return how often a strategy asked about a focus. A single question without an answer does not count."""
-        turns = [turn for turn in self.turns if turn["strategy"] == strategy and turn["focus"]["key"] == key]
-        return 0 if len(turns) == 1 and turns[0]["unanswered"] else len(turns)
+        """Return how often a strategy asked about a focus."""
+        return sum(turn["strategy"] == strategy and turn["focus"]["key"] == key for turn in self.turns)
 
 
 def _phase(phases: list[dict[str, Any]], budget: int, turn: int) -> str:
@@ -230,7 +216,7 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
     vague = [
         index for index in mentioned if now.graph.nodes[index]["confidence"] < rules["clarify_confidence"]
     ]
-    misunderstood = last["signals"].get("uncertainty", {}).get("type") == "conceptual_clarity"
+    misunderstood = is_misunderstood(last["signals"])
     if not vague and not misunderstood and last["hedges"] < rules["clarify_hedges"]:
         return
     for index in vague or mentioned[:1]:

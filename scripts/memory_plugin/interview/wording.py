@@ -5,10 +5,13 @@ The similarity was tuned on one half of `tests/interview/question_pairs.jsonl`. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Iterable, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
+from ..kernel.paths import load_data
 from ..kernel.text.words import fold, is_compound_name, stem, tokenize
 from .interview_store import Signals
 
@@ -21,38 +24,42 @@ def normalize(text: str) -> str:
     return " %s " % " ".join("".join(char if char.isalnum() else " " for char in folded).split())
 
 
-def count_phrases(text: str, phrases: Iterable[str]) -> int:
-    """Return how often any of some phrases occurs in a normalized text, as whole words."""
-    return sum(text.count(" %s " % phrase) for phrase in phrases)
+@cache
+def phrases() -> dict[str, list[str]]:
+    """Return the normalized phrases of `config/interview/patterns.json` by group."""
+    groups = load_data("interview", "patterns")["groups"]
+    return {name: [normalize(phrase) for phrase in group["phrases"]] for name, group in groups.items()}
 
 
-def content_stems(text: str, function_words: Collection[str]) -> list[str]:
+def count_phrases(text: str, group: str) -> int:
+    """Return how often the phrases of a group occur in a normalized text, as whole words."""
+    return sum(map(text.count, phrases()[group]))
+
+
+@cache
+def content_stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's words in order, without function words unless it has no others."""
     all_words = [word for word in tokenize(text) if not is_compound_name(word)]
-    content = [word for word in all_words if word not in function_words]
-    return [_cached_stem(word) for word in content or all_words]
+    content = [word for word in all_words if word not in _redundancy()["function_words"]]
+    return tuple(map(_cached_stem, content or all_words))
 
 
-def contains_run(run: list[str], stems: list[str]) -> bool:
+def contains_run(run: Sequence[str], stems: Sequence[str]) -> bool:
     """Return whether the stems of `run` occur consecutively in `stems`; False for an empty run."""
     size = len(run)
     return size > 0 and any(stems[start : start + size] == run for start in range(len(stems) - size + 1))
 
 
-def signals_by_rule(answer: str, patterns: dict[str, list[str]], *, has_concepts: bool = True) -> Signals:
-    """Return the signals found by phrases in an answer.
-
-    An answer without concepts that ends in a question mark is a question in return.
-    """
+def signals_by_rule(answer: str) -> Signals:
+    """Return the signals found by phrases in an answer."""
     text = normalize(answer)
-    found = {name: count_phrases(text, phrases) for name, phrases in patterns.items()}
+    found = {group: count_phrases(text, group) for group in phrases()}
     signals: Signals = {}
     is_exploratory = bool(found["exploratory"])
     if found["terminal"]:
         response = "exploratory" if is_exploratory else "terminal"
         signals["knowledge_ceiling"] = {"terminal": not is_exploratory, "response": response}
-    is_plain = not has_concepts and not is_exploratory and not found["terminal"]
-    if found["confused"] or (is_plain and answer.rstrip().endswith("?")):
+    if found["confused"]:
         signals["uncertainty"] = {"type": "conceptual_clarity", "severity": 0.6}
     elif found["terminal"]:
         signals["uncertainty"] = {"type": "knowledge_gap", "severity": 0.4 if is_exploratory else 0.9}
@@ -70,15 +77,18 @@ def signals_by_rule(answer: str, patterns: dict[str, list[str]], *, has_concepts
     return signals
 
 
-def wants_to_stop(answer: str, patterns: dict[str, list[str]]) -> bool:
+def wants_to_stop(answer: str) -> bool:
     """Return whether an answer only asks to stop, unlike "stop the build when a test fails"."""
-    text = normalize(answer)
-    has_phrase = False
+    text = rest = normalize(answer)
     # The longest phrase first, because removing "stop" alone would leave the rest of "let's stop here".
-    for phrase in sorted(patterns["stop"], key=len, reverse=True):
-        if " %s " % phrase in text:
-            text, has_phrase = text.replace(" %s " % phrase, "  "), True
-    return has_phrase and all(word in patterns["filler"] for word in text.split())
+    for phrase in sorted(phrases()["stop"], key=len, reverse=True):
+        rest = rest.replace(phrase, "  ")
+    return rest != text and all(" %s " % word in phrases()["filler"] for word in rest.split())
+
+
+def is_misunderstood(signals: Signals) -> bool:
+    """Return whether the user did not understand the question, or asked back."""
+    return signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
 
 
 def is_terminal(signals: Signals) -> bool:
@@ -87,94 +97,85 @@ def is_terminal(signals: Signals) -> bool:
     return bool(ceiling.get("terminal")) and ceiling.get("response", "terminal") == "terminal"
 
 
-def stem_table(table: dict[str, Any]) -> dict[str, Any]:
-    """Return the table of `config/interview/redundancy.json` with its words stemmed, as plain JSON values."""
+@cache
+def _redundancy() -> dict[str, Any]:
+    """Return the table of `config/interview/redundancy.json` with its words stemmed."""
+    table = load_data("interview", "redundancy")
     groups = [(word, name) for name, members in table["groups"].items() for word in members.split()]
     return dict(
         table,
-        function_words=table["function_words"].split(),
-        light_words=[_cached_stem(word) for word in table["light_words"].split()],
+        function_words=frozenset(table["function_words"].split()),
+        light_words=frozenset(map(_cached_stem, table["light_words"].split())),
         groups={_cached_stem(word): "=" + name for word, name in groups},
-        kinds=[[phrase, name] for name, phrases in table["kinds"].items() for phrase in phrases],
+        kinds=[(phrase, name) for name, phrases in table["kinds"].items() for phrase in phrases],
         opposites=[pair.split() for pair in table["opposites"]],
-        phrases=[[phrase, name] for name, phrases in table["phrases"].items() for phrase in phrases],
+        phrases=[(" %s " % phrase, name) for name, phrases in table["phrases"].items() for phrase in phrases],
     )
 
 
-class QuestionSimilarity:
-    """Compares questions by a table that `stem_table` prepared."""
+def likeness(first: str, second: str) -> float:
+    """Return how similar two questions are, from 0 to 1.
 
-    def __init__(self, table: dict[str, Any]) -> None:
-        self.threshold: float = table["threshold"]
-        self._table = table
-        self._function_words = frozenset(table["function_words"])
-        self._light_words = frozenset(table["light_words"])
-        self._parsed: dict[str, tuple[frozenset[str], str, frozenset[str]]] = {}
+    This is the Dice coefficient of their weighted stems (Dice, 1945). The score is lowered if each question has a word of its own,
+    and if they ask for different things (who, why) or for opposites.
+    """
+    stems1, kind1, words1 = _parse(first)
+    stems2, kind2, words2 = _parse(second)
+    total = _weight(stems1) + _weight(stems2)
+    if not total:
+        return 0.0
+    table = _redundancy()
+    score = 2 * _weight(stems1 & stems2) / total
+    has_own1 = not table["light_words"].issuperset(stems1 - stems2) or (kind1 and not kind2)
+    has_own2 = not table["light_words"].issuperset(stems2 - stems1) or (kind2 and not kind1)
+    if has_own1 and has_own2:
+        score -= table["both_sides"]
+    only1, only2 = words1 - words2, words2 - words1
+    has_opposites = any(
+        (a in only1 and b in only2) or (b in only1 and a in only2) for a, b in table["opposites"]
+    )
+    if (kind1 and kind2 and kind1 != kind2) or has_opposites:
+        score -= table["other_word"]
+    return max(0.0, score)
 
-    def score(self, first: str, second: str) -> float:
-        """Return how similar two questions are, from 0 to 1.
 
-        This is the Dice coefficient of their weighted stems (Dice, 1945). The score is lowered if each question has a word of its own,
-        and if they ask for different things (who, why) or for opposites.
-        """
-        stems1, kind1, words1 = self._parse(first)
-        stems2, kind2, words2 = self._parse(second)
-        total = self._weight(stems1) + self._weight(stems2)
-        if not total:
-            return 0.0
-        score = 2 * self._weight(stems1 & stems2) / total
-        has_own1 = not self._light_words.issuperset(stems1 - stems2) or (kind1 and not kind2)
-        has_own2 = not self._light_words.issuperset(stems2 - stems1) or (kind2 and not kind1)
-        if has_own1 and has_own2:
-            score -= self._table["both_sides"]
-        only1, only2 = words1 - words2, words2 - words1
-        has_opposites = any(
-            (a in only1 and b in only2) or (b in only1 and a in only2) for a, b in self._table["opposites"]
-        )
-        if (kind1 and kind2 and kind1 != kind2) or has_opposites:
-            score -= self._table["other_word"]
-        return max(0.0, score)
+def find_repeated(question: str, earlier: Iterable[str]) -> tuple[str, float]:
+    """Return the most similar earlier question (empty if it is not similar enough) and its likeness."""
+    likest, best = max(
+        ((other, likeness(question, other)) for other in earlier), key=itemgetter(1), default=("", 0.0)
+    )
+    return (likest, best) if best >= _redundancy()["threshold"] else ("", best)
 
-    def find_repeated(self, question: str, earlier: Iterable[str]) -> tuple[str, float]:
-        """Return the most similar earlier question (empty if it is below the threshold) and its score."""
-        nearest, best = "", 0.0
-        for other in earlier:
-            score = self.score(question, other)
-            if score > best:
-                nearest, best = other, score
-        return (nearest, best) if best >= self.threshold else ("", best)
 
-    def _parse(self, question: str) -> tuple[frozenset[str], str, frozenset[str]]:
-        """Return a question's stems (or their groups), the kind of thing it asks for (empty for what and how), and its words."""
-        if question not in self._parsed:
-            text = normalize(question)
-            all_words = frozenset(text.split())
-            text, kind = self._split_kind(question, text)
-            stems = []
-            for phrase, group in self._table["phrases"]:
-                if " %s " % phrase in text:
-                    text = text.replace(" %s " % phrase, "  ")
-                    stems += [group] if group else []
-            stems += content_stems(text, self._function_words)
-            grouped = frozenset(self._table["groups"].get(word, word) for word in stems)
-            self._parsed[question] = (grouped, kind, all_words)
-        return self._parsed[question]
+@cache
+def _parse(question: str) -> tuple[frozenset[str], str, frozenset[str]]:
+    """Return a question's stems (or their groups), the kind of thing it asks for (empty for what and how), and its words."""
+    text = normalize(question)
+    all_words = frozenset(text.split())
+    text, kind = _split_kind(question, text)
+    stems = []
+    for phrase, group in _redundancy()["phrases"]:
+        if phrase in text:
+            text = text.replace(phrase, "  ")
+            stems += [group] if group else []
+    stems += content_stems(text)
+    return frozenset(_redundancy()["groups"].get(word, word) for word in stems), kind, all_words
 
-    def _split_kind(self, question: str, text: str) -> tuple[str, str]:
-        """Return the normalized question without its question phrase, and the kind of thing this asks for: who, when, why, how many.
 
-        A single word counts only where a clause begins: "what happens when it fails" does not ask for a time.
-        """
-        for mark in ",;:.?!":
-            question = question.replace(mark, "\n")
-        openings = "|".join(
-            " %s " % " ".join(normalize(clause).split()[:2]) for clause in question.split("\n")
-        )
-        for phrase, kind in self._table["kinds"]:
-            marked = " %s " % phrase
-            if marked in text and (" " in phrase or marked in openings):
-                return text.replace(marked, " ", 1), kind
-        return text, ""
+def _split_kind(question: str, text: str) -> tuple[str, str]:
+    """Return the normalized question without its question phrase, and the kind of thing this asks for: who, when, why, how many.
 
-    def _weight(self, stems: frozenset[str]) -> float:
-        return sum(self._table["light"] if word in self._light_words else 1.0 for word in stems)
+    A single word counts only where a clause begins: "what happens when it fails" does not ask for a time.
+    """
+    clauses = re.split("[,;:.?!\n]", question)
+    openings = "|".join(" %s " % " ".join(normalize(clause).split()[:2]) for clause in clauses)
+    for phrase, kind in _redundancy()["kinds"]:
+        marked = " %s " % phrase
+        if marked in text and (" " in phrase or marked in openings):
+            return text.replace(marked, " ", 1), kind
+    return text, ""
+
+
+def _weight(stems: frozenset[str]) -> float:
+    table = _redundancy()
+    return sum(table["light"] if word in table["light_words"] else 1.0 for word in stems)

@@ -8,9 +8,7 @@ from memory_plugin.capture.pipeline import statements_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answer_input import read_signals
-from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, load_rubric
-from memory_plugin.kernel.paths import data_path
 from memory_plugin.replies.judge import GradeMaterial, deep_question, grade_question
 from memory_plugin.sessions.rubric import read_grade
 from memory_plugin.work.judges import check_question
@@ -22,16 +20,6 @@ __all__ = ["QUESTIONS"]
 _MATERIAL = GradeMaterial(
     "code", "why?", ["Bash(ls) -> a"], "Great question! It is so.", ["Great question"] * 3
 )
-
-
-def _signals() -> dict[str, object]:
-    with open(data_path("interview", "signals.json"), encoding="utf-8") as file:
-        table = loads(file.read())
-    assert isinstance(table, dict)
-    return table
-
-
-_TABLE = _signals()
 QUESTIONS: dict[str, Question] = {
     "check": check_question(),
     "relevance": question(),
@@ -41,9 +29,7 @@ QUESTIONS: dict[str, Question] = {
     "memories/phrases": phrases_question([{"id": "port", "title": "Port 80", "body": "Never."}]),
     "replies/grade": grade_question(_MATERIAL, ["SyA", "VDet", "EpAd", "EPad"]),
     "replies/deep": deep_question(_MATERIAL),
-    "interview/signals": Question(
-        load_rubric("interview/signals"), {}, lambda value: read_signals(value, _TABLE)
-    ),
+    "interview/signals": Question(load_rubric("interview/signals"), {}, read_signals),
     "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, partial(read_grade, turns=10)),
     **{
         "evaluate-" + name: rubric_question(evaluation_rubric(name), "", {"turns": []})
