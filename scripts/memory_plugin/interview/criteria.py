@@ -112,7 +112,7 @@ def _ambiguity(candidate: QuestionCandidate, now: Situation, params: Params) -> 
 
 def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     favored, why = _favored_direction(now, params)
-    average = round(now.chains.average, 4)
+    average = round(now.chains["average"], 4)
     signals = {"breadth": round(now.breadth, 4), "average_chain": average, "favors": favored}
     opposite = "breadth" if favored == "depth" else "depth"
     if not favored:
@@ -134,8 +134,8 @@ def _favored_direction(now: Situation, params: Params) -> tuple[str, str]:
     if suggestion is not None:
         direction = {"deepen": "depth", "broaden": "breadth"}.get(suggestion, "")
         return direction, "the last answer suggests to %s" % suggestion
-    if now.has_ladder and now.chains.average < params["depth"]:
-        return "depth", "chains of %.1f steps" % now.chains.average
+    if now.has_ladder and now.chains["average"] < params["depth"]:
+        return "depth", "chains of %.1f steps" % now.chains["average"]
     return "", "wide and deep enough"
 
 

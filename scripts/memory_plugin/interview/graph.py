@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.paths import load_data
 from .interview_store import Given, Setup, Signals, State, Turn
@@ -163,18 +163,10 @@ def chao1(mentions: list[int]) -> float:
     return seen / (seen + unseen) if seen else 0.0
 
 
-class ChainStats(NamedTuple):
-    """The number of chains, how many of them reach a terminal type, and their longest and average length in edges."""
-
-    number: int
-    complete: int
-    longest: int
-    average: float
-
-
-def measure_chains(graph: Graph) -> ChainStats:
+def measure_chains(graph: Graph) -> dict[str, float]:
     """Measure the chains from each root to each leaf by breadth-first search; a cycle ends where it closes.
 
+    Return the number of chains, how many of them reach a terminal type, and their longest and average length in edges.
     A root is a node that nothing leads to, or one of the ladder's first type. A root alone is not a chain.
     """
     successors: dict[int, list[int]] = {}
@@ -204,8 +196,8 @@ def measure_chains(graph: Graph) -> ChainStats:
                     next_level += dict.fromkeys(unseen)
             level, length = next_level, length + 1
         steps += len(seen)
-    average = sum(lengths) / len(lengths) if lengths else 0.0
-    return ChainStats(len(lengths), complete, max(lengths, default=0), average)
+    average, longest = sum(lengths) / (len(lengths) or 1), max(lengths, default=0)
+    return {"number": len(lengths), "complete": complete, "longest": longest, "average": average}
 
 
 def new_state(covered: dict[str, str]) -> State:

@@ -201,7 +201,7 @@ def _question(now: Situation, choice: QuestionChoice) -> Decision:
             "breadth": round(now.breadth, 4),
             "saturation": round(now.saturation, 4),
             "rate": now.state["rate"],
-            **now.chains._asdict(),
+            **now.chains,
             "peripheral": len(now.peripheral),
         },
     }
