@@ -14,5 +14,5 @@ rm "$folder"/cp313/python313._pth # without it, this Python reads environment va
 rm "$folder"/cp313/_wmi.pyd
 echo 'import _winapi; vars(_winapi).pop("CopyFile2", None)' >"$folder"/cp313/sitecustomize.py
 python3 -m pip install -q --target "$folder/cp313/packages" --platform win_amd64 --python-version 3.13 --only-binary :all: \
-    "pytest>=8,<10" "pytest-xdist>=3,<4" "hypothesis>=6,<7" colorama
+    "pytest>=8,<10" "pytest-xdist>=3,<4" "pytest-rerunfailures>=14,<17" "hypothesis>=6,<7" colorama
 echo "$folder/cp313/python.exe"
