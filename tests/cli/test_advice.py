@@ -33,7 +33,6 @@ FILLED = (
     ("judge on %s", "judge on capture"),
     ("FEATURE", "capture"),
     ("feedback %s", "feedback useful"),
-    ("escalation.%s", "escalation.padding_range [1,2]"),
     ("DATE", "2031-12-31"),
     ("--category ...", "--category decision"),
     ("...", "x"),

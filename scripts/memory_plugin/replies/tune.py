@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from ..kernel.files import read_regular, replace_file
 from ..kernel.paths import Paths, load_data
 from ..kernel.stats import Proportion, share
-from .gate import GateBounds, find_row
 from .prose import BREAK, Prose, rule_problem, word_classes
 from .rows import PADDING_DIMENSIONS, Judged, Score, missed_by_rules, reread_replies, severe_dimensions
 from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_user_pack
@@ -23,14 +22,17 @@ from .signals import USER_PACK, FillerRules, find_filler, measure_reply, read_us
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20
-_ROWS = ("padding_range", "borderline_density", "mixed_signal")  # of the gate, that escalate
+_GATE_SETTINGS = {  # by the row of the gate: its setting, and which change of it lets fewer and more replies escalate
+    "padding_range": ("padding_range", "narrower", "wider"),
+    "borderline_density": ("density_margin", "smaller", "larger"),
+    "mixed_signal": ("thresholds.preamble", "larger", "smaller"),
+}
 _MIN_VERDICTS = 5
 _MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
 _MAX_CANDIDATES = 20
 _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
-_PREAMBLES = (4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 100, 150, 200)
 
 
 class RuleClearance(NamedTuple):
@@ -124,61 +126,22 @@ def _quoted_phrases(missed: Iterable[tuple[int, int]], text: str) -> Iterator[st
             yield " ".join(words)
 
 
-def gate_advice(study: TuningStudy, scores: Sequence[Score], bounds: GateBounds) -> str:
-    """Return a sentence of advice on the escalation gate.
-
-    It names a value with which fewer or more of the scored replies escalate: of the setting that made most of the judged ones escalate, if
-    that has one.
-    """
+def gate_advice(study: TuningStudy) -> str:
+    """Return a sentence of advice on the escalation gate. It names the setting that made most of the judged replies escalate."""
     agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
         text = "needs %d judged replies, has %d; to turn the judge on: memory judge on replies"
         return text % (_MIN_JUDGED, agreement.n)
+    setting, fewer, more = next(
+        _GATE_SETTINGS[row] for row in (*study.rows, *_GATE_SETTINGS) if row in _GATE_SETTINGS
+    )
     agree, change = "", "the judge is asked about as often as it should be"
-    if not _MIN_AGREEMENT <= agreement.value <= _MAX_AGREEMENT:
-        is_narrower = agreement.value > _MAX_AGREEMENT
-        agree = "" if is_narrower else "only "
-        change = "ask the judge %s often" % ("less" if is_narrower else "more")
-        setting = _effective_setting(study, scores, bounds, is_narrower)
-        change += ", for instance with `memory config set scoring.escalation.%s`" % setting if setting else ""
+    if agreement.value > _MAX_AGREEMENT:
+        change = "ask the judge less often, with a %s scoring.escalation.%s" % (fewer, setting)
+    elif agreement.value < _MIN_AGREEMENT:
+        agree = "only "
+        change = "ask the judge more often, with a %s scoring.escalation.%s" % (more, setting)
     return "judge and rules agree on %s%s of the judged replies: %s" % (agree, agreement, change)
-
-
-def _effective_setting(
-    study: TuningStudy, scores: Sequence[Score], bounds: GateBounds, is_narrower: bool
-) -> str:
-    """Return the setting with a value that changes how many replies escalate, of the most frequent row that has one; or ""."""
-    before, choose = _escalated(scores, bounds), min if is_narrower else max
-    for row in dict.fromkeys([*study.rows, *_ROWS]):
-        trials = _trials(row, bounds, is_narrower)
-        counts = {setting: _escalated(scores, trial) for setting, trial in trials}
-        setting = choose(counts, key=counts.__getitem__, default="")
-        if setting and counts[setting] != before and (counts[setting] < before) is is_narrower:
-            return setting
-    return ""
-
-
-def _escalated(scores: Iterable[Score], bounds: GateBounds) -> int:
-    """Return how many replies escalate with given numbers of the gate."""
-    return sum(find_row(score, bounds)[1] for score in scores if score.density is not None)
-
-
-def _trials(row: str, bounds: GateBounds, is_narrower: bool) -> Iterator[tuple[str, GateBounds]]:
-    """Yield settings that let fewer or more replies escalate by a row of the gate, with the thresholds under them."""
-    low, high = bounds.min_padding, bounds.max_padding
-    if row == "padding_range":
-        ranges = [(low + 1, high), (low, high - 1)] if is_narrower else [(low, high + 1), (low - 1, high)]
-        for first, last in ranges:
-            if 1 <= first <= last:
-                trial = bounds._replace(min_padding=first, max_padding=last)
-                yield "padding_range [%d,%d]" % (first, last), trial
-    elif row == "borderline_density":
-        margin = max(0, bounds.margin - 10 if is_narrower else bounds.margin + 20)
-        yield "density_margin %g" % (margin / 1000), bounds._replace(margin=margin)
-    elif row == "mixed_signal":
-        other = [words for words in _PREAMBLES if (words > bounds.preamble_min) is is_narrower]
-        for words in other if is_narrower else reversed(other):
-            yield "thresholds.preamble %d" % words, bounds._replace(preamble_min=words)
 
 
 class PackChange(NamedTuple):

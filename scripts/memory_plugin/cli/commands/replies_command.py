@@ -15,7 +15,6 @@ from ...kernel.judge.question import explain_failure
 from ...kernel.paths import load_data
 from ...kernel.text.clean import block, counted
 from ...replies import reset_tuning_reminder, tune
-from ...replies.gate import GateBounds
 from ...replies.judge import GradeMaterial, deep_question, read_turn
 from ...replies.rows import (
     Score,
@@ -276,7 +275,7 @@ def _tune(arguments: Namespace, context: CommandContext) -> None:
     scores = read_scores(context.paths, days_ago(arguments.days))
     console, state = context.console, context.paths.state()
     study = tune.study_scores(scores, load_filler_rules(state))
-    advice = tune.gate_advice(study, scores, GateBounds.of(context.settings))
+    advice = tune.gate_advice(study)
     change = tune.propose_pack(study, state)
     diff = change.diff
     effect = change.rescored(scores) if diff else {}
