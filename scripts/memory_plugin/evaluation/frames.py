@@ -1,8 +1,9 @@
 """Match frames, which are rules made of word classes such as `@advise STOP .. MEDICINE`, against sentences tagged by a lexicon.
 
-An entry of the lexicon is a word or phrase. `~v` on a word adds its verb forms, `~n` its plural. `*oxetine` accepts every longer word with
-that ending, `!word` removes a word from a class, `{OTHER}` includes another class. A verb's forms have classes of their own: `STOP`
-contains "stop", `STOP-S` "stops", `STOP-ED` "stopped", `STOP-ING` "stopping".
+An entry of the lexicon is a word or phrase. `~v` on a word adds the forms of a verb: those that the pack lists in `irregular`, else with s,
+ed and ing; `~n` adds an s. `*oxetine` accepts every longer word with that ending, `!word` removes a word from a class, `{OTHER}` includes
+another class. A verb's forms have classes of their own: `STOP` contains "stop", `STOP-S` "stops", `STOP-ED` "stopped", `STOP-ING`
+"stopping".
 
 | in a frame | means |
 | --- | --- |
@@ -26,15 +27,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-_SUFFIXES = ("", "-S", "-ED", "-ING")
+_SUFFIXES = {"ing": "-ING", "s": "-S", "": "-ED"}  # of the classes of a verb's forms, by the form's ending
+_REGULAR = "_s _ed _ing"  # the forms of a verb that the pack does not list
 _BUILT_IN = ("NUMBER", "MANY", "BREAK", "PUNCT")  # classes of every lexicon
 _MAX_WORD = 40  # characters; the rest of a longer word is ignored
 _MIN_STEM = 2
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|[^\w\s]|[^\W\d]+")
 _CLITIC = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)$")
-_SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
-_Y = re.compile(r"(?<![aeiou])y$")
-_SHORT = re.compile(r"^(?:qu|[^aeiou])*[aeiou][^aeiouwxy]$")
 _SLOT = re.compile(r"(!?)([\w'*/-]+?)(/\$)?(\??)$")
 _GAPS = {  # %s is a word of the class FILL
     "..": r"(?:(?![^ ]*\|BREAK[-\w]*\|)\|[^ ]* |%s){0,4}?",
@@ -159,38 +158,20 @@ def _entries(name: str, words: Mapping[str, Sequence[str]], parents: tuple[str, 
 def _forms(entry: str, irregular: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield a phrase in all its forms, each with the suffix of its class."""
     words = entry.replace("-", " ").split()
-    inflected = next((at for at, word in enumerate(words) if word[-2:] in ("~v", "~n")), None)
-    if inflected is None:
-        yield tuple(words), ""
-        return
-    word, kind = words[inflected][:-2], words[inflected][-1]
-    forms = _verb_forms(word, irregular) if kind == "v" else [(word, ""), (_plural(word), "")]
+    at = next((at for at, word in enumerate(words) if word.endswith(("~v", "~n"))), 0)
+    word, _, kind = words[at].partition("~")
+    forms = [(word, "")]
+    if kind == "n":
+        forms.append((word + "s", ""))
+    elif kind == "v":
+        others = irregular.get(word, _REGULAR.replace("_", word)).split()
+        forms += [(form, _suffix(form)) for form in others]
     for form, suffix in forms:
-        yield (*words[:inflected], form, *words[inflected + 1 :]), suffix
+        yield (*words[:at], form, *words[at + 1 :]), suffix
 
 
-def _verb_forms(word: str, irregular: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the forms of a verb with their suffixes; irregular forms replace the regular ones of the same ending."""
-    stem = word  # before "ing" and "ed": with a doubled consonant, or without a silent e
-    if _SHORT.match(word):
-        stem = word + word[-1]
-    elif word.endswith("e") and not word.endswith(("ee", "oe", "ye")):
-        stem = word[:-1]
-    forms = irregular.get(word, "").split()
-    third = [form for form in forms if form.endswith("s")] or [_plural(word)]
-    participles = [form for form in forms if form.endswith("ing")]
-    past = [form for form in forms if form not in (*third, *participles)]
-    past = past or [word + "d" if word.endswith("e") else _Y.sub("i", stem) + "ed"]
-    participles = participles or [(word[:-2] + "y" if word.endswith("ie") else stem) + "ing"]
-    return [
-        (form, suffix)
-        for forms, suffix in zip(([word], third, past, participles), _SUFFIXES)
-        for form in forms
-    ]
-
-
-def _plural(word: str) -> str:
-    return _Y.sub("i", word) + ("es" if _Y.search(word) or _SIBILANT.search(word) else "s")
+def _suffix(form: str) -> str:
+    return next(suffix for ending, suffix in _SUFFIXES.items() if form.endswith(ending))
 
 
 class Frame(NamedTuple):
@@ -277,10 +258,10 @@ class _Compiler:
     def names(self, choice: str) -> list[str]:
         """Return the word or class, in all its forms if it ends in a star. Raises ValueError for an unknown class."""
         name = choice.rstrip("*")
-        base = next((name[: -len(suffix)] for suffix in _SUFFIXES[1:] if name.endswith(suffix)), name)
+        base = next((name[: -len(suffix)] for suffix in _SUFFIXES.values() if name.endswith(suffix)), name)
         if name.isupper() and {name, base}.isdisjoint(self.lexicon.phrase_lengths):
             raise ValueError("unknown class %s" % name)
-        return [name + suffix for suffix in _SUFFIXES] if choice.endswith("*") else [name]
+        return [name, *(name + suffix for suffix in _SUFFIXES.values())] if choice.endswith("*") else [name]
 
 
 def compile_frame(source: str, macros: Mapping[str, Sequence[str]], lexicon: Lexicon) -> Frame:
