@@ -39,7 +39,7 @@ def test_a_turn_shows_prompt_reply_and_calls(tmp_path: Path) -> None:
     session = prepared(tmp_path, *rows)
     assert session.task == "Fix it"
     (turn,) = session.parts[0].turns
-    shown_call = {"tool": "Bash", "input": "make", "error": "Exit code 2\nno rule", "cause": "own"}
+    shown_call = {"tool": "Bash", "input": "make", "error": "Exit code 2\nno rule", "cause": "errors"}
     assert turn == {"turn": 1, "user": "Fix it", "reply": "I try.", "calls": [shown_call]}
 
 

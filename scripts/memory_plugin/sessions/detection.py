@@ -1,6 +1,6 @@
 """Define what detectors share: the table of signals, patterns, detections, the causes of failed calls, and the commands of a shell line.
 
-To add a detector, write a subclass of Detector in `signals.py`, add it to DETECTORS there, and give each of its signals an entry in
+To add a detector, write a generator in `signals.py`, let `collect_signals` call it, and give each of its signals an entry in
 `config/sessions/signals.json`.
 """
 
@@ -13,21 +13,15 @@ from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
 from ..kernel.text import cut_before
-from ..kernel.transcript.turn import Call, Totals, Turn
+from ..kernel.transcript.turn import Call
 from ..memories.shell_commands import SimpleCommand, shell_commands
 
 _MAX_DESCRIPTION = 160
 _MAX_TEXT = 2000  # characters of a result that are examined
 _MAX_COMMAND = 20_000
 EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
-SIGNAL_BY_CAUSE = {
-    "rejected": "denied",
-    "permission": "denied",
-    "cancelled": "cancelled",
-    "hook": "hook_blocks",
-    "not_read": "not_read_errors",
-    "own": "errors",
-}
+OWN_ERROR = "errors"
+_REFUSALS = ("denied", "cancelled", "not_read_errors", "hook_blocks")
 # The arguments that tell most about a call, in order of preference.
 _ARGUMENTS = (
     *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
@@ -57,42 +51,26 @@ class Signal:
         self.turns: set[int] = set()
         self.last = ""
 
-
-class Detector:
-    """Base class of detectors, which observe the turns in order, keep the state that they need, and report what they detect."""
-
-    def __init__(self, signals: dict[str, Signal], totals: Totals) -> None:
-        self._signals = signals
-        self.totals = totals  # of the turns so far
-
-    def report(self, name: str, turn: int, what: str = "") -> None:
-        """Record a detection of a signal in `signals.json`."""
-        signal = self._signals[name]
-        signal.count += 1
-        signal.turns.add(turn)
+    def add(self, turn: int, what: str) -> None:
+        """Record a detection."""
+        self.count += 1
+        self.turns.add(turn)
         text = " ".join(what[: 2 * _MAX_DESCRIPTION].split())
-        signal.last = text[: cut_before(text, _MAX_DESCRIPTION)].rstrip()
-
-    def observe(self, turn: Turn) -> None:
-        """Observe the next turn."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Report findings that are only known at the end of the session; none by default."""
+        self.last = text[: cut_before(text, _MAX_DESCRIPTION)].rstrip()
 
 
 def failure_cause(call: Call, version: str) -> str:
-    """Return why a call failed: rejected, permission, cancelled, not_read, hook, or own for the tool's own error.
+    """Return the signal of a failed call: OWN_ERROR for the tool's own error, one of four for a call that was not run.
 
     An empty text means that it did not fail. `version` is the client's.
     """
     if not call.failed:
         return ""
     text = (call.result or "")[:_MAX_TEXT]
-    for cause in ("rejected", "permission", "cancelled", "not_read", "hook"):
-        if pattern("error_" + cause).search(text):
-            return cause
-    return "hook" if _is_hook_text(call, text, version) else "own"
+    for refusal in _REFUSALS:
+        if pattern(refusal).search(text):
+            return refusal
+    return "hook_blocks" if _is_hook_text(call, text, version) else OWN_ERROR
 
 
 def _is_hook_text(call: Call, text: str, version: str) -> bool:

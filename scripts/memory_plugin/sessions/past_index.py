@@ -23,7 +23,7 @@ from ..kernel.transcript import COMMAND as SLASH
 from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn, UserText
-from .detection import EDITORS, failure_cause, pipeline_heads
+from .detection import EDITORS, OWN_ERROR, failure_cause, pipeline_heads
 from .past import PREFIX, index_path, search_words
 from .past_ask import may_ask, words_data
 from .session_files import project_transcripts
@@ -91,7 +91,7 @@ class Draft:
         files, passed, failed = self.lines
         if call.name in EDITORS and path and not cause:
             files[path.removeprefix(self._root)] = None
-        if command and cause in ("", "own") and not _only_looks(command):
+        if command and cause in ("", OWN_ERROR) and not _only_looks(command):
             kept = failed if cause else passed
             kept.pop(command, None)
             kept[command] = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
@@ -13,6 +14,7 @@ from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
 from . import detection
 
+Found = tuple[str, int, str]  # a detection: signal, turn, and what was found
 _SIGNAL_BY_TOOL = {
     **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
     **dict.fromkeys(("Task", "Agent"), "delegations"),
@@ -26,36 +28,34 @@ _MAX_TEXT = 20_000  # characters of one text that are searched
 _MAX_CONTEXT = 40  # characters on each side of a claim
 
 
-class FailureDetector(detection.Detector):
+class FailureDetector:
     """Detects failures by cause, and repetitions of a failed command with no edit in between."""
 
-    def __init__(self, signals: dict[str, detection.Signal], totals: Totals) -> None:
-        super().__init__(signals, totals)
+    def __init__(self) -> None:
         self._failed_commands: set[str] = set()
 
-    def observe(self, turn: Turn) -> None:
+    def observe(self, turn: Turn) -> Iterator[Found]:
         """Observe the next turn."""
         # Retries first: the results of this turn tell which commands have failed after it.
         for call in turn.calls:
             if call.command in self._failed_commands:
-                self.report("retries", turn.number, call.command)
+                yield "retries", turn.number, call.command
         for call in (*turn.calls, *turn.late):
-            if call.failed or self._failed_commands:
-                self._observe_result(call, detection.failure_cause(call, turn.version))
+            cause = detection.failure_cause(call, turn.version)
+            if cause:
+                yield cause, call.turn, "%s: %s" % (call.name, _reason(call))
+            self._record_result(call, cause)
         for entry in turn.user_texts:
             if entry.kind == "interrupt":
-                self.report("interrupts", turn.number)
+                yield "interrupts", turn.number, ""
 
-    def _observe_result(self, call: Call, cause: str) -> None:
-        if cause:
-            self.report(detection.SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
+    def _record_result(self, call: Call, cause: str) -> None:
         if call.result is not None and call.name in detection.EDITORS and not call.failed:
             self._failed_commands.clear()
-        if call.command:
-            if cause == "own":
-                self._failed_commands.add(call.command)
-            elif call.result is not None and not cause:
-                self._failed_commands.discard(call.command)
+        if call.command and cause == detection.OWN_ERROR:
+            self._failed_commands.add(call.command)
+        elif call.result is not None and not cause:
+            self._failed_commands.discard(call.command)
 
 
 def _reason(call: Call) -> str:
@@ -73,43 +73,41 @@ def _reason(call: Call) -> str:
     return "%s -> %s" % (argument, explanation) if argument else explanation
 
 
-class FileDetector(detection.Detector):
+class FileDetector:
     """Detects reads of a part of a file, repeated reads, edits of unread files, and files that were read but never used."""
 
-    def __init__(self, signals: dict[str, detection.Signal], totals: Totals) -> None:
-        super().__init__(signals, totals)
+    def __init__(self) -> None:
         self._ranges: dict[str, set[tuple[str, str]]] = {}  # by path, while they are in the context
         self._seen_files: set[str] = set()
         self._last_read: dict[str, int] = {}  # path -> turn
         self._last_mention: dict[str, int] = {}  # file name -> turn
 
-    def observe(self, turn: Turn) -> None:
+    def observe(self, turn: Turn) -> Iterator[Found]:
         """Observe the next turn."""
         if any(entry.kind == "summary" for entry in turn.user_texts):
             self._ranges.clear()  # compaction removed them from the context
         for text in turn.texts:
             self._record_mentions(text, turn.number)
         for call in turn.calls:
-            self._observe_call(call, turn)
+            yield from self._observe_call(call, turn.number)
             self._record_file(call)
         for call in turn.late:
             self._record_file(call)
 
-    def _observe_call(self, call: Call, turn: Turn) -> None:
+    def _observe_call(self, call: Call, turn: int) -> Iterator[Found]:
         path = _path(call)
         if call.name == "Read" and path:
             span = _span(call)
             if span != ("None", "None"):
-                self.report("reads_targeted", turn.number, path)
+                yield "reads_targeted", turn, path
             if span in self._ranges.get(path, ()):
-                self.report("rereads", turn.number, path)
+                yield "rereads", turn, path
         elif call.name in detection.EDITORS and path:
             if call.name in ("Edit", "MultiEdit") and path not in self._seen_files and not call.failed:
-                self.report("edits_unread", turn.number, path)
-            self._record_mentions(path, turn.number)
+                yield "edits_unread", turn, path
+            self._record_mentions(path, turn)
         else:
-            text = call.text("command") or call.text("path") or call.text("prompt")
-            self._record_mentions(text, turn.number)
+            self._record_mentions(call.text("command") or call.text("path") or call.text("prompt"), turn)
 
     def _record_file(self, call: Call) -> None:
         """Record the file of a call that succeeded."""
@@ -129,12 +127,12 @@ class FileDetector(detection.Detector):
             names = detection.pattern("file_name").findall(text[:_MAX_TEXT])
             self._last_mention.update(dict.fromkeys(names, turn))
 
-    def finish(self) -> None:
-        """Report the files that were read and never mentioned again."""
+    def unused(self) -> Iterator[Found]:
+        """Yield the files that were read and never mentioned again, after the last turn."""
         for path, turn in self._last_read.items():
             name = path.replace("\\", "/").rpartition("/")[2]
             if self._last_mention.get(name, 0) <= turn and detection.pattern("file_name").fullmatch(name):
-                self.report("reads_unused", turn, path)
+                yield "reads_unused", turn, path
 
 
 def _path(call: Call) -> str:
@@ -146,39 +144,38 @@ def _span(call: Call) -> tuple[str, str]:
     return str(call.input.get("offset")), str(call.input.get("limit"))
 
 
-class CallDetector(detection.Detector):
-    """Detects test runs, commits, shell commands that a tool could replace, plans, skills, sub-agents, parallel calls and compactions."""
+def call_signals(turn: Turn) -> Iterator[Found]:
+    """Detect test runs, commits, shell commands that a tool could replace, plans, skills, sub-agents, parallel calls and compactions."""
+    for call in turn.calls:
+        signal = _SIGNAL_BY_TOOL.get(call.name)
+        if signal:
+            yield signal, turn.number, detection.main_argument(call) or call.name
+        if call.command:
+            for name, what in _command_signals(call, turn.version):
+                yield name, turn.number, what
+    if len(turn.calls) > 1:
+        yield "parallel", turn.number, ", ".join(call.name for call in turn.calls[:10])
+    if any(entry.kind == "summary" for entry in turn.user_texts):
+        yield "compactions", turn.number, ""
 
-    def observe(self, turn: Turn) -> None:
-        """Observe the next turn."""
-        for call in turn.calls:
-            signal = _SIGNAL_BY_TOOL.get(call.name)
-            if signal:
-                self.report(signal, turn.number, detection.main_argument(call) or call.name)
-            if call.command:
-                self._observe_command(call.command, call, turn)
-        if len(turn.calls) > 1:
-            self.report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
-        if any(entry.kind == "summary" for entry in turn.user_texts):
-            self.report("compactions", turn.number)
 
-    def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
-        heads = detection.pipeline_heads(command)
-        output = (call.result or "")[-_MAX_OUTPUT:]
-        outcome = _tests_outcome(call, heads, output, turn.version)
-        if outcome:  # a test runner reports its result in the last line
-            last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
-            what = command[: cut_before(command, 100)].rstrip()
-            self.report("tests_" + outcome, turn.number, "%s -> %s" % (what, last_line))
-        if any(_is_commit(head) for head in heads) and not call.failed:
-            if detection.pattern("commit_made").search(output):
-                self.report("commits", turn.number, output.partition("\n")[0])
-            else:
-                self.report("commits_unconfirmed", turn.number, command)
-        for head in heads:
-            _, tool = detection.tool_for(head)
-            if tool:
-                self.report("shell_for_tools", turn.number, "%s: %s" % (tool, " ".join(head.words)))
+def _command_signals(call: Call, version: str) -> Iterator[tuple[str, str]]:
+    command, heads = call.command, detection.pipeline_heads(call.command)
+    output = (call.result or "")[-_MAX_OUTPUT:]
+    outcome = _tests_outcome(call, heads, output, version)
+    if outcome:  # a test runner reports its result in the last line
+        last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
+        what = command[: cut_before(command, 100)].rstrip()
+        yield "tests_" + outcome, "%s -> %s" % (what, last_line)
+    if any(_is_commit(head) for head in heads) and not call.failed:
+        if detection.pattern("commit_made").search(output):
+            yield "commits", output.partition("\n")[0]
+        else:
+            yield "commits_unconfirmed", command
+    for head in heads:
+        _, tool = detection.tool_for(head)
+        if tool:
+            yield "shell_for_tools", "%s: %s" % (tool, " ".join(head.words))
 
 
 def _is_commit(head: detection.Head) -> bool:
@@ -194,7 +191,7 @@ def _tests_outcome(call: Call, heads: list[detection.Head], output: str, version
     passed. A run that skipped all tests is unknown, and so is one in the background.
     """
     runs = [head for head in heads if detection.runs_tests(head)]
-    if not runs or detection.failure_cause(call, version) not in ("", "own"):
+    if not runs or detection.failure_cause(call, version) not in ("", detection.OWN_ERROR):
         return ""
     if detection.pattern("tests_failed").search(output):
         return "failed"
@@ -212,41 +209,39 @@ def _tests_outcome(call: Call, heads: list[detection.Head], output: str, version
     return "unknown" if is_hidden or detection.pattern("tests_empty").search(output) else "passed"
 
 
-class PeopleDetector(detection.Detector):
-    """Detects corrections and thanks by the user, and claims of completion, emoji and broken links in replies."""
+class PeopleDetector:
+    """Detects corrections and thanks by the user, and claims of completion, emoji and broken links in replies.
 
-    def __init__(self, signals: dict[str, detection.Signal], totals: Totals) -> None:
-        super().__init__(signals, totals)
+    `totals` are those of the turns so far, whose folder the links are relative to.
+    """
+
+    def __init__(self, totals: Totals) -> None:
+        self._totals = totals
         self._has_prompt = False
 
-    def observe(self, turn: Turn) -> None:
+    def observe(self, turn: Turn) -> Iterator[Found]:
         """Observe the next turn."""
-        for entry in turn.user_texts:
-            if entry.kind == "prompt":
-                self._observe_prompt(entry.text[:_MAX_PROMPT], turn.number)
+        for text in (entry.text[:_MAX_PROMPT] for entry in turn.user_texts if entry.kind == "prompt"):
+            if self._has_prompt and _is_correction(text):
+                yield "corrections", turn.number, text
+            elif self._has_prompt and detection.pattern("thanks").search(text):
+                yield "thanks", turn.number, text
+            self._has_prompt = True
         for text in turn.texts:
-            self._observe_reply(text[:_MAX_TEXT], turn.number)
+            for name, what in self._reply_signals(text[:_MAX_TEXT]):
+                yield name, turn.number, what
 
-    def _observe_prompt(self, text: str, turn: int) -> None:
-        if self._has_prompt and _is_correction(text):
-            self.report("corrections", turn, text)
-        elif self._has_prompt and detection.pattern("thanks").search(text):
-            self.report("thanks", turn, text)
-        self._has_prompt = True
-
-    def _observe_reply(self, text: str, turn: int) -> None:
+    def _reply_signals(self, text: str) -> Iterator[tuple[str, str]]:
         claim = detection.pattern("completion").search(text)
         if claim:
             start = max(0, claim.start() - _MAX_CONTEXT)
-            self.report("completions", turn, text[start : claim.end() + _MAX_CONTEXT])
+            yield "completions", text[start : claim.end() + _MAX_CONTEXT]
         if detection.pattern("emoji").search(text):
-            self.report("emoji", turn)
-        folder = self.totals.folder
-        for target in (
-            detection.pattern("file_link").findall(text) if "](" in text and os.path.isdir(folder) else ()
-        ):
-            if not os.path.lexists(os.path.join(folder, target)):
-                self.report("broken_links", turn, target)
+            yield "emoji", ""
+        if "](" in text and os.path.isdir(self._totals.folder):
+            for target in detection.pattern("file_link").findall(text):
+                if not os.path.lexists(os.path.join(self._totals.folder, target)):
+                    yield "broken_links", target
 
 
 def _is_correction(text: str) -> bool:
@@ -255,9 +250,6 @@ def _is_correction(text: str) -> bool:
         return True
     polite = detection.pattern("turned").search(text)
     return polite is not None and detection.pattern("correction").match(text[polite.end() :]) is not None
-
-
-DETECTORS = (FailureDetector, FileDetector, CallDetector, PeopleDetector)
 
 
 class SessionSignals(NamedTuple):
@@ -280,18 +272,23 @@ def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) ->
     """
     signals = {entry["id"]: detection.Signal(entry) for entry in load_data("sessions", "signals")["signals"]}
     tools: Counter[str] = Counter()
+    failures, files = FailureDetector(), FileDetector()
     with open_transcript(path) as file:
         reader = Reader(file)
-        detectors = [create(signals, reader.totals) for create in DETECTORS]
+        people = PeopleDetector(reader.totals)
         for turn in reader:
-            for detector in detectors:
-                detector.observe(turn)
+            detectors = (failures.observe, files.observe, call_signals, people.observe)
+            _count(signals, chain.from_iterable(detect(turn) for detect in detectors))
             tools.update(call.name for call in turn.calls)
             if on_turn is not None:
                 on_turn(turn)
-    for detector in detectors:
-        detector.finish()
+    _count(signals, files.unused())
     return SessionSignals(signals, reader.totals, tools)
+
+
+def _count(signals: dict[str, detection.Signal], found: Iterable[Found]) -> None:
+    for name, turn, what in found:
+        signals[name].add(turn, what)
 
 
 def signals_record(session: SessionSignals) -> dict[str, Any]:
