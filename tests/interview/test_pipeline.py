@@ -190,7 +190,7 @@ def in_phase(setup: Any, turns: int, phase: str) -> Any:  # noqa: ANN401 (JSON)
 def chosen(setup: Any, text: str) -> tuple[str, str]:  # noqa: ANN401 (JSON)
     """Return the strategy and focus chosen in a state."""
     now = Situation(json.loads(text), setup)
-    best = select_question(now).chosen
+    best, _ = select_question(now)
     return best.strategy, best.focus.key
 
 
@@ -257,9 +257,9 @@ def test_priority_breaks_ties() -> None:
     scoring["scorers"] = []
     state, _ = begin(setup, {})
     now = Situation(state, setup)
-    assert not select_question(now).record["scorers"]  # without scorers no candidate has a score
+    assert not select_question(now)[1]["chosen"]["scorers"]  # without scorers no candidate has a score
     for entry in scoring["strategies"]:
         entry["priority_base"] = 2.0 if entry["id"] == "cover_element" else 1.0
     scoring["scorers"] = [dict(SCORING["scorers"][1])]
     scoring["multipliers"] = {phase: dict.fromkeys(STRATEGIES, 1.0) for phase in PHASES}
-    assert select_question(Situation(state, setup)).chosen.strategy == "cover_element"
+    assert select_question(Situation(state, setup))[0].strategy == "cover_element"

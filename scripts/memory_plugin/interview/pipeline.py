@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import dumps
@@ -130,15 +130,6 @@ def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     return {"interview": interview.id, **brief, "runners_up": runners_up}
 
 
-class QuestionChoice(NamedTuple):
-    """The chosen candidate, and the records of this one, of the next best, and of the vetoed ones, as they are stored."""
-
-    chosen: QuestionCandidate
-    record: dict[str, Any]
-    runners_up: list[dict[str, Any]]
-    vetoed: list[dict[str, Any]]
-
-
 def begin(setup: Setup, covered: dict[str, str]) -> tuple[State, Decision]:
     """Return the state of a new interview and its first decision; `covered` maps already known elements to their source."""
     state = new_state(covered)
@@ -171,7 +162,7 @@ def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decisi
         deferred = [element["label"] for element in now.uncovered]
         decision.update({"stop": True, "reason": reason, "why": STOP_REASONS[reason], "deferred": deferred})
     else:
-        question = _question(now, select_question(now))
+        question = _question(now)
         decision.update(question)
         state["next"] = {name: value for name, value in question.items() if name in _PENDING}
     if dropped:
@@ -179,13 +170,12 @@ def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decisi
     return decision
 
 
-def _question(now: Situation, choice: QuestionChoice) -> Decision:
+def _question(now: Situation) -> Decision:
     """Return the fields of a decision that asks a question."""
-    chosen = choice.chosen
+    chosen, records = select_question(now)
     texts = _texts_for(chosen.entry, chosen.focus)
-    why = (
-        _filled(texts["why"], chosen.focus, now) if choice.record["scorers"] else "nothing else may be asked"
-    )
+    has_scores = records["chosen"]["scorers"]
+    why = _filled(texts["why"], chosen.focus, now) if has_scores else "nothing else may be asked"
     return {
         "stop": False,
         "strategy": chosen.strategy,
@@ -194,9 +184,7 @@ def _question(now: Situation, choice: QuestionChoice) -> Decision:
         "intent": _filled(texts["intent"], chosen.focus, now),
         "probe": chosen.probe,
         "avoid": [turn["question"] for turn in now.turns[-_MAX_AVOIDED:]],
-        "chosen": choice.record,
-        "runners_up": choice.runners_up,
-        "vetoed": choice.vetoed,
+        **records,
         "measures": {
             "breadth": round(now.breadth, 4),
             "saturation": round(now.saturation, 4),
@@ -207,8 +195,11 @@ def _question(now: Situation, choice: QuestionChoice) -> Decision:
     }
 
 
-def select_question(now: Situation) -> QuestionChoice:
-    """Return the best question to ask now; the closing question, without scorers, if nothing else may be asked."""
+def select_question(now: Situation) -> tuple[QuestionCandidate, Decision]:
+    """Return the best question to ask now, and the records of this one, of the next best, and of the vetoed ones.
+
+    If nothing else may be asked, it is the closing question, without scorers.
+    """
     candidates = [
         _candidate(entry, focus, now)
         for entry in now.scoring["strategies"]
@@ -224,11 +215,10 @@ def select_question(now: Situation) -> QuestionChoice:
     if not ranked:  # the closing question may always be asked
         entry = next(entry for entry in now.scoring["strategies"] if entry["focus"] == "closing")
         closing = _candidate(entry, Focus("closing", "closing", now.setup["topic"]), now)
-        return QuestionChoice(closing, _score_record(closing, [], 0.0), [], vetoed)
+        return closing, {"chosen": _score_record(closing, [], 0.0), "runners_up": [], "vetoed": vetoed}
     ranked.sort(key=lambda pair: (-pair[1]["score"], -pair[0].entry["priority_base"]))
-    (chosen, record), *others = ranked
-    others += [pair for pair in allowed if pair[1]["score"] <= 0]
-    return QuestionChoice(chosen, record, [other for _, other in others], vetoed)
+    (chosen, record), *others = ranked + [pair for pair in allowed if pair[1]["score"] <= 0]
+    return chosen, {"chosen": record, "runners_up": [other for _, other in others], "vetoed": vetoed}
 
 
 def _candidate(entry: Params, focus: Focus, now: Situation) -> QuestionCandidate:
