@@ -188,8 +188,8 @@ def at_interviews(project: Project) -> str:
     runs = [project.cli("interview", *command, stdin=stdin) for command, stdin in words]
     assert "a minute" in runs[-1].stdout.lower()
     assert [run.returncode for run in runs] == [0] * len(runs), runs
-    chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute" + HOSTILE}]}
-    runs.append(project.cli("interview", "finish", "--confirm", stdin=json.dumps(chosen)))
+    chosen = "memory: n1\ntitle: The export takes a minute" + HOSTILE
+    runs.append(project.cli("interview", "finish", "--confirm", stdin=chosen))
     assert runs[-1].returncode == 0, runs[-1].stderr
     return "".join(run.stdout + run.stderr for run in runs) + _files(project.state) + _stored(project)
 

@@ -41,7 +41,7 @@ _COLUMNS = {"concept": ("type", "text", "stance", "confidence", "quote"), "relat
 _NUMBERS = ("stance", "confidence")
 _MEMORY_LINES = ("memory", "category", "title", "body", "context", "tags", "asked_as")
 _LINE = r"(?im)^[ \t]*(%s)[ \t]*:"
-_ANY_LINE = r"(?i)\s*(%s)[ \t]*:" % "|".join((*_ANSWER_LINES, *_MEMORY_LINES))
+_ANY_LINE = r"(?i)\s*(%s)[ \t]*:" % "|".join(_ANSWER_LINES)
 
 
 class InvalidAnswer(InterviewError):
@@ -72,25 +72,20 @@ def decode_answer(text: str) -> dict[str, object]:
     return dict(data)
 
 
-def decode_memories(text: str) -> list[Any]:
-    """Return the memories in lines or JSON, not yet validated. Raises InvalidAnswer for any other form."""
-    if not re.match(_ANY_LINE, text):
-        try:
-            data = loads(text)
-        except ValueError:
-            data = None
-        if isinstance(data, dict) and isinstance(data.get("memories"), list):
-            return list(data["memories"])
-        raise InvalidAnswer('standard input: expected {"memories": [...]} or lines that begin with `memory:`')
+def decode_memories(text: str) -> list[dict[str, Any]]:
+    """Return the memories in lines, each with what is to be changed; a line without a value changes nothing. Raises InvalidAnswer."""
+    values = _named_values(text, _MEMORY_LINES)
+    if not values or values[0][0] != "memory":
+        raise InvalidAnswer(
+            "standard input: expected `memory: CONCEPT`, and below it lines with what to change"
+        )
     memories: list[dict[str, Any]] = []
-    for name, value in _named_values(text, _MEMORY_LINES):
+    for name, value in values:
         if name == "memory":
             memories.append({"concept": value})
-        elif not memories:
-            raise InvalidAnswer("standard input: expected `memory: CONCEPT` before `%s:`" % name)
         elif name in ("tags", "asked_as"):
-            memories[-1][name] = [part.strip() for part in value.split(";")]
-        else:
+            memories[-1][name] = [part.strip() for part in value.split(";") if part.strip()]
+        elif value:
             memories[-1][name] = value
     return memories
 

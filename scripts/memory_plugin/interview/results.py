@@ -15,7 +15,6 @@ MAX_MEMORIES = 20
 _MIN_CONFIDENCE = 0.5
 _MAX_PHRASE, _MAX_ANSWER, _MAX_LABEL = 200, 1000, 60
 _MAX_TAGS = 8
-_TEXTS, _LISTS = ("concept", "category", "title", "body", "context"), ("tags", "asked_as")
 
 
 class Proposal(NamedTuple):
@@ -121,24 +120,14 @@ def choose_memories(text: str, proposed: list[Proposal]) -> list[Proposal]:
     """
     if not text.strip():
         return proposed
-    entries = decode_memories(text)
-    if len(entries) > MAX_MEMORIES:
-        raise InvalidAnswer("memories: expected at most %d, got %d" % (MAX_MEMORIES, len(entries)))
     by_concept = {memory.concept: memory for memory in proposed}
-    chosen = []
-    for entry in entries:
-        if not isinstance(entry, dict) or not all(_is_valid(*item) for item in entry.items()):
-            expected = "texts (%s) and lists of texts (%s)" % (", ".join(_TEXTS), ", ".join(_LISTS))
-            raise InvalidAnswer("memories: expected objects with only " + expected)
-        if entry.get("concept") not in by_concept:
+    chosen = {}
+    for entry in decode_memories(text):
+        concept = entry["concept"]
+        if concept not in by_concept:
             raise InvalidAnswer("memories: concept: expected one of %s" % ", ".join(by_concept))
-        chosen.append(by_concept[entry["concept"]]._replace(**entry))
-    return chosen
-
-
-def _is_valid(name: str, value: object) -> bool:
-    items = value if name in _LISTS and isinstance(value, list) else [value] if name in _TEXTS else [None]
-    return all(isinstance(item, str) and item.strip() for item in items)
+        chosen[concept] = by_concept[concept]._replace(**entry)
+    return list(chosen.values())
 
 
 def unfinished(interview: Interview) -> Interview:

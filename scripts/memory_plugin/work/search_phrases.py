@@ -80,12 +80,11 @@ def _answer(value: object) -> dict[str, object] | None:
 
 
 def decoded_rows(text: str) -> list[dict[str, object]]:
-    """Return the rows in a text of lines or in JSON. Raises WorkError for another form."""
+    """Return the rows in a text of lines. Raises WorkError for another form."""
     try:
-        rows = [row for row in decode_memories(text) if isinstance(row, dict)]
+        return [{"id": row.pop("concept"), **row} for row in decode_memories(text)]
     except InvalidAnswer:
         raise WorkError(_LINES) from None
-    return [{"id": row.get("concept"), **row} for row in rows]
 
 
 class Request(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -29,12 +28,12 @@ def staging(project: Project) -> Project:
     return project
 
 
-def write(project: Project, rows: object, *, inside: bool = True) -> Run:
-    return project.cli("check", "phrases", "--json", "-", stdin=json.dumps(rows), inside=inside)
+def write(project: Project, lines: str, *, inside: bool = True) -> Run:
+    return project.cli("check", "phrases", "--json", "-", stdin=lines, inside=inside)
 
 
-def rows(*phrases: object, name: str = "staging-is-reset-every-night") -> dict[str, Any]:
-    return {"memories": [{"id": name, "asked_as": list(phrases)}]}
+def rows(*phrases: str, name: str = "staging-is-reset-every-night") -> str:
+    return "memory: %s\nasked_as: %s\n" % (name, "; ".join(phrases))
 
 
 def pulled(project: Project, **fields: object) -> None:
@@ -97,21 +96,19 @@ def test_twenty_memories_are_one_batch(project: Project) -> None:
         pytest.param(rows(), "1 to 8 texts", id="none"),
         pytest.param(rows(*map(str, range(9))), "1 to 8 texts", id="too many"),
         pytest.param(rows("x" * 121), "at most 120 characters", id="too long"),
-        pytest.param(rows(7), "1 to 8 texts", id="no text"),
         pytest.param(rows("\u200b", "\u202e "), "1 to 8 texts", id="nothing visible"),
-        pytest.param({"memories": [{"id": "staging-is-reset-every-night"}]}, "1 to 8 texts", id="no list"),
+        pytest.param("memory: staging-is-reset-every-night\n", "1 to 8 texts", id="no line"),
     ],
 )
-def test_phrases_are_bounded(staging: Project, given: dict[str, Any], reason: str) -> None:
+def test_phrases_are_bounded(staging: Project, given: str, reason: str) -> None:
     done = write(staging, given).json
     assert done["stored"] == []
     assert reason in done["refused"][0]["reason"]
     assert done["left"] == 1
 
 
-def test_lines_are_read_too(staging: Project) -> None:
-    text = "memory: staging-is-reset-every-night\nasked_as: %s\n" % "; ".join(PHRASES)
-    assert staging.cli("check", "phrases", "-", stdin=text).stdout.startswith(
+def test_a_person_is_told_what_was_stored(staging: Project) -> None:
+    assert staging.cli("check", "phrases", "-", stdin=rows(*PHRASES)).stdout.startswith(
         "staging-is-reset-every-night: %s\n" % "; ".join(PHRASES)
     )
 
@@ -124,8 +121,7 @@ def test_another_form_is_refused(staging: Project, text: str) -> None:
 
 
 def test_a_memory_that_is_named_twice_gets_the_first_phrases(staging: Project) -> None:
-    (first,), (second,) = rows(*PHRASES)["memories"], rows("another one")["memories"]
-    done = write(staging, {"memories": [first, second]}).json
+    done = write(staging, rows(*PHRASES) + rows("another one")).json
     assert [row["asked_as"] for row in done["stored"]] == [PHRASES]
     assert (len(done["refused"]), done["left"]) == (1, 0)
     assert staging.cli("show", "staging", "--json").json["waits_because"] == ""
@@ -133,9 +129,8 @@ def test_a_memory_that_is_named_twice_gets_the_first_phrases(staging: Project) -
 
 def test_a_phrase_that_several_memories_hold_leads_to_none(project: Project) -> None:
     names = [project.save("Service %d" % n, "It listens on port 80%d." % n) for n in range(4)]
-    (own,) = rows("Fix the  bug", "port of the last one", name=names[3])["memories"]
-    given = [rows("fix the bug", name=name)["memories"][0] for name in names[:3]]
-    done = write(project, {"memories": [*given, own]}).json
+    given = "".join(rows("fix the bug", name=name) for name in names[:3])
+    done = write(project, given + rows("Fix the  bug", "port of the last one", name=names[3])).json
     assert [row["asked_as"] for row in done["stored"]] == [["fix the bug"]] * 2 + [["port of the last one"]]
     assert "other memories have these phrases" in done["refused"][0]["reason"]
 
@@ -200,13 +195,14 @@ def test_a_review_offers_phrases_for_what_was_accepted(project: Project) -> None
     assert review.end() == 0
 
 
-def judged(project: Project, *replies: dict[str, Any]) -> None:
+def judged(project: Project) -> None:
     project.write_settings(judge={"backend": "scripted"}, retrieval={"judge": {"enabled": True}})
-    project.script_judge(*({"text": json.dumps(reply)} for reply in replies))
+    reply = {"memories": [{"id": "staging-is-reset-every-night", "asked_as": PHRASES}]}
+    project.script_judge({"text": json.dumps(reply)})
 
 
 def test_a_judge_writes_phrases_after_the_price_was_accepted(staging: Project) -> None:
-    judged(staging, rows(*PHRASES))
+    judged(staging)
     asked = staging.cli("check", "phrases", "--judge")
     assert asked.returncode == 1
     assert "send title and text of 1 memory to" in asked.stderr
@@ -224,7 +220,7 @@ def test_a_judge_gets_no_personal_data() -> None:
 
 
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:
-    judged(staging, rows(*PHRASES))
+    judged(staging)
     described = staging.cli("describe", "check", "phrases", "--judge").json
     assert described["question"].startswith("send title and text of 1 memory to")
     assert staging.cli("check", "phrases", "--judge", "--yes", inside=True).returncode == 1

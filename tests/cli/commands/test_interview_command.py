@@ -68,7 +68,7 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
     assert (over["stop"], over["reason"]) == (True, "asked")
     proposed = talk(project, "finish")
     assert [memory["title"] for memory in proposed["memories"]] == [FAST["text"], CLERKS["text"]]
-    chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute at most"}]}
+    chosen = "memory: n1\ntitle: The export takes a minute at most\n"
     written = talk(project, "finish", "--confirm", data=chosen)["memories"]
     assert [memory["trusted"] for memory in written] == [True]
     with open(
