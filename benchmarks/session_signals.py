@@ -24,7 +24,6 @@ def ours(found: SessionSignals) -> dict[str, int]:
     return {
         "tool_calls": sum(found.tools.values()),
         "err_flag": sum(counts[name] for name in failed),
-        "no_result": totals.unresolved,
         "par_msgs": counts["parallel"],
         "reads_targeted": counts["reads_targeted"],
         "edit_no_read": counts["edits_unread"],
@@ -33,7 +32,6 @@ def ours(found: SessionSignals) -> dict[str, int]:
         "interrupts": counts["interrupts"],
         "commit_ok": counts["commits"],
         "compactions": totals.compactions,
-        "sidechain_recs": totals.side,
         "out_tok": totals.usage["output_tokens"],
         "tot_tok": sum(totals.usage.values()),
         "ctx_max": totals.context,

@@ -113,7 +113,7 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
         cost = price.dollars(*(round(count * more) for count in tokens)) * calls
         about = "about " + dollars(cost) if cost else "nothing"
         return "%s (%s, prices of %s)" % (about, models, price.as_of)
-    return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
+    return _UNKNOWN % (judge.model, price.tiers[-1]["in"], price.tiers[-1]["out"], judge.model)
 
 
 def kept_nothing(paths: Paths, days: int) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_plugin.kernel.context import iso
 from memory_plugin.kernel.judge import budget as module
-from memory_plugin.kernel.judge.budget import Caps, SpendingBudget, VerdictCache
+from memory_plugin.kernel.judge.budget import REFUSED, VERDICTS, Caps, Remembered, SpendingBudget
 from memory_plugin.kernel.judge.question import JudgeError, Verdict
 from tests.project import PLUGIN_ROOT
 
@@ -155,22 +156,10 @@ def test_a_refused_key_switches_this_session_off_and_is_reported_once(
 def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: SpendingBudget) -> None:
     refusal(accounts, [0.08])
     accounts.settle(S, SERVER, [end("http_401"), end("overloaded", 500.0)], CAPS)
-    accounts.note_refused(SERVER, frozenset(["thinking"]))
     accounts.reset()
     assert accounts.figures(S).session == pytest.approx(0.08)
     assert accounts.figures(S).off == ""
     assert refusal(accounts, [0.0]) == "", "no server is paused"
-    assert accounts.refused(SERVER) == frozenset()
-
-
-def test_rejected_parts_of_a_request_are_remembered_for_a_week(
-    accounts: SpendingBudget, clock: list[float]
-) -> None:
-    accounts.note_refused(SERVER, frozenset(["thinking", "schema"]))
-    assert accounts.refused(SERVER) == {"thinking", "schema"}
-    assert accounts.refused("another server") == frozenset()
-    clock[0] += 8 * 86400
-    assert accounts.refused(SERVER) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -180,15 +169,14 @@ def test_rejected_parts_of_a_request_are_remembered_for_a_week(
         b"{}",
         b"[]",
         b"\xff",
-        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{}}',
-        b'{"day":"2027-01-15","spent":-1,"requested":0,"sessions":{},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":true,"requested":0,"sessions":{},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":1e999,"requested":0,"sessions":{},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{"a":{"spent":"x"}},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{"a":{"spent":-5,"off":"","at":0}},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":[],"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{"a":{"until":0}},"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{},"refused":{"a":"b"}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{}}',
+        b'{"day":"2027-01-15","spent":-1,"sessions":{},"servers":{}}',
+        b'{"day":"2027-01-15","spent":true,"sessions":{},"servers":{}}',
+        b'{"day":"2027-01-15","spent":1e999,"sessions":{},"servers":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{"a":{"spent":"x"}},"servers":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{"a":{"spent":-5,"off":"","at":0}},"servers":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":[]}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{"a":{"until":0}}}',
     ],
 )
 def test_with_a_damaged_file_spending_is_unknown(
@@ -200,6 +188,22 @@ def test_with_a_damaged_file_spending_is_unknown(
     assert refusal(accounts, [0.0]) == "no_state"
     accounts.reset()
     assert refusal(accounts, [0.0]) == ""
+
+
+def test_a_file_of_version_1_0_0_counts(accounts: SpendingBudget, tmp_path: Path, clock: list[float]) -> None:
+    path = tmp_path / "judge" / "accounts.json"
+    path.parent.mkdir()
+    book = {
+        "day": iso(clock[0])[:10],
+        "spent": 0.25,
+        "requested": 1.0,
+        "sessions": {},
+        "servers": {},
+        "refused": {},
+    }
+    path.write_text(json.dumps(book), encoding="ascii")
+    assert refusal(accounts, [0.04]) == ""
+    assert refusal(accounts, [0.04]) == "over_budget"
 
 
 def test_without_a_place_to_write_nothing_is_admitted(tmp_path: Path) -> None:
@@ -220,12 +224,20 @@ VALUES = {"chosen": [1], "dropped": 0}
 
 
 def test_a_verdict_is_found_by_another_process(tmp_path: Path) -> None:
-    VerdictCache(str(tmp_path)).add({"k": VALUES})
-    assert VerdictCache(str(tmp_path)).find(["k", "other"]) == {"k": VALUES}
+    Remembered(str(tmp_path), VERDICTS).add({"k": VALUES})
+    assert Remembered(str(tmp_path), VERDICTS).find(["k", "other"]) == {"k": VALUES}
+
+
+def test_rejected_parts_of_a_request_are_remembered_for_a_week(tmp_path: Path, clock: list[float]) -> None:
+    Remembered(str(tmp_path), REFUSED).add({SERVER: {"thinking": True}})
+    assert Remembered(str(tmp_path), REFUSED).find([SERVER]) == {SERVER: {"thinking": True}}
+    assert Remembered(str(tmp_path), VERDICTS).find([SERVER]) == {}
+    clock[0] += 8 * 86400
+    assert Remembered(str(tmp_path), REFUSED).find([SERVER]) == {}
 
 
 def test_an_old_verdict_is_gone(tmp_path: Path, clock: list[float]) -> None:
-    cache = VerdictCache(str(tmp_path))
+    cache = Remembered(str(tmp_path), VERDICTS)
     cache.add({"k": VALUES})
     clock[0] += 8 * 86400
     assert cache.find(["k"]) == {}
@@ -234,7 +246,7 @@ def test_an_old_verdict_is_gone(tmp_path: Path, clock: list[float]) -> None:
 
 
 def test_the_cache_has_a_bound(tmp_path: Path) -> None:
-    cache = VerdictCache(str(tmp_path))
+    cache = Remembered(str(tmp_path), VERDICTS)
     for at in range(10):
         cache.add({"k%d.%d" % (at, more): VALUES for more in range(50)})
     assert cache.clear() == 400
@@ -248,7 +260,7 @@ def test_the_cache_has_a_bound(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "verdicts.json").write_bytes(content)
-    cache = VerdictCache(str(tmp_path))
+    cache = Remembered(str(tmp_path), VERDICTS)
     assert cache.find(["k"]) == {}
     cache.add({"k": VALUES})
     assert cache.find(["k"]) == {"k": VALUES}

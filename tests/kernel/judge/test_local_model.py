@@ -17,7 +17,7 @@ from time import monotonic, sleep
 import pytest
 
 from memory_plugin.kernel.context import Deadline
-from memory_plugin.kernel.judge.budget import SpendingBudget
+from memory_plugin.kernel.judge.budget import REFUSED, Remembered, SpendingBudget
 from tests.kernel.judge.bench import Bench, access_of
 from tests.kernel.judge.strict.plugin_questions import QUESTIONS
 
@@ -86,11 +86,10 @@ def test_a_model_on_this_machine_is_asked_and_answers(make_bench: MakeBench, lla
     bench.retrieval["model"] = "small"
     judge = bench.asker()
     access_of(judge)
-    accounts = SpendingBudget(bench.paths.state("judge"))
-    accounts.note_refused(judge.server, frozenset(["schema"]))
+    Remembered(bench.paths.state("judge"), REFUSED).add({judge.server: {"schema": True}})
     verdict = judge.ask(QUESTIONS[name], Deadline(_ASK_SECONDS))
     assert verdict.failure in ("", "parse_error", "truncated"), verdict.detail
     assert verdict.tokens_in
     assert verdict.tokens_out
     assert verdict.cost == 0
-    assert accounts.figures("").day == 0
+    assert SpendingBudget(bench.paths.state("judge")).figures("").day == 0

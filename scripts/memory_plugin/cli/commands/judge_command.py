@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from ...evaluation import EvaluationError
 from ...kernel.context import Deadline
 from ...kernel.judge.asking import FOLDER, Judge
-from ...kernel.judge.budget import SpendingBudget, VerdictCache
+from ...kernel.judge.budget import REFUSED, VERDICTS, Remembered, SpendingBudget
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
 from ...kernel.settings import feature_name
@@ -159,9 +159,11 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
 
 
 def _reset(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
-    accounts = SpendingBudget(context.paths.state(FOLDER))
+    folder = context.paths.state(FOLDER)
+    accounts = SpendingBudget(folder)
     accounts.reset()
-    forgotten = VerdictCache(context.paths.state(FOLDER)).clear()
+    Remembered(folder, REFUSED).clear()
+    forgotten = Remembered(folder, VERDICTS).clear()
     day = accounts.figures(context.session).day
     lines = _RESET % counted(forgotten, "cached verdict"), _STILL_COUNTS % facts.dollars(day)
     context.console.result({"forgotten_verdicts": forgotten, "day_usd": day}, *lines)

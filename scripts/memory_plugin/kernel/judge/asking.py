@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..context import Context, Deadline, Ledger, iso, now
+from ..fastjson import digest
 from ..records import Form, count, number_or_null, text
-from .budget import Caps, SpendingBudget, VerdictCache
+from .budget import REFUSED, VERDICTS, Caps, Remembered, SpendingBudget
 from .calls import Target, make_calls, require_listener
 from .credentials import AddressSource, ServerAccess, UserEnvironment, resolve_access, server_source
-from .models import Billing, RequestOptions, family_of
+from .models import Billing, Family, family_of
 from .question import JudgeError, Question, Values, Verdict, read_reply
 from .vendors import HOST, VENDORS
 
@@ -97,7 +98,7 @@ class Judge:
     def cached(self, question: Question) -> Values | None:
         """Return the values of an earlier verdict; None if there is none. Nothing is sent."""
         key = question.key(self.backend, self.model)
-        return VerdictCache(self._paths.state(FOLDER)).find([key]).get(key)
+        return Remembered(self._paths.state(FOLDER), VERDICTS).find([key]).get(key)
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, fresh: bool = False
@@ -110,7 +111,7 @@ class Judge:
         if problem is not None:
             return [problem for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
-        cache = VerdictCache(self._paths.state(FOLDER))
+        cache = Remembered(self._paths.state(FOLDER), VERDICTS)
         earlier = {} if fresh else cache.find(keys)
         verdicts = {key: Verdict(values) for key, values in earlier.items()}
         for verdict in verdicts.values():
@@ -128,14 +129,13 @@ class Judge:
 
     def highest_price(self, questions: Sequence[Question]) -> float:
         """Return the highest possible cost of some questions in US dollars, which would be reserved."""
-        return sum(self._needs(questions, RequestOptions(self._family)))
+        return sum(self._needs(questions, self._family))
 
     @property
     def server(self) -> str:
-        """Return the id under which failures and rejected options are remembered: a model at an address."""
-        if self._access is None:
-            return "%s %s" % (self.backend, self.model)
-        return " ".join(map(str, (*self._access.address, self.model)))
+        """Return the id under which failures and rejected options are remembered: a digest of a model at an address."""
+        place = (self.backend,) if self._access is None else self._access.address
+        return digest(" ".join(map(str, (*place, self.model))).encode("utf-8", "replace"), 8)
 
     def _prepare(self, anyway: bool) -> None:
         """Resolve the access to the server, once. Raises JudgeError."""
@@ -155,8 +155,8 @@ class Judge:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(vendor, self._settings, variables, not self._waits)
 
-    def _needs(self, questions: Sequence[Question], options: RequestOptions) -> list[float]:
-        return [self._billing.highest(question, options.max_tokens(question)) for question in questions]
+    def _needs(self, questions: Sequence[Question], family: Family) -> list[float]:
+        return [self._billing.highest(question, family.max_tokens(question)) for question in questions]
 
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline) -> list[Verdict]:
         """Return one verdict per question.
@@ -165,34 +165,30 @@ class Judge:
         succeeds or fails in another way, they are remembered.
         """
         folder = self._paths.state(FOLDER)
-        accounts = SpendingBudget(folder, deadline)
-        try:
-            options = RequestOptions(self._family, accounts.refused(self.server))
-        except JudgeError as failed:
-            return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        target = Target(
-            self.backend, self.model, self._access, options, not self._waits, folder, self._session
-        )
+        accounts, rejected = SpendingBudget(folder, deadline), Remembered(folder, REFUSED)
+        parts = frozenset(rejected.find([self.server]).get(self.server, ()))
+        family, retry = self._family.without(parts), not self._waits
+        target = Target(self.backend, self.model, self._access, family, retry, folder, self._session)
         verdicts = self._round(questions, deadline, accounts, target)
-        new_parts = frozenset().union(*(verdict.rejected for verdict in verdicts))
-        if not new_parts:
-            return verdicts
         retried = [at for at, verdict in enumerate(verdicts) if verdict.rejected]
-        target = target._replace(options=RequestOptions(self._family, options.refused | new_parts))
+        if not retried:
+            return verdicts
+        parts = parts.union(*(verdicts[at].rejected for at in retried))
+        target = target._replace(family=self._family.without(parts))
         second = self._round([questions[at] for at in retried], deadline, accounts, target)
         for at, verdict in zip(retried, second):
             verdict.ms += verdicts[at].ms
             verdicts[at] = verdict
         if any(verdict.tokens_out is not None or verdict.rejected for verdict in second):
-            with suppress(JudgeError):  # the server rejects them once more next time
-                accounts.note_refused(self.server, target.options.refused)
+            with suppress(OSError):  # the server rejects them once more next time
+                rejected.add({self.server: dict.fromkeys(parts, True)})
         return verdicts
 
     def _round(
         self, questions: Sequence[Question], deadline: Deadline, accounts: SpendingBudget, target: Target
     ) -> list[Verdict]:
         """Reserve the cost, call in parallel, read the answers, settle."""
-        needs = self._needs(questions, target.options)
+        needs = self._needs(questions, target.family)
         try:
             accounts.admit(self._account, self.server, needs, self._caps)
         except JudgeError as failed:

@@ -1,4 +1,4 @@
-"""What all processes of a user share: money spent, sessions switched off, servers paused after failures, and earlier verdicts.
+"""What all processes of a user share: money spent, sessions switched off, servers paused after failures, and what calls have shown.
 
 The budget is one small file under a lock. The caps hold over parallel processes because the highest possible cost of a call is reserved
 before the call and settled afterwards. If a process dies in between, its reservation counts as spent. `config/judges/limits.json` says how
@@ -24,13 +24,13 @@ Book = dict[str, Any]
 _MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact
 _MAX_BYTES = 1 << 20
-# The entries of the file and of each row in it, with their types.
-_BOOK: Book = {"day": "", "spent": 0.0, "requested": 0.0, "sessions": {}, "servers": {}, "refused": {}}
+# The entries of the file and of each row in it, with their types; others may follow.
+_BOOK: Book = {"day": "", "spent": 0.0, "sessions": {}, "servers": {}}
 _ROWS: Book = {
     "sessions": {"spent": 0.0, "off": "", "at": 0.0},
     "servers": {"until": 0.0, "why": "", "silent": 0},
-    "refused": {"at": 0.0, "parts": []},
 }
+VERDICTS, REFUSED = "verdicts", "refused"  # kinds of what is remembered
 
 
 class Caps(NamedTuple):
@@ -42,10 +42,11 @@ class Caps(NamedTuple):
     session: float
     day: float | None
 
-    @property
-    def total(self) -> str:
-        """Return the name of the day's total to which a call counts."""
-        return "requested" if self.day is None else "spent"
+    def bounds(self, account: Book, book: Book) -> list[tuple[str, Book, float]]:
+        """Return the totals to which a call counts, each with its name and its cap."""
+        if self.day is None:
+            return [("request", account, self.session)]
+        return [("session", account, self.session), ("day", book, self.day)]
 
 
 class Spending(NamedTuple):
@@ -86,15 +87,10 @@ class SpendingBudget:
             pause = row["until"] - now()
             if 0 < pause <= _limit("breaker", "longest"):
                 raise JudgeError("circuit_open", "after %s, for %d more seconds" % (row["why"], pause + 1))
-            need = sum(needs)
-            bounds = [("request" if caps.day is None else "session", account["spent"], caps.session)]
-            if caps.day is not None:
-                bounds.append(("day", book[caps.total], caps.day))
-            for name, spent, cap in bounds:
-                if spent + need > cap + _ROUNDING:
+            for name, total, cap in caps.bounds(account, book):
+                total["spent"] += sum(needs)
+                if total["spent"] > cap + _ROUNDING:
                     raise JudgeError("over_budget", "the cap of $%.2f a %s is reached" % (cap, name))
-            account["spent"] += need
-            book[caps.total] += need
 
     def settle(self, session: str, server: str, ends: Sequence[tuple[float, Verdict]], caps: Caps) -> str:
         """Correct the reservations of calls that have ended; return the failure that has just switched the session off, or "".
@@ -106,23 +102,12 @@ class SpendingBudget:
             account, row = _session(book, session), _server(book, server)
             was_off = account["off"]
             for correction, verdict in ends:
-                for totals, name in ((account, "spent"), (book, caps.total)):
-                    totals[name] = max(0.0, totals[name] + correction)
+                for _, total, _ in caps.bounds(account, book):
+                    total["spent"] = max(0.0, total["spent"] + correction)
                 if verdict.failure in ("http_401", "http_403"):
                     account["off"] = verdict.failure
                 _pause_after(row, verdict)
             return "" if was_off else str(account["off"])
-
-    def refused(self, server: str) -> frozenset[str]:
-        """Return the parts of a request that a model at a server has rejected before. Raises JudgeError `no_state`."""
-        row = self._read()["refused"].get(_name(server))
-        fresh = row is not None and 0 <= now() - row["at"] < _limit("refused", "seconds")
-        return frozenset(map(str, row["parts"])) if fresh else frozenset()
-
-    def note_refused(self, server: str, parts: frozenset[str]) -> None:
-        """Remember the parts of a request that a model at a server rejects. Raises JudgeError `no_state`."""
-        with self._open() as book:
-            book["refused"][_name(server)] = {"at": now(), "parts": sorted(parts)}
 
     def figures(self, session: str) -> Spending:
         """Return what has been spent, and what is switched off. Raises JudgeError `no_state`."""
@@ -134,7 +119,7 @@ class SpendingBudget:
         """Switch all sessions on and end all pauses. The spending remains; only a damaged file is deleted. Raises JudgeError `no_state`."""
         try:
             with self._open() as book:
-                book["servers"], book["refused"] = {}, {}
+                book["servers"] = {}
                 for account in book["sessions"].values():
                     account["off"] = ""
         except _Damaged:
@@ -172,7 +157,7 @@ class SpendingBudget:
             raise _Damaged("no_state", "the record of spending is damaged; run: memory judge reset")
         book: Book = content
         if book["day"] != today:
-            book.update(day=today, spent=0.0, requested=0.0)
+            book.update(day=today, spent=0.0)
         return book
 
 
@@ -183,8 +168,8 @@ def _is_intact(book: Any) -> bool:  # noqa: ANN401 (any JSON)
 
 
 def _has_form(value: object, form: Book) -> bool:
-    """Return whether a value has exactly the entries of a form, with their types, and only possible amounts."""
-    if not isinstance(value, dict) or value.keys() != form.keys():
+    """Return whether a value has the entries of a form, with their types, and only possible amounts."""
+    if not isinstance(value, dict) or not form.keys() <= value.keys():
         return False
     return all(
         type(value[name]) in (int, float) and 0 <= value[name] < 1e12
@@ -203,12 +188,8 @@ def _session(book: Book, session: str) -> Book:
 
 
 def _server(book: Book, server: str) -> Book:
-    row: Book = book["servers"].setdefault(_name(server), dict(_ROWS["servers"]))
+    row: Book = book["servers"].setdefault(server, dict(_ROWS["servers"]))
     return row
-
-
-def _name(server: str) -> str:
-    return digest(server.encode("utf-8", "replace"), 8)
 
 
 def _pause_after(row: Book, end: Verdict) -> None:
@@ -227,48 +208,45 @@ def _pause_after(row: Book, end: Verdict) -> None:
 
 
 def _prune(book: Book) -> None:
-    """Delete the oldest sessions and rejected parts, and servers without failures."""
-    for kind in ("sessions", "refused"):
-        newest = sorted(book[kind].items(), key=lambda item: -item[1]["at"])
-        book[kind] = dict(newest[: _limit(kind, "entries")])
+    """Delete the oldest sessions, and servers without failures."""
+    newest = sorted(book["sessions"].items(), key=lambda item: -item[1]["at"])
+    book["sessions"] = dict(newest[: _limit("sessions", "entries")])
     servers = book["servers"].items()
     book["servers"] = {name: row for name, row in servers if row["until"] > now() or row["silent"]}
 
 
-class VerdictCache:
-    """The file `verdicts.json` in a folder, which holds digests and values, no text: the same question is paid for once a week.
+class Remembered:
+    """What may be lost without harm: earlier verdicts, by the key of the question, and the parts of a request that a server rejects.
 
-    It has no lock: of two writers one may lose an entry, which costs one more question.
+    Each kind is a file in the folder that holds digests and values, no text. It has no lock: of two writers one may lose an entry, which
+    costs one more question.
     """
 
-    def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, "verdicts.json")
+    def __init__(self, folder: str, kind: str) -> None:
+        self._path, self._kind = os.path.join(folder, kind + ".json"), kind
 
     def find(self, keys: Sequence[str]) -> dict[str, Values]:
-        """Return the values of earlier verdicts on some questions, by the key of the question, if they are not too old."""
+        """Return the values under some keys, if they are not too old."""
         rows = self._rows()
         return {key: rows[key][1] for key in keys if key in rows}
 
-    def add(self, verdicts: dict[str, Values]) -> None:
-        """Store some verdicts. Raises OSError."""
-        rows = {**self._rows(), **{key: [now(), values] for key, values in verdicts.items()}}
-        newest = sorted(rows.items(), key=lambda item: -item[1][0])[: _limit("cache", "entries")]
+    def add(self, values: dict[str, Values]) -> None:
+        """Store values by key; the oldest make room. Raises OSError."""
+        rows = {**self._rows(), **{key: [now(), value] for key, value in values.items()}}
+        newest = sorted(rows.items(), key=lambda item: -item[1][0])[: _limit(self._kind, "entries")]
         write_state(self._path, dict(newest))
 
     def clear(self) -> int:
-        """Delete all verdicts and return how many there were. Raises OSError."""
+        """Delete all entries and return how many there were. Raises OSError."""
         count = len(self._rows())
         if count:
             os.unlink(self._path)
         return count
 
     def _rows(self) -> dict[str, list[Any]]:
-        return {key: row for key, row in read_state(self._path, _MAX_BYTES).items() if _is_fresh(row)}
+        rows, seconds = read_state(self._path, _MAX_BYTES), _limit(self._kind, "seconds")
+        return {key: row for key, row in rows.items() if _has_time(row) and 0 <= now() - row[0] < seconds}
 
 
-def _is_fresh(row: object) -> bool:
-    return (
-        isinstance(row, list)
-        and list(map(type, row)) == [float, dict]
-        and 0 <= now() - row[0] < _limit("cache", "seconds")
-    )
+def _has_time(row: object) -> bool:
+    return isinstance(row, list) and list(map(type, row)) == [float, dict]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..context import Deadline
     from .credentials import ServerAccess
-    from .models import RequestOptions
+    from .models import Family
     from .question import Question
     from .transport import Request, Response
     from .vendors import Vendor
@@ -62,7 +62,7 @@ class Target(NamedTuple):
     backend: str
     model: str
     access: ServerAccess | None
-    options: RequestOptions
+    family: Family
     retry: bool
     folder: str
     session: str
@@ -138,7 +138,7 @@ def _ask_client(question: Question, target: Target, deadline: Deadline, verdict:
         "model": target.model,
         "system": question.rubric.system,
         "prompt": question.message,
-        "maxTokens": target.options.max_tokens(question),
+        "maxTokens": target.family.max_tokens(question),
         "effort": "low",  # which the client drops if the model takes none
     }
     result = _client_result(target, request, deadline)
@@ -214,7 +214,7 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict:
     if response.status != 200:
         verdict.is_free = True
         if response.status in _MALFORMED:
-            verdict.rejected = rejected_parts(response.body) & target.options.sent()
+            verdict.rejected = rejected_parts(response.body) & target.family.sent()
         raise error_for(response, verdict.rejected)
     vendor.read(_payload(response), verdict)
 
@@ -225,7 +225,7 @@ def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline
     from .transport import Request, send
 
     assert target.access is not None
-    body = dumps(vendor.body(question, target.model, target.options)).encode("ascii")
+    body = dumps(vendor.body(question, target.model, target.family)).encode("ascii")
     path = vendor.path.replace("%s", quote(target.model.removeprefix("models/"), safe=""))
     request = Request("POST", path, tuple(vendor.headers), body)
     return send(target.access, request, deadline, target.tls)

@@ -17,9 +17,7 @@ from ..settings.load import own_content
 from .question import JudgeError
 from .vendors import Address, Vendor, parse_address, split_url
 
-ENVIRONMENT = "environment"
-_USER_FILE = "your settings.json"
-_VENDOR = "vendor"
+ENVIRONMENT, _USER_FILE = "in the environment", "in your settings.json"
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
 _KEY_HEADERS = frozenset(["authorization", "x-api-key"])
 # A header of the user's own, without the names that frame a request.
@@ -74,8 +72,7 @@ class UserEnvironment:
 class AddressSource(NamedTuple):
     """A URL, and where it comes from.
 
-    `name` is the setting or variable that names it, empty for the vendor's own; `source` is "vendor", "your settings.json" or
-    "environment".
+    `name` is the setting or variable that names it, and `source` says where that is set; both are empty for the vendor's own.
     """
 
     url: str
@@ -89,10 +86,8 @@ class AddressSource(NamedTuple):
         return address.authority if address is not None else "an unusable address"
 
     def __str__(self) -> str:
-        if self.source == _VENDOR:
-            return "%s, the vendor's own address" % self.host
-        where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
-        return "%s, named by %s %s" % (self.host, self.name, where)
+        named = "named by %s %s" % (self.name, self.source) if self.name else "the vendor's own address"
+        return "%s, %s" % (self.host, named)
 
 
 def address_source(
@@ -103,7 +98,7 @@ def address_source(
         return AddressSource(settings.text(key), key, _USER_FILE)
     name = variables.first(names)
     if not name:
-        return AddressSource(vendor, "", _VENDOR)
+        return AddressSource(vendor, "", "")
     source = _USER_FILE if variables.is_own(name) else ENVIRONMENT
     return AddressSource(variables.get(name), name, source)
 
@@ -150,7 +145,7 @@ def _key_headers(
     forms = dict(vendor.keys)
     variable = settings.text("judge.key_variable")
     if variable:
-        forms = {variable: forms.get(variable, vendor.custom)}
+        forms = {variable: forms.get(variable, vendor.keys[-1][1])}
     name = variables.first(list(forms))
     if name:
         header, form = forms[name]

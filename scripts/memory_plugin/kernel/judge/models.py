@@ -1,8 +1,7 @@
 """Model families (`config/judges/models.json`): the request options that follow from them, and what calls cost.
 
-A family determines the form of a request to its models, their price, and when they are retired. `RequestOptions` are a family's options
-without those that a server has rejected before. The user's setting `judge.prices` takes precedence over a family's price. The cost of a
-model without a known price is unknown, not 0.
+A family determines the form of a request to its models, their price, and when they are retired. The user's setting `judge.prices` takes
+precedence over a family's price. The cost of a model without a known price is unknown, not 0.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ class Family(NamedTuple):
     """One family in `config/judges/models.json`.
 
     `thinking` and `effort` are sent unchanged, unless they are None. `tokens` and `schema` name the fields for the maximum length and the
-    schema of the answer. `room` is how many tokens an answer may have in addition to the rubric's limit. `more_tokens` is the factor by
-    which the same text has more tokens than on older models. `price` holds tiers of (maximum prompt tokens or None, in, out) in US dollars
-    per million tokens; None means unknown. `ends` is the last day as YYYY-MM-DD or "", `then` the model that replaces it.
+    schema of the answer; without a `schema` none is sent. `room` is how many tokens an answer may have in addition to the rubric's limit.
+    `more_tokens` is the factor by which the same text has more tokens than on older models. `price` holds the tiers of a Price; None means
+    unknown. `ends` is the last day as YYYY-MM-DD, `then` the model that replaces it. `refused` are the parts that a server has rejected.
     """
 
     id: str
@@ -51,10 +50,33 @@ class Family(NamedTuple):
     schema: str
     room: int
     more_tokens: float
-    price: Sequence[tuple[int | None, float, float]] | None
-    ends: str
-    then: str
+    price: Sequence[Mapping[str, float]] | None
+    ends: str | None
+    then: str | None
     as_of: str
+    refused: frozenset[str] = frozenset()
+
+    def without(self, parts: frozenset[str]) -> Family:
+        """Return the family with some parts of its requests omitted or renamed, and with the room that an answer needs then."""
+        room = max(self.room, _THINKING_ROOM) if parts & {THINKING, EFFORT} else self.room
+        return self._replace(
+            thinking=None if THINKING in parts else self.thinking,
+            effort=None if EFFORT in parts else self.effort,
+            schema="" if SCHEMA in parts else self.schema,
+            tokens=_OTHER_FIELD.get(self.tokens, self.tokens) if TOKENS in parts else self.tokens,
+            room=room + _PROSE_ROOM if SCHEMA in parts else room,
+            refused=parts,
+        )
+
+    def max_tokens(self, question: Question) -> int:
+        """Return the maximum length of an answer in tokens, thinking included."""
+        return question.rubric.max_tokens + self.room
+
+    def sent(self) -> frozenset[str]:
+        """Return the parts that a request contains and that can be omitted or renamed."""
+        renamed = self.tokens in _OTHER_FIELD and TOKENS not in self.refused
+        parts = {THINKING: self.thinking, EFFORT: self.effort, SCHEMA: self.schema, TOKENS: renamed}
+        return frozenset(part for part, value in parts.items() if value)
 
 
 @cache
@@ -72,7 +94,7 @@ def family_of(model: str, backend: str, today: str = "") -> Family:
     form = "anthropic" if backend in ("host", "scripted") else backend
     family = _best_match(model, [family for family in _families() if family.backend == form])
     assert family is not None
-    if today and family.then and today >= family.ends:
+    if family.ends and family.then and today >= family.ends:
         return family_of(family.then, backend)
     return family
 
@@ -120,60 +142,8 @@ def _matches(name: str, prefix: str) -> bool:
 
 @cache
 def _families() -> list[Family]:
-    families = []
-    for entry in model_table()["models"]:
-        tiers = [(tier.get("up_to"), tier["in"], tier["out"]) for tier in entry["price"] or ()]
-        fields = {name: entry[name] for name in Family._fields}
-        other = {"price": tiers or None, "ends": entry["ends"] or "", "then": entry["then"] or ""}
-        families.append(Family(**{**fields, **other}))
-    return families
-
-
-class RequestOptions(NamedTuple):
-    """The options of a request: a model's family, and those of PARTS that its server has `refused`."""
-
-    family: Family
-    refused: frozenset[str] = frozenset()
-
-    @property
-    def thinking(self) -> Mapping[str, Any] | None:
-        """Return the thinking switch to send, or None."""
-        return None if THINKING in self.refused else self.family.thinking
-
-    @property
-    def effort(self) -> str | None:
-        """Return the effort to send, or None."""
-        return None if EFFORT in self.refused else self.family.effort
-
-    @property
-    def structured(self) -> bool:
-        """Return whether the schema of the answer is sent."""
-        return SCHEMA not in self.refused
-
-    @property
-    def tokens_field(self) -> str:
-        """Return the name of the field for the maximum length; the alternative name if the family's was rejected."""
-        name = self.family.tokens
-        return _OTHER_FIELD.get(name, name) if TOKENS in self.refused else name
-
-    def max_tokens(self, question: Question) -> int:
-        """Return the maximum length of an answer in tokens, thinking included."""
-        room = self.family.room
-        if THINKING in self.refused or EFFORT in self.refused:
-            room = max(room, _THINKING_ROOM)
-        if SCHEMA in self.refused:
-            room += _PROSE_ROOM
-        return question.rubric.max_tokens + room
-
-    def sent(self) -> frozenset[str]:
-        """Return the PARTS that a request contains and that can be omitted or renamed."""
-        is_sent = {
-            TOKENS: TOKENS not in self.refused and self.family.tokens in _OTHER_FIELD,
-            THINKING: self.thinking is not None,
-            EFFORT: self.effort is not None,
-            SCHEMA: self.structured,
-        }
-        return frozenset(part for part, sent in is_sent.items() if sent)
+    names = [name for name in Family._fields if name not in Family._field_defaults]
+    return [Family(*(entry[name] for name in names)) for entry in model_table()["models"]]
 
 
 def rejected_parts(error: bytes) -> frozenset[str]:
@@ -187,22 +157,19 @@ def rejected_parts(error: bytes) -> frozenset[str]:
 
 
 class Price(NamedTuple):
-    """US dollars per million tokens: tiers of (maximum prompt tokens or None, in, out).
+    """US dollars per million tokens: tiers with the prices `in` and `out` for prompts of `up_to` tokens, the last one for all others.
 
     `known` is False for an assumed price; `as_of` is the date of the price, or says that it is the user's own.
     """
 
-    tiers: Sequence[tuple[int | None, float, float]]
+    tiers: Sequence[Mapping[str, float]]
     known: bool
     as_of: str
 
     def dollars(self, tokens_in: int, tokens_out: int) -> float:
         """Return the estimated price of a call."""
-        tiers = (
-            tier for tier in self.tiers if tier[0] is None or tokens_in <= tier[0]
-        )  # the last has no limit
-        _, price_in, price_out = next(tiers)
-        return (tokens_in * price_in + tokens_out * price_out) / 1_000_000
+        tier = next(tier for tier in self.tiers if tokens_in <= tier.get("up_to", tokens_in))
+        return (tokens_in * tier["in"] + tokens_out * tier["out"]) / 1_000_000
 
 
 def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:
@@ -212,15 +179,14 @@ def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] |
     """
     table = model_table()
     if backend == "scripted":
-        return Price(((None, 0.0, 0.0),), True, table["as_of"])
+        return Price([{"in": 0.0, "out": 0.0}], True, table["as_of"])
     for name, (price_in, price_out) in (own or {}).items():
         if re.fullmatch(re.escape(name) + _DATED, model):
-            return Price(((None, price_in, price_out),), True, "your own settings")
+            return Price([{"in": price_in, "out": price_out}], True, "your own settings")
     family = priced_family(model, backend)
     if family is not None and family.price is not None:
         return Price(family.price, True, family.as_of)
-    unknown = table["unknown"]
-    return Price(((None, unknown["in"], unknown["out"]),), False, table["as_of"])
+    return Price([table["unknown"]], False, table["as_of"])
 
 
 class Billing:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..fastjson import as_integer, as_text
-from .models import RequestOptions
+from .models import Family
 from .question import JudgeError, Question, Verdict, value_at
 
 Body = dict[str, Any]
@@ -49,7 +49,7 @@ class Vendor(NamedTuple):
     """One vendor's API: its public address, the variable that overrides it, the variables that may hold a key, and its forms.
 
     `path` holds `%s` if the model is part of it. `keys` maps a variable to the header for its value (`%s`); the first variable that is set
-    is used. `custom` is the header for the variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`.
+    is used, and the variable in `judge.key_variable` has the last header. `helper` are the headers for a key from `apiKeyHelper`.
     `headers_variable` holds headers of the user's own. `body` builds a request; `read` fills in the text, the tokens that a response
     states, and the failure that it reports, and raises JudgeError `parse_error` for a response of another shape.
     """
@@ -58,8 +58,7 @@ class Vendor(NamedTuple):
     path: str
     base_variable: str
     keys: Sequence[tuple[str, Header]]
-    custom: Header
-    body: Callable[[Question, str, RequestOptions], Body]
+    body: Callable[[Question, str, Family], Body]
     read: Callable[[Body, Verdict], None]
     headers: Sequence[Header] = ()
     local_without_key: bool = False
@@ -67,21 +66,21 @@ class Vendor(NamedTuple):
     headers_variable: str = ""
 
 
-def _anthropic_body(question: Question, model: str, options: RequestOptions) -> Body:
+def _anthropic_body(question: Question, model: str, family: Family) -> Body:
     """Return the body of a request, without temperature, prefill and thinking budget, which newer models reject."""
     rubric = question.rubric
     body: Body = {
         "model": model,
-        "max_tokens": options.max_tokens(question),
+        "max_tokens": family.max_tokens(question),
         "system": rubric.system,
         "messages": [{"role": "user", "content": question.message}],
     }
-    if options.thinking is not None:
-        body["thinking"] = dict(options.thinking)
+    if family.thinking is not None:
+        body["thinking"] = dict(family.thinking)
     output: Body = {}
-    if options.effort is not None:
-        output["effort"] = options.effort
-    if options.structured:
+    if family.effort is not None:
+        output["effort"] = family.effort
+    if family.schema:
         output["format"] = {"type": "json_schema", "schema": dict(rubric.schema)}
     if output:
         body["output_config"] = output
@@ -98,10 +97,8 @@ def _read_anthropic(payload: Body, verdict: Verdict) -> None:
     if payload.get("type") != "message" or not isinstance(blocks, list):
         raise JudgeError("parse_error", "the response is not a message")
     texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
-    verdict.text, verdict.failure = (
-        "\n".join(texts),
-        _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), ""),
-    )
+    verdict.text = "\n".join(texts)
+    verdict.failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
     verdict.tokens_in, verdict.tokens_out = anthropic_tokens(payload.get("usage"))
 
 
@@ -112,7 +109,7 @@ def anthropic_tokens(usage: object) -> tuple[int | None, int | None]:
     return None if uncached is None else uncached + (created or 0) + (read or 0), tokens_out
 
 
-def _openai_body(question: Question, model: str, options: RequestOptions) -> Body:
+def _openai_body(question: Question, model: str, family: Family) -> Body:
     rubric = question.rubric
     body: Body = {
         "model": model,
@@ -120,11 +117,11 @@ def _openai_body(question: Question, model: str, options: RequestOptions) -> Bod
             {"role": "system", "content": rubric.system},
             {"role": "user", "content": question.message},
         ],
-        options.tokens_field: options.max_tokens(question),
+        family.tokens: family.max_tokens(question),
     }
-    if options.effort is not None:
-        body["reasoning_effort"] = options.effort
-    if options.structured:
+    if family.effort is not None:
+        body["reasoning_effort"] = family.effort
+    if family.schema:
         schema = {"name": "reply", "strict": True, "schema": dict(rubric.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
@@ -137,21 +134,19 @@ def _read_openai(payload: Body, verdict: Verdict) -> None:
         raise JudgeError("parse_error", "the response holds no message")
     stops = {"length": "truncated", "content_filter": "refused"}
     stop = stops.get(str(value_at(choice, "finish_reason")), "")
-    verdict.text, verdict.failure = (
-        as_text(message.get("content")),
-        "refused" if message.get("refusal") else stop,
-    )
+    verdict.text = as_text(message.get("content"))
+    verdict.failure = "refused" if message.get("refusal") else stop
     tokens = (_tokens(value_at(payload, "usage", kind + "_tokens")) for kind in ("prompt", "completion"))
     verdict.tokens_in, verdict.tokens_out = tokens
 
 
-def _gemini_body(question: Question, model: str, options: RequestOptions) -> Body:  # noqa: ARG001 (the model is in the path)
-    config: Body = {"maxOutputTokens": options.max_tokens(question)}
-    if options.structured:
+def _gemini_body(question: Question, model: str, family: Family) -> Body:  # noqa: ARG001 (the model is in the path)
+    config: Body = {"maxOutputTokens": family.max_tokens(question)}
+    if family.schema:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = dict(question.rubric.schema)
-    if options.thinking is not None:
-        config["thinkingConfig"] = dict(options.thinking)
+    if family.thinking is not None:
+        config["thinkingConfig"] = dict(family.thinking)
     return {
         "systemInstruction": {"parts": [{"text": question.rubric.system}]},
         "contents": [{"role": "user", "parts": [{"text": question.message}]}],
@@ -190,7 +185,6 @@ VENDORS = {
         base_variable="ANTHROPIC_BASE_URL",
         # Claude Code's order: a gateway's token takes precedence over a key.
         keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
-        custom=_KEY,
         body=_anthropic_body,
         read=_read_anthropic,
         headers=(("anthropic-version", "2023-06-01"),),
@@ -203,7 +197,6 @@ VENDORS = {
         path="/chat/completions",
         base_variable="OPENAI_BASE_URL",
         keys=(("OPENAI_API_KEY", _BEARER),),
-        custom=_BEARER,
         body=_openai_body,
         read=_read_openai,
         local_without_key=True,  # most servers on this machine need none
@@ -214,7 +207,6 @@ VENDORS = {
         base_variable="GOOGLE_GEMINI_BASE_URL",
         # The order of the vendor's own library.
         keys=(("GOOGLE_API_KEY", _GOOGLE_KEY), ("GEMINI_API_KEY", _GOOGLE_KEY)),
-        custom=_GOOGLE_KEY,
         body=_gemini_body,
         read=_read_gemini,
     ),

@@ -109,12 +109,11 @@ class Reader:
                     self._add_user_text(words(prompt), record)
             elif kind in _TITLES:
                 self.totals.title = as_text(record.get(_TITLES[kind]))[:1000] or self.totals.title
-            self.totals.count(kind, record.get("subtype"))
+            self.totals.boundaries += kind == "system" and record.get("subtype") == "compact_boundary"
         yield from self._close()
         if self._user_texts:
             self._take_user_texts()
             yield from self._close()
-        self.totals.unresolved = len(self._pending)
         self.totals.bad = self._lines.bad
 
     def _is_main(self, record: Row) -> bool:
@@ -125,12 +124,8 @@ class Reader:
         if totals.chain is None:
             # A sub-agent's own file names its agent. Old clients wrote its rows, without that, into the session's file.
             totals.chain = side and "agentId" in record
-        if side is not totals.chain:
-            totals.side += 1
-            return False
         uuid = record.get("uuid")
-        if isinstance(uuid, str) and _seen(self._rows, uuid):
-            totals.repeated += 1
+        if side is not totals.chain or (isinstance(uuid, str) and _seen(self._rows, uuid)):
             return False
         totals.mark(record)
         return True
@@ -150,7 +145,6 @@ class Reader:
         if not (turn.answered and identity and identity == turn.message):
             is_repeated = bool(identity) and _seen(self._messages, identity)
             if is_repeated and not self._has_new_calls(blocks):
-                self.totals.repeated += 1
                 return
             yield from self._close()
             turn = self._begin(record, message, identity)
@@ -219,7 +213,6 @@ class Reader:
         self.totals.summaries += kind == "summary"
         time = as_text(record.get("timestamp"))[:50]
         if time and _seen(self._rows, (time, text)):  # copied under a new id
-            self.totals.repeated += 1
             return
         untyped = record.get("promptSource") in _UNTYPED or _PLAN in record
         self._user_texts.append(UserText(kind, text, time, self._lines.offset, untyped=untyped))

@@ -98,9 +98,7 @@ class Totals:
     """
 
     def __init__(self) -> None:
-        self.records = self.bad = self.repeated = self.side = 0
-        self.turns = self.boundaries = self.summaries = self.unresolved = 0
-        self.context = 0
+        self.bad = self.turns = self.boundaries = self.summaries = self.context = 0
         self.estimated = 0.0
         self.usage = dict.fromkeys(USAGE, 0)
         self.models: dict[str, int] = {}
@@ -126,11 +124,6 @@ class Totals:
         version = _field(record, "version")
         if version and version not in self.versions and len(self.versions) < 20:
             self.versions.append(version)
-
-    def count(self, kind: str, subtype: object) -> None:
-        """Count a row or a compaction."""
-        self.records += 1
-        self.boundaries += kind == "system" and subtype == "compact_boundary"
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
