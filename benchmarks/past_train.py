@@ -150,7 +150,8 @@ def _row(prompt: dict[str, Any], now: float, paths: Paths) -> Row:
 
     def read(index: Connection) -> tuple[Ask, list[Exchange], list[tuple[str, str]]]:
         ask = ask_of(text, now)
-        return ask, find(index, ask, now), answer(index, ask, now, "").sessions if may_ask(text) else []
+        shown = answer(index, ask, now, "") if may_ask(text) else None
+        return ask, find(index, ask, now), shown.sessions if shown else []
 
     ask, found, sessions = read_index(index_path(paths), RULES, read) or (None, [], [])
     assert ask is not None

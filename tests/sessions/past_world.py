@@ -52,14 +52,13 @@ class World:
 
     def told(self, text: str, session: str = "") -> str:
         """Return the block for a prompt."""
-        return self.answer(text, session).block if may_ask(text) else ""
+        shown = self.answer(text, session) if may_ask(text) else None
+        return shown.block if shown else ""
 
-    def answer(self, text: str, session: str = "") -> ShownSessions:
+    def answer(self, text: str, session: str = "") -> ShownSessions | None:
         """Return what an ask is answered with."""
 
-        def read(index: Connection) -> ShownSessions:
+        def read(index: Connection) -> ShownSessions | None:
             return answer(index, ask_of(text, NOW), NOW, session)
 
-        shown = past.read_index(past.index_path(self.paths), RULES, read)
-        assert shown is not None
-        return shown
+        return past.read_index(past.index_path(self.paths), RULES, read)

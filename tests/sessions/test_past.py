@@ -317,6 +317,7 @@ def test_a_row_with_an_odd_time_is_found(world: World, when: str) -> None:
     world.say(QUICK, Said(when, "paint the gallery white", "The gallery is white now, with two coats."))
     world.index()
     told = world.answer("what did we do about the gallery?")
+    assert told is not None
     assert "two coats" in told.block
     assert told.receipt("all") == "memory: showed Claude 1 past session (Oct 8)"
 

@@ -150,8 +150,7 @@ def _past(prompt: Prompt, context: Context, problems: list[str]) -> ShownSession
         return None
     from ..work.past_sessions import answer_ask
 
-    told = answer_ask(prompt.visible_text, context, problems)
-    return told if told.block else None
+    return answer_ask(prompt.visible_text, context, problems)
 
 
 def _update_grant(prompt: Prompt, context: Context) -> str:

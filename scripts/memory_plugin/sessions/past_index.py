@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ..kernel.context import iso, now
 from ..kernel.fastjson import digest, loads
@@ -24,27 +24,32 @@ from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn, UserText
 from .detection import EDITORS, OWN_ERROR, failure_cause, pipeline_heads
-from .past import PREFIX, index_path, search_words
+from .past import index_path, search_words
 from .past_ask import may_ask, words_data
 from .session_files import project_transcripts
 
-_TABLES = """
-CREATE TABLE sessions (session PRIMARY KEY, path, kind, size, changed, offset, number, title, branch, first);
-CREATE TABLE exchanges (
+_BEGIN = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS sessions (session PRIMARY KEY, path, kind, size, changed, offset, number, title, branch, first);
+CREATE TABLE IF NOT EXISTS exchanges (
   id INTEGER PRIMARY KEY, mark UNIQUE, session, number, time, trivial, prompt, reply, files, passed, failed);
-CREATE TABLE copies (mark, session, PRIMARY KEY (mark, session));
-CREATE INDEX of_session ON exchanges (session, number);
-CREATE INDEX times ON exchanges (time);
-CREATE VIRTUAL TABLE words USING fts5(prompt, reply, files, commands, context, prefixes)
+CREATE TABLE IF NOT EXISTS copies (mark, session, PRIMARY KEY (mark, session));
+CREATE INDEX IF NOT EXISTS of_session ON exchanges (session, number);
+CREATE INDEX IF NOT EXISTS times ON exchanges (time);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(prompt, reply, files, commands, context, tokenize=ascii);
+CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5vocab(words, row);
+CREATE VIRTUAL TABLE IF NOT EXISTS places USING fts5vocab(words, instance);
+CREATE TRIGGER IF NOT EXISTS deleted AFTER DELETE ON exchanges BEGIN DELETE FROM words WHERE rowid = old.id; END;
 """
 _TIME = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T[0-9]{2}:[0-9]{2}:[0-9]{2}")
-CLAUDE, CODEX, ELSEWHERE, FORGOTTEN = "claude", "codex", "elsewhere", "forgotten"
+CLAUDE, CODEX, LEFT_OUT = "claude", "codex", "left out"
 _MAX_PROMPT, _MAX_REPLY, _MAX_LINE, _MAX_TITLE = 600, 1000, 200, 100  # characters
 _MAX_READ = 20_000  # characters of a text that are redacted
 _MAX_LINES = 12  # files or commands of an exchange
 _TRIVIAL_REPLY = 80  # characters
 _DAY = 86400.0
 _CLEANUP_DAYS = 30  # after which the client deletes transcripts by default
+_ROLLOUT = "rollout-"
 _MAX_HEAD = 1 << 20  # bytes of a rollout's first row
 _WAIT = 2.0  # seconds for a writer
 
@@ -160,10 +165,7 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
         os.close(os.open(path, READ_WRITE, 0o600))
         with closing(connect(path, timeout=_WAIT, isolation_level=None)) as connection:
             connection.execute("PRAGMA cache_spill = OFF")  # prompts can read until the commit
-            connection.execute("BEGIN IMMEDIATE")
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
-                for statement in _TABLES.split(";"):
-                    connection.execute(statement)
+            connection.executescript(_BEGIN)
             if connection.execute("PRAGMA user_version").fetchone()[0] != rules:
                 _redact_again(connection)
                 connection.execute("PRAGMA user_version = %d" % rules)
@@ -188,7 +190,7 @@ def refresh(paths: Paths, days: int, rules: int, wait: float = 0.0) -> list[str]
     problems = []
     with _index(paths, rules, wait) as connection:
         known = {row[0]: Session(*row) for row in connection.execute("SELECT * FROM sessions")}
-        found = dict(_transcripts(paths, known, connection))
+        found = dict(_transcripts(paths))
         for name, file in found.items():
             try:
                 _read(connection, name, file, known.get(name), paths)
@@ -209,40 +211,32 @@ def _store(connection: Connection, facts: tuple[Any, ...], texts: list[str]) -> 
     select = "SELECT first || '\n' || branch || '\n' || title FROM sessions WHERE session = ?"
     (context,) = connection.execute(select, facts[2:3]).fetchone()
     prompt, reply, files, passed, failed = texts
-    fields = [search_words(text) for text in (prompt, reply, files, passed + "\n" + failed, context)]
-    prefixes = {word[:PREFIX] for words in fields for word in words if len(word) > PREFIX}
-    connection.execute("DELETE FROM words WHERE rowid = ?", (row,))
-    insert = "INSERT INTO words (rowid, prompt, reply, files, commands, context, prefixes) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    connection.execute(insert, (row, *map(" ".join, fields), " ".join(sorted(prefixes))))
+    fields = [
+        " ".join(search_words(text)) for text in (prompt, reply, files, passed + "\n" + failed, context)
+    ]
+    insert = "INSERT OR REPLACE INTO words (rowid, prompt, reply, files, commands, context) VALUES (?, ?, ?, ?, ?, ?)"
+    connection.execute(insert, (row, *fields))
 
 
-def _transcripts(
-    paths: Paths, known: dict[str, Session], connection: Connection
-) -> Iterator[tuple[str, str]]:
-    """Yield the id and path of each transcript of this project, the oldest first; those of Codex lie among other projects' ones."""
+def _transcripts(paths: Paths) -> Iterator[tuple[str, str]]:
+    """Yield the id and path of each transcript of this project, the oldest first, and of Codex those of all projects."""
     main = main_worktree(paths.project_root)
     for project in (Paths(main), paths) if main else (paths,):
         for path in project_transcripts(project):
             yield os.path.splitext(os.path.basename(path))[0], path
     home = home_folder()
     for folder, _, names in os.walk(os.path.join(home, ".codex", "sessions")) if home else ():
-        for file in sorted(names):
-            path, name = os.path.join(folder, file), file[-42:-6]  # its end is the session's id
-            if not (file.startswith("rollout-") and file.endswith(".jsonl")):
-                continue
-            if name not in known and not _is_of_project(path, paths.project_root):
-                _save_session(connection, Session(name, path, ELSEWHERE))
-            elif name not in known or known[name].kind != ELSEWHERE:
-                yield name, path
+        for name in sorted(names):
+            if name.startswith(_ROLLOUT) and name.endswith(".jsonl"):
+                yield name[-42:-6], os.path.join(folder, name)  # its end is the session's id
 
 
-def _is_of_project(path: str, root: str) -> bool:
+def _is_of_project(file: IO[bytes], root: str) -> bool:
     """Return whether the first row of a rollout names a folder of this project."""
     try:
-        with open_transcript(path) as file:
-            head: Any = loads(file.readline(_MAX_HEAD).decode("utf-8", "replace"))
-            folder = head["payload"]["cwd"]
-    except (OSError, ValueError, KeyError, TypeError):
+        head: Any = loads(file.readline(_MAX_HEAD).decode("utf-8", "replace"))
+        folder = head["payload"]["cwd"]
+    except (ValueError, KeyError, TypeError):
         return False
     return isinstance(folder, str) and os.path.isabs(folder) and project_root(folder) == root
 
@@ -251,16 +245,17 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
     """Add what is new in a transcript, from its last prompt on, or all of it if the file became shorter. Raises OSError."""
     status = os.stat(path)
     is_same = known is not None and (known.size, known.changed) == (status.st_size, status.st_mtime_ns)
-    if is_same or (known is not None and known.kind == FORGOTTEN):
+    if is_same or (known is not None and known.kind == LEFT_OUT):
         return
-    kind = CODEX if os.path.basename(path).startswith("rollout-") else CLAUDE
+    kind = CODEX if os.path.basename(path).startswith(_ROLLOUT) else CLAUDE
     session = known if known is not None and known.size <= status.st_size else Session(name, path, kind)
     with open_transcript(path) as file:
+        is_left_out = kind == CODEX and not session.size and not _is_of_project(file, paths.project_root)
         file.seek(session.offset)
         reader = Reader(file)
-        drafts = list(_drafts(reader, paths.project_root))
-    if any(draft.is_observed for draft in drafts):  # the session of a plugin that looks on
-        _save_session(connection, Session(name, path, FORGOTTEN))
+        drafts = [] if is_left_out else list(_drafts(reader, paths.project_root))
+    if is_left_out or any(draft.is_observed for draft in drafts):  # by a plugin that looks on
+        _save_session(connection, Session(name, path, LEFT_OUT))
         return
     number, offset = session.number, session.offset
     if drafts and session.size:  # a prompt that was typed while Claude worked may have joined the last one
@@ -297,8 +292,6 @@ def _save_exchange(connection: Connection, session: str, number: int, draft: Dra
 
 def _delete(connection: Connection, session: str, after: int = 0) -> None:
     """Delete the exchanges of a session after the one with this number."""
-    rows = "DELETE FROM words WHERE rowid IN (SELECT id FROM exchanges WHERE session = ? AND number > ?)"
-    connection.execute(rows, (session, after))
     connection.execute("DELETE FROM exchanges WHERE session = ? AND number > ?", (session, after))
 
 
@@ -310,7 +303,7 @@ def _drop_old(connection: Connection, missing: list[Session], days: int, paths: 
     cleanup = cleanup_days(paths)
     for session in missing:
         age = (now() - session.changed / 1e9) / _DAY
-        is_kept = session.kind in (ELSEWHERE, FORGOTTEN) or os.path.lexists(session.path)
+        is_kept = session.kind == LEFT_OUT or os.path.lexists(session.path)
         if not is_kept and (age < cleanup or age > days):
             _delete(connection, session.session)
             connection.execute("DELETE FROM sessions WHERE session = ?", (session.session,))
@@ -330,10 +323,10 @@ def forget(paths: Paths, name: str, rules: int, wait: float) -> int:
     with _index(paths, rules, wait) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         known = (Session(*row) for row in connection.execute("SELECT * FROM sessions").fetchall())
-        chosen = [each for each in known if each.kind in (CLAUDE, CODEX) and each.session.startswith(name)]
+        chosen = [each for each in known if each.kind != LEFT_OUT and each.session.startswith(name)]
         for each in chosen:
             _delete(connection, each.session)
-            _save_session(connection, Session(each.session, each.path, FORGOTTEN))
+            _save_session(connection, Session(each.session, each.path, LEFT_OUT))
         # Its old segments would keep the words.
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     return len(chosen)

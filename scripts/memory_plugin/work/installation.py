@@ -33,7 +33,7 @@ from ..sessions.past import index_path
 from ..sessions.past_index import cleanup_days
 from . import WorkContext
 from . import judges as facts
-from .past_sessions import is_on, known_sessions
+from .past_sessions import is_on, session_exchanges
 
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 
@@ -303,7 +303,7 @@ def past_sessions(context: WorkContext) -> Check:
     if not is_on(context):
         return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")
     try:
-        paths = known_sessions(context)
+        paths = {each.session: each.path for each in session_exchanges(context)}
     except SqliteError as error:
         fix = "move %s away" % index_path(context.paths)
         return Check(name, WARN, "the index cannot be read: %s" % error, fix)
@@ -311,6 +311,6 @@ def past_sessions(context: WorkContext) -> Check:
         "%s indexed, %d of them without a transcript; Claude Code deletes transcripts after %d days"
         " (its setting cleanupPeriodDays)"
     )
-    gone = sum(not os.path.lexists(path) for path in paths)
+    gone = sum(not os.path.lexists(path) for path in paths.values())
     numbers = counted(len(paths), "session"), gone, cleanup_days(context.paths)
     return Check(name, OK, text % numbers)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Read = TypeVar("Read")
 
-_WAIT = 2.0  # seconds that a command waits for a process that fills the index
+WAIT = 2.0  # seconds that a command waits for a process that fills the index
 IN_BACKGROUND = 60.0  # and that what follows a reply waits, because nobody else indexes that reply
 
 
@@ -48,26 +48,21 @@ def update_index(context: Context, wait: float = 0.0) -> list[str]:
         return ["the index of past sessions is not up to date: %s" % os_error_text(error)]
 
 
-def answer_ask(text: str, context: Context, problems: list[str]) -> past.ShownSessions:
-    """Return what Claude is told on a prompt that asks about past sessions; nothing if no session matches."""
+def answer_ask(text: str, context: Context, problems: list[str]) -> past.ShownSessions | None:
+    """Return what Claude is told on a prompt that asks about past sessions; None if no session matches."""
     now = time()
-
-    def read(index: Connection) -> past.ShownSessions:
-        return past.answer(index, ask_of(text, now), now, context.session)
-
-    return _read_for_claude(context, problems, read) or past.ShownSessions()
+    ask = ask_of(text, now)
+    return _for_claude(context, problems, lambda index: past.answer(index, ask, now, context.session))
 
 
 def catalog_lines(context: Context, problems: list[str]) -> str:
     """Return the last sessions for Claude at a session's start; empty if that is switched off."""
     if not context.settings.flag("sessions.history.catalog"):
         return ""
-    return _read_for_claude(context, problems, lambda index: past.recent_lines(index, context.session)) or ""
+    return _for_claude(context, problems, lambda index: past.recent_lines(index, context.session)) or ""
 
 
-def _read_for_claude(
-    context: Context, problems: list[str], read: Callable[[Connection], Read]
-) -> Read | None:
+def _for_claude(context: Context, problems: list[str], read: Callable[[Connection], Read]) -> Read | None:
     """Return what is read for Claude; None if that fails, which is a problem."""
     try:
         return _read(context, read)
@@ -82,45 +77,23 @@ def _read(context: Context, read: Callable[[Connection], Read]) -> Read | None:
     return past.read_index(path, index_version(), read)
 
 
-def find_exchanges(
-    text: str, days: int | None, context: Context, report: Callable[[str], None]
-) -> list[past.Exchange]:
-    """Return the exchanges that match, the best first, after indexing what is new. Raises SqliteError."""
-    _update(context, report)
-    return _found(text, context, time() - days * 86400.0 if days is not None else 0.0)
-
-
-def matching_sessions(text: str, context: Context) -> int:
-    """Return how many indexed sessions match well what a user looks for. Raises SqliteError."""
-    return len({each.session for each in _found(text, context) if each.share >= past.WEAK})
-
-
-def _found(text: str, context: Context, since: float = 0.0) -> list[past.Exchange]:
+def find_exchanges(text: str, context: Context, days: int | None = None) -> list[past.Exchange]:
+    """Return the exchanges of the last days that match, the best first. Raises SqliteError."""
     now = time()
-    return (
-        _read(context, lambda index: past.find(index, ask_of(text, now), now, context.session, since)) or []
-    )
+    ask, since = ask_of(text, now), now - days * 86400.0 if days is not None else 0.0
+    return _read(context, lambda index: past.find(index, ask, now, context.session, since)) or []
 
 
-def session_exchanges(name: str, context: Context, report: Callable[[str], None]) -> list[past.Exchange]:
+def session_exchanges(context: Context, name: str = "") -> list[past.Exchange]:
     """Return the exchanges of the sessions whose id begins so, in order. Raises SqliteError."""
-    _update(context, report)
     return _read(context, lambda index: past.exchanges(index, name)) or []
 
 
-def _update(context: Context, report: Callable[[str], None]) -> None:
-    for problem in update_index(context, _WAIT):
-        report(problem)
-
-
 def forget_sessions(name: str, context: Context) -> int:
-    """Delete one session, or all for an empty name, from the index for good; return their number. Raises OSError and SqliteError."""
+    """Delete one session, or all for an empty name, from the index for good; return their number.
+
+    Bring the index up to date first: what is on disk but not indexed must be forgotten, too. Raises OSError and SqliteError.
+    """
     from ..sessions.past_index import forget
 
-    update_index(context, _WAIT)  # what is on disk but not indexed must be forgotten, too
-    return forget(context.paths, name, index_version(), _WAIT)
-
-
-def known_sessions(context: Context) -> list[str]:
-    """Return the path of each indexed session's transcript, which may be gone. Raises SqliteError."""
-    return list({each.session: each.path for each in _read(context, past.exchanges) or []}.values())
+    return forget(context.paths, name, index_version(), WAIT)

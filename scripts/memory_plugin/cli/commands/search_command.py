@@ -12,7 +12,8 @@ from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, hit_record, search
-from ...work.past_sessions import matching_sessions
+from ...sessions.past import WEAK
+from ...work.past_sessions import find_exchanges
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..console import Console, read_text
 from ..options import add_flag, up_to
@@ -86,9 +87,10 @@ def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged
 def _point_to_sessions(query: str, context: CommandContext) -> None:
     """Say in one line that past sessions match too; the usual problems of their index are for `memory session find`."""
     try:
-        number = matching_sessions(query, context)
+        found = find_exchanges(query, context)
     except SqliteError:
         return
+    number = len({each.session for each in found if each.share >= WEAK})
     if number:
         text = "%s too; to see what was done: memory session find WORDS"
         context.console.line(text % inflected(number, "past session matches", "past sessions match"))

@@ -83,6 +83,9 @@ def _run(arguments: Namespace, context: CommandContext) -> int | None:
         require_valid(context.settings, "sessions.weights", "sessions.prompt")
     elif not past_sessions.is_on(context) and arguments.action != "list":
         raise CommandError(_OFF)
+    else:
+        for problem in past_sessions.update_index(context, past_sessions.WAIT):
+            context.console.error(problem)
     try:
         return run_action(arguments, context)
     except SqliteError as error:
@@ -102,7 +105,7 @@ def _named_transcript(arguments: Namespace, context: CommandContext) -> str:
 
 def _find(arguments: Namespace, context: CommandContext) -> None:
     console, words = context.console, " ".join(arguments.words)
-    found = past_sessions.find_exchanges(words, arguments.days, context, console.error)
+    found = past_sessions.find_exchanges(words, context, arguments.days)
     console.result({"exchanges": [each.record() for each in found]})
     sessions = by_session(found)
     for each in sessions[:_SHOWN]:
@@ -128,7 +131,7 @@ def _print(each: Exchange, console: Console) -> None:
 
 
 def _show_session(arguments: Namespace, context: CommandContext) -> None:
-    found = past_sessions.session_exchanges(_require_id(arguments.session), context, context.console.error)
+    found = past_sessions.session_exchanges(context, _require_id(arguments.session))
     names = {each.session for each in found}
     if len(names) != 1:
         why = "%s past session of this project has an id that begins with %s; see: memory session list"
@@ -147,7 +150,7 @@ def _require_id(name: str) -> str:
 
 def _list(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     sessions: dict[str, list[Exchange]] = {}
-    for each in past_sessions.session_exchanges("", context, context.console.error):
+    for each in past_sessions.session_exchanges(context):
         sessions.setdefault(each.session, []).append(each)
     here = context.paths.project_key
     grades = {name: row for name, row in latest_rows(context.paths).items() if row.get("project") == here}
