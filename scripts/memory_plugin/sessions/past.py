@@ -32,8 +32,8 @@ _SELECT = (
 )
 # By session or its copies, such as those in a fork.
 _WITHIN = (
-    "SELECT id FROM exchanges e WHERE (? IN (SELECT e.session UNION SELECT session FROM copies WHERE mark = e.mark)) = ? "
-    "AND time >= ? AND time < ? ORDER BY time DESC"
+    "SELECT id FROM exchanges WHERE (session = ?1 OR mark IN (SELECT mark FROM copies WHERE session = ?1)) = ?2 "
+    "AND time >= ?3 AND time < ?4 ORDER BY time"
 )
 _PLACES = "SELECT DISTINCT doc, col FROM places WHERE "
 _BEGINS_SO = "term BETWEEN ?1 AND ?1 || char(1114111)"
@@ -133,7 +133,7 @@ def find(
     inside = _inside(connection, session, own, max(start, since), until)
     chosen = list(filter(fits.__contains__, inside))
     if not chosen and (ask.window or since or not ask.subject):
-        chosen = inside
+        chosen = inside[::-1]
     chosen = chosen or list(filter(fits.__contains__, _inside(connection, session, own, since, _LATEST)))
     chosen.sort(key=lambda identity: -fits.get(identity, _NO_FIT)[0])
     found = _loaded(connection, chosen)
@@ -150,7 +150,7 @@ def find(
 
 
 def _inside(connection: Connection, session: str, own: bool, since: float, until: float) -> list[int]:
-    """Return the ids of the exchanges in a time, the newest first."""
+    """Return the ids of the exchanges in a time, the oldest first."""
     rows = connection.execute(_WITHIN, (session, own, iso(since), iso(until)))
     return [identity for (identity,) in rows]
 
@@ -324,7 +324,7 @@ def _sentences(reply: str, words: set[str], *, is_open: bool) -> str:
 
 def recent_lines(connection: Connection, session: str) -> str:
     """Return a line for each of the last five other sessions, for Claude at a session's start; empty without any. Raises SqliteError."""
-    newest = _loaded(connection, _inside(connection, session, False, 0.0, _LATEST))
+    newest = _loaded(connection, _inside(connection, session, False, 0.0, _LATEST)[::-1])
     found = by_session(sorted(newest, key=lambda each: each.trivial))[:_LISTED]
     lines = ["%s %s\n" % (each.time[:10], _cut(each.title or each.first, _MAX_LISTED)) for each in found]
     return _CATALOG + "".join(lines) + _CLOSE if lines else ""
