@@ -12,24 +12,14 @@ from memory_plugin.kernel.context import LedgerError
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import grade, material
-from memory_plugin.sessions.grade import grade_one_by_one, grade_session, row_of_answers
+from memory_plugin.sessions.grade import grade_one_by_one, grade_session
 from memory_plugin.sessions.material import prepare
-from memory_plugin.sessions.rows import latest_rows, ungraded
+from memory_plugin.sessions.rows import grade_row, latest_rows, ungraded
 from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
 LONG = [user("Go"), *(answer("m%d" % n, text_block("w%d " % n * 100)) for n in range(40))]
-
-
-def test_turns_left_out_lower_the_confidence(bench: Bench) -> None:
-    prepared = prepare(bench.transcript(IDS[1]))
-    turns = prepared.signals.totals.turns
-    for left_out, confidence in ((0, 0.8), (turns, 0.0)):
-        answers = [prepared.read_grade(reply()) for _ in prepared.parts]
-        by = {"by": "agent", "failures": []}
-        row = row_of_answers(prepared._replace(left_out=left_out), answers, by, bench.paths)
-        assert row["confidence"] == confidence
 
 
 def test_a_grade_becomes_a_row(bench: Bench) -> None:
@@ -170,7 +160,7 @@ def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     prepared = prepare(bench.transcript(IDS[1]), 60_000)
     scores = prepared.read_grade(reply(output_quality={"score": 1, "evidence": ["turn 77 says so"]}))
     assert scores is not None
-    row = row_of_answers(prepared, [scores], {"by": "agent", "failures": []}, bench.paths)
+    row = grade_row(prepared, [scores], {"by": "agent", "failures": []}, bench.paths)
     assert (
         row["scorer"]["by"],
         row["struck"],

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context, Deadline, now_iso
 from ..kernel.files import error_text
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import JudgeError, Values, Verdict
+from ..kernel.judge.question import JudgeError, Verdict
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings import Settings
@@ -21,7 +21,6 @@ from .langfuse import send_scores
 from .langfuse_client import connect
 from .material import PreparedSession, prepare, questions
 from .rows import SESSIONS, append_row, grade_row, session_id, ungraded
-from .rubric import merge
 
 _CALL_SECONDS = 180.0  # for one part
 _LEAST_TURNS = 5  # of a session that is graded automatically
@@ -84,7 +83,7 @@ def grade_session(
         "cost_usd": None if None in costs else round(sum(cost or 0 for cost in costs), 6),
         "failures": failures,
     }
-    row = row_of_answers(prepared, [verdict.values for verdict in verdicts], by, scorer.paths)
+    row = grade_row(prepared, [verdict.values for verdict in verdicts], by, scorer.paths)
     return GradeResult(prepared, row, failures)
 
 
@@ -98,20 +97,6 @@ def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
             return verdicts + [fatal] * (len(all_questions) - at)
         verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(_CALL_SECONDS))
     return verdicts
-
-
-def row_of_answers(
-    prepared: PreparedSession, answers: Sequence[Values | None], by: dict[str, Any], paths: Paths
-) -> dict[str, Any]:
-    """Merge the answers about all parts, and return the row of the grade.
-
-    At least one part has an answer. The confidence is lowered by the share of turns that were not shown.
-    """
-    grade = merge(answers, [part.tokens for part in prepared.parts])
-    if grade["confidence"] is not None:
-        shown = 1 - prepared.left_out / max(1, prepared.signals.totals.turns)
-        grade["confidence"] = round(grade["confidence"] * shown, 4)
-    return grade_row(prepared, grade, by, paths)
 
 
 class Graded(NamedTuple):

@@ -19,7 +19,7 @@ from ..kernel.paths import Paths, locate, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, share, spearman, weighted_kappa
 from .material import PreparedSession, rubric_digest
-from .rubric import OVERALL, dimensions, overall_score, scales, valid_scores
+from .rubric import OVERALL, dimensions, merge, overall_score, scales, valid_scores
 
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
@@ -87,14 +87,16 @@ def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
 
 
 def grade_row(
-    prepared: PreparedSession, grade: Values, scorer: Mapping[str, object], paths: Paths
+    prepared: PreparedSession, answers: Sequence[Values | None], scorer: Mapping[str, object], paths: Paths
 ) -> dict[str, Any]:
-    """Return the row for a grade: scores, overall score, missing dimensions, and the scorer.
+    """Return the row for the answers about all parts: scores, overall score, missing dimensions, and the scorer.
 
+    At least one part has an answer.
     `stamp` is the time of the scores in Langfuse. It never changes for a session, because Langfuse updates a score only under the same id
     and time.
     """
     totals, session = prepared.signals.totals, session_id(prepared)
+    grade = merge(answers, [part.tokens for part in prepared.parts])
     stamp = latest_rows(paths).get(session, {}).get("stamp")
     total = overall_score({name: entry["score"] for name, entry in grade["dimensions"].items()})
     started = _TIME.match(totals.started)

@@ -16,7 +16,7 @@ from ...kernel.text.clean import counted, plain, terminal_safe
 from ...sessions import grade, session_files
 from ...sessions.material import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.past import Exchange, by_session
-from ...sessions.rows import latest_rows, session_id
+from ...sessions.rows import grade_row, latest_rows, session_id
 from ...sessions.rubric import OVERALL, dimensions
 from ...sessions.signals import collect_signals, signals_record
 from ...work import past_sessions
@@ -301,7 +301,7 @@ def _store(arguments: Namespace, context: CommandContext) -> int:
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    row = grade.row_of_answers(prepared, [answer], by, context.paths)
+    row = grade_row(prepared, [answer], by, context.paths)
     return _show(grade.GradeResult(prepared, row, []), context)
 
 
