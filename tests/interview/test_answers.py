@@ -77,7 +77,7 @@ def test_a_request_to_stop_is_the_whole_answer(answer: str, stops: bool) -> None
 def test_the_rubric_asks_for_the_same_signals_as_the_table() -> None:
     schema = load_rubric("interview/signals").schema["properties"]
     assert {name: set(part["anyOf"][0]["properties"]) for name, part in schema.items()} == {
-        name: set(rule["fields"]) for name, rule in TABLE["signals"].items()
+        name: set(rule["properties"]) for name, rule in TABLE["signals"].items()
     }
     with open(data_path("judges", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
         examples = json.load(file)["examples"]

@@ -23,7 +23,7 @@ def test_memories_say_what_the_user_is_against() -> None:
         "Against: slow reviews": "Decision of releases: slow reviews. The user is against it."
         ' The user said: "slow reviews".',
     }
-    assert summary(interview).learnt == {"Decision": list(proposed)}
+    assert summary(interview)["learnt"] == {"Decision": list(proposed)}
 
 
 def test_memories_contain_the_question_and_the_answer() -> None:

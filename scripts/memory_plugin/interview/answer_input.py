@@ -24,6 +24,7 @@ from typing import Any, Callable, TypeVar
 from ..kernel.context import Context
 from ..kernel.fastjson import as_object, loads
 from ..kernel.paths import load_data
+from ..kernel.settings.schema import Rule, mismatch
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
 from .interview_store import Given, Interview, InterviewError, Setup, Signals
@@ -179,7 +180,7 @@ def _concept(entry: object, setup: Setup) -> dict[str, Any]:
         raise InvalidAnswer("type: expected one of %s, got %r" % (", ".join(types), str(kind)[:40]))
     if stance not in (-1, 0, 1):
         raise InvalidAnswer("stance: expected -1, 0 or 1")
-    if not _has_form(confidence, "share"):
+    if not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
         raise InvalidAnswer("confidence: expected 0 to 1")
     quote = clean_text(given.get("quote"))
     return {"text": text, "type": kind, "stance": int(stance), "confidence": confidence, "quote": quote}
@@ -207,23 +208,16 @@ def check_signals(data: object) -> tuple[Signals, list[str]]:
     if not isinstance(data, dict):
         return {}, [] if data is None else ["signals"]
     valid: Signals = {}
-    for name, rule in load_data("interview", "signals")["signals"].items():
-        forms, given = rule["fields"], as_object(data.get(name))
-        fields: Any = {key: given[key] for key in forms if given.get(key) is not None}
-        is_complete = all(key in fields for key in rule["required"])
-        if is_complete and all(_has_form(fields[key], forms[key]) for key in fields):
-            fields.update({key: clean_text(fields[key]) for key in fields if forms[key] == "text"})
+    for name, rule in _signal_rules().items():
+        given = as_object(data.get(name))
+        fields: Any = {key: given[key] for key in rule.entries() if given.get(key) is not None}
+        if mismatch(rule, fields) is None:
             valid[name] = fields
     return valid, [str(name)[:40] for name, value in data.items() if value is not None and name not in valid]
 
 
-def _has_form(value: object, form: str | list[str]) -> bool:
-    """Return whether a value is one of the listed texts, or a flag, a text, or a share (0 to 1)."""
-    if isinstance(form, list):
-        return isinstance(value, str) and value in form
-    if form == "share":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
-    return isinstance(value, bool if form == "flag" else str)
+def _signal_rules() -> dict[str, Rule]:
+    return {name: Rule(entry) for name, entry in load_data("interview", "signals")["signals"].items()}
 
 
 def judge_signals(interview: Interview, answer: str, context: Context) -> tuple[Signals | None, str]:
@@ -252,5 +246,5 @@ def read_signals(reply: Mapping[str, Any]) -> dict[str, Any] | None:
     If the reply names signals and all are null, the answer has none.
     """
     valid, invalid = check_signals(reply)
-    has_none = not invalid and not load_data("interview", "signals")["signals"].keys().isdisjoint(reply)
+    has_none = not invalid and not _signal_rules().keys().isdisjoint(reply)
     return {"signals": valid} if valid or has_none else None

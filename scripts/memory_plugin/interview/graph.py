@@ -312,8 +312,6 @@ class _Answer:
             "question": fields["question"] or question["probe"],
             "answer": fields["answer"],
             "words": words,
-            "elaborations": count_phrases(text, "elaboration"),
-            "enthusiasm": count_phrases(text, "enthusiasm"),
             "hedges": count_phrases(text, "hedge"),
             "wish": fields["wish"],
             "signals": self.signals,

@@ -100,8 +100,6 @@ class Turn(TypedDict):
     question: str
     answer: str
     words: int
-    elaborations: int
-    enthusiasm: int
     hedges: int
     wish: str
     signals: Signals

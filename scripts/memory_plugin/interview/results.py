@@ -30,10 +30,6 @@ class Proposal(NamedTuple):
     asked_as: list[str]
     tags: list[str]
 
-    def record(self) -> dict[str, object]:
-        """Return the proposal as JSON data, without what the user may add."""
-        return {name: value for name, value in self._asdict().items() if name != "tags"}
-
     def memory(self, interview: Interview) -> dict[str, Any]:
         """Return the memory as the data of its file. Raises InvalidMemory for an unknown category."""
         category = categories()[category_named(self.category).name]
@@ -89,28 +85,22 @@ def _title(node: Node) -> str:
     return ("Against: %s" if node["stance"] < 0 else "%s") % node["label"]
 
 
-class Summary(NamedTuple):
-    """The learned concepts by type and the covered and open elements, for the user to confirm."""
-
-    interview: str
-    topic: str
-    asked: int
-    learnt: dict[str, list[str]]
-    covered: list[str]
-    open: list[str]
-
-
-def summary(interview: Interview) -> Summary:
-    """Return what an interview has shown so far."""
+def summary(interview: Interview) -> dict[str, Any]:
+    """Return what an interview has shown so far, for the user to confirm: the learned concepts by type, covered and open elements."""
     state, elements = interview.state, interview.setup["elements"]
     type_names = {entry["id"]: entry["name"] for entry in interview.setup["pack"]["types"]}
     learned: dict[str, list[str]] = {}
     for node in state["nodes"]:
         if not node["superseded_by"]:
             learned.setdefault(type_names[node["type"]], []).append(_title(node))
-    covered = [element["label"] for element in elements if element["id"] in state["covered"]]
-    left = [element["label"] for element in elements if element["id"] not in state["covered"]]
-    return Summary(interview.id, interview.topic, len(state["turns"]), learned, covered, left)
+    return {
+        "interview": interview.id,
+        "topic": interview.topic,
+        "asked": len(state["turns"]),
+        "learnt": learned,
+        "covered": [element["label"] for element in elements if element["id"] in state["covered"]],
+        "open": [element["label"] for element in elements if element["id"] not in state["covered"]],
+    }
 
 
 def choose_memories(text: str, proposed: list[Proposal]) -> list[Proposal]:
@@ -154,7 +144,7 @@ def as_record(interview: Interview) -> dict[str, object]:
         for source, target, kind, turn in state["edges"]
     ]
     return {
-        **summary(interview)._asdict(),
+        **summary(interview),
         "pack": interview.setup["pack"]["id"],
         "status": interview.status,
         "covered": state["covered"],

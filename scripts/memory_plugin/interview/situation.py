@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from .graph import Graph, chao1, measure_chains, node_index
 from .interview_store import Node, Setup, Signals, State, Turn
-from .wording import contains_run, content_stems, is_misunderstood, is_terminal
+from .wording import contains_run, content_stems, count_phrases, is_misunderstood, is_terminal, normalize
 
 Params = Mapping[str, Any]  # of a criterion, from `config/interview/scoring.json`
 
@@ -89,15 +89,12 @@ def _phase(phases: list[dict[str, Any]], budget: int, turn: int) -> str:
 
 
 def _momentum(turn: Turn, params: Params) -> float:
-    points: float = (
-        params["word"] * turn["words"]
-        + params["elaboration"] * turn["elaborations"]
-        + params["enthusiasm"] * turn["enthusiasm"]
-    )
+    text, groups = normalize(turn["answer"]), ("elaboration", "enthusiasm")
+    points = params["word"] * turn["words"] + sum(params[name] * count_phrases(text, name) for name in groups)
     signals = _signals(turn, params)
     is_positive = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
     has_reasons = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
-    return points + float(params["signal"] * (is_positive + has_reasons))
+    return float(points + params["signal"] * (is_positive + has_reasons))
 
 
 def _signals(turn: Turn, params: Params) -> Signals:

@@ -18,6 +18,7 @@ from .interview_store import Signals
 _cached_stem = cache(stem)
 
 
+@cache
 def normalize(text: str) -> str:
     """Return the text in lower case, its words separated and enclosed by single spaces, without apostrophes."""
     folded = fold(text).lower().replace("'", "")

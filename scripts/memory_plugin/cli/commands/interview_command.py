@@ -183,15 +183,15 @@ def _show_result(this: _Run, interview: interview_store.Interview) -> None:
     from ...interview.results import propose_memories, summary
 
     found, memories = summary(interview), propose_memories(interview)
-    lines = ["%s: %s" % (interview.topic, counted(found.asked, "question"))]
+    lines = ["%s: %s" % (interview.topic, counted(found["asked"], "question"))]
     lines += ["  %s: %s (turn %d)" % (memory.category, memory.title, memory.turn) for memory in memories]
-    lines += ["still open: %s" % ", ".join(found.open)] if found.open else []
+    lines += ["still open: %s" % ", ".join(found["open"])] if found["open"] else []
     if memories:
         lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
     else:
         lines.append(_NO_MEMORIES)
-    proposed = [memory.record() for memory in memories]
-    this.show({**found._asdict(), "status": interview.status, "memories": proposed}, *lines)
+    proposed = [memory._asdict() for memory in memories]
+    this.show({**found, "status": interview.status, "memories": proposed}, *lines)
 
 
 def _discard(this: _Run) -> None:
