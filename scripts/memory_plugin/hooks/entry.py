@@ -156,22 +156,10 @@ def _record_client(paths: Paths, session: str, starter: Ancestor) -> None:
 
 
 def _handle(event: Event) -> dict[str, object] | None:
-    """Return the handler's answer; call it again if it failed because of a damaged bytecode file."""
-    try:
-        return _handler(event.name)(event)
-    except (EOFError, ValueError, TypeError):
-        from ..kernel.bytecode import discard_damaged
-
-        if not discard_damaged():
-            raise
-        return _handler(event.name)(event)
-
-
-def _handler(event: str) -> Handler:
-    """Import the handler of an event. `importlib` would cost a prompt three milliseconds."""
-    module, name, _ = HANDLERS[event]
+    """Return the handler's answer. To import its module with `importlib` would cost a prompt three milliseconds."""
+    module, name, _ = HANDLERS[event.name]
     handler: Handler = getattr(__import__(module, globals(), None, (name,), 1), name)
-    return handler
+    return handler(event)
 
 
 def _handle_other_host(event: Event, host: str) -> dict[str, object] | None:

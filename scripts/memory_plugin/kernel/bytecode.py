@@ -3,7 +3,7 @@
 When a disk fills up, importlib may write part of a cache file and take it for complete. From then on importing that module raises
 EOFError, ValueError or TypeError from `marshal`; after other damage Python silently reads the source instead. Disks fill up in whole
 blocks, mostly of 4 kB. The cache files of this module and of the `__init__` modules that import it are smaller, so they are complete or
-empty, and Python ignores an empty one.
+empty, and Python ignores an empty one. The hooks' own import deletes a damaged file when it meets one.
 """
 
 from __future__ import annotations

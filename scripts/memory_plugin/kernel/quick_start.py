@@ -5,7 +5,8 @@ an empty interpreter takes; the replacement takes 2.5 million. Nearly all names 
 `os.path` is the real `posixpath`. Any other name imports the real module, which then takes the place of the replacement.
 
 Most of an import's time is Python's general file search. The fast import handles only `NAME.py` in its package's folder with an
-up-to-date cache file. Everything else is left to Python's own import, which also writes the cache.
+up-to-date cache file. Everything else is left to Python's own import, which also writes the cache. A damaged cache file is deleted, as
+`bytecode` explains.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _PATH_NAMES = ("altsep", "curdir", "defpath", "devnull", "extsep", "pardir", "pathsep", "sep")
 _PACKAGE = __name__.split(".", 1)[0] + "."
-# Longer bytecode is cut off, fails in marshal, and is left to Python's own import.
+# Longer bytecode is left to Python's own import.
 _MAX_BYTES = 1 << 16
 
 
@@ -139,8 +140,11 @@ class _Finder:
         cached = folder + "__pycache__" + self._os.sep + base + self._end
         try:
             self._codes[name] = loads(self._fresh(source, cached))  # noqa: S302 (what Python's import would load)
-        except (OSError, EOFError, ValueError, TypeError):
-            return None  # with a damaged cache file Python's own import fails, too, and `bytecode` repairs it
+        except OSError:
+            return None
+        except (EOFError, ValueError, TypeError):  # damaged: without it, Python's own import reads the source
+            self._os.unlink(cached)
+            return None
         # ModuleSpec, and below ModuleType, without importing importlib.machinery and types.
         spec = type(__spec__)(name, self, origin=source, is_package=is_package)  # type: ignore[arg-type]
         spec.has_location = True
@@ -158,8 +162,8 @@ class _Finder:
             self._os.close(handle)
         status = self._os.stat(source)
         stamp = (int(status.st_mtime) & 0xFFFFFFFF) | (status.st_size & 0xFFFFFFFF) << 32
-        if data[:16] != self._start + stamp.to_bytes(8, "little"):
-            raise OSError("the cache file is for another source")
+        if len(data) == _MAX_BYTES or data[:16] != self._start + stamp.to_bytes(8, "little"):
+            raise OSError("the cache file is for another source, or too long")
         return data[16:]
 
     def load(self, name: str) -> ModuleType | None:
