@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.capture.statements import find_statements, may_hold_statement
+from memory_plugin.capture.statements import find_statements
 from memory_plugin.kernel.stats import share
 
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "made_statements.jsonl")
@@ -55,7 +55,7 @@ def half_of(text: str) -> str:
 
 def is_found(text: str) -> bool:
     """Return whether capture would propose a statement of the prompt, as in the Stop hook."""
-    return may_hold_statement(text) and bool(find_statements(text))
+    return bool(find_statements(text))
 
 
 def main() -> int:

@@ -37,7 +37,7 @@ from memory_plugin.capture.statements import (
     cues_in,
     own_sentences,
     patterns,
-    possible_rules,
+    rules_in,
     threshold,
     word_features,
     word_scale,
@@ -67,9 +67,7 @@ def features(sentence: str) -> dict[str, float]:
     words = word_features(sentence)
     values = dict.fromkeys(words, word_scale(words))
     values.update({cue_feature(cue.id): 1.0 for cue in cues_in(sentence)})
-    return (
-        {**values, RULE: 1.0} if any(rule.matches(sentence) for rule in possible_rules(sentence)) else values
-    )
+    return {**values, RULE: 1.0} if rules_in(sentence) else values
 
 
 def example(text: str, *, lasting: bool) -> Example:

@@ -10,16 +10,11 @@ import pytest
 
 from memory_plugin.capture import statements
 from memory_plugin.capture.statements import (
-    contains_hint,
-    cues_in,
     find_statements,
-    log_odds,
-    may_hold_statement,
     own_sentences,
     patterns,
-    possible_rules,
+    rules_in,
     threshold,
-    upper_bound,
     word_features,
 )
 from memory_plugin.kernel.paths import load_data
@@ -27,11 +22,6 @@ from memory_plugin.kernel.paths import load_data
 TABLE = load_data("capture", "statements")
 OWN = load_data("capture", "own_words")
 CUES = load_data("capture", "cues")["cues"]
-HINTS = load_data("capture", "hints")
-
-
-def _matches_rule(sentence: str) -> bool:
-    return any(rule.matches(sentence) for rule in possible_rules(sentence))
 
 
 def test_a_rule_finds_exactly_its_examples() -> None:
@@ -41,13 +31,10 @@ def test_a_rule_finds_exactly_its_examples() -> None:
         assert min(len(entry["hit"]), len(entry["miss"])) >= 2, entry["id"]
 
 
-def test_pattern_and_hints_of_a_rule_match_its_examples() -> None:
+def test_the_pattern_of_a_rule_matches_its_examples() -> None:
     for rule, entry in zip(patterns("statements", "rules"), TABLE["rules"]):
         assert rule.id == entry["id"]
-        for text in entry["hit"]:
-            assert rule.pattern.search(text), rule.id
-            assert any(contains_hint(" %s " % text.lower(), hint) for hint in rule.hints), rule.id
-            assert may_hold_statement(text), rule.id
+        assert [text for text in entry["hit"] if not rule.pattern.search(text)] == [], rule.id
 
 
 def test_a_cue_matches_exactly_its_examples() -> None:
@@ -59,17 +46,9 @@ def test_a_cue_matches_exactly_its_examples() -> None:
         assert [text for text in entry["miss"] if cue.matches(text)] == [], cue.id
 
 
-def test_the_hints_of_a_cue_occur_in_its_examples() -> None:
-    for entry in [entry for entry in CUES if entry["weight"] > 0]:
-        weight, *hints = HINTS["cues"][entry["id"]]
-        assert weight == entry["weight"], entry["id"]
-        assert all(any(hint in " %s " % text.lower() for hint in hints) for text in entry["hit"]), entry["id"]
-        assert entry["kind"] in ("correction", "rule", "decision", "fact"), entry["id"]
-
-
-def test_every_rule_and_every_positive_cue_has_hints() -> None:
-    assert set(HINTS["rules"]) == {entry["id"] for entry in TABLE["rules"]}
-    assert set(HINTS["cues"]) == {entry["id"] for entry in CUES if entry["weight"] > 0}
+def test_a_cue_suggests_a_kind() -> None:
+    kinds = {entry["kind"] for entry in CUES if entry["weight"] > 0}
+    assert kinds <= {"correction", "rule", "decision", "fact"}
 
 
 @pytest.mark.parametrize(
@@ -86,21 +65,12 @@ def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
     found = find_statements(sentence)[0]
     assert 0.5 <= found.strength <= 0.75
     assert found[:2] == (sentence, kind)
-    assert not _matches_rule(sentence)
+    assert rules_in(sentence) == []
 
 
 @pytest.mark.parametrize("sentence", ["only the second one", "the staging cluster is down since monday"])
 def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
     assert find_statements(sentence) == []
-
-
-def test_the_upper_bound_is_never_below_the_log_odds() -> None:
-    """The Stop hook skips a prompt on this bound alone."""
-    for entry in TABLE["rules"]:
-        for sentence in [*entry["hit"], *entry["miss"]]:
-            has_rule = _matches_rule(sentence)
-            value = log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=has_rule)
-            assert value <= upper_bound(sentence, has_rule=has_rule) + 1e-9, sentence
 
 
 def test_a_sentence_among_others_needs_more_than_one_alone() -> None:
@@ -127,7 +97,7 @@ def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
 
 def test_every_weight_belongs_to_a_cue_and_has_its_sign() -> None:
     """After a cue or rule changes, fit the weights again: `benchmarks/capture_train.py --write`."""
-    weights = statements._model()["weights"]
+    _, weights = statements._model()
     cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
     assert cue_ids <= {entry["id"] for entry in CUES}
     assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)
@@ -218,7 +188,6 @@ def test_the_rules_generalize_beyond_their_examples() -> None:
     wrong = [text for text in made["passing"] if find_statements(text)]
     assert len(found) >= 0.9 * len(made["lasting"])
     assert wrong == []
-    assert all(map(may_hold_statement, found))
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.replies.builders import (
 
 
 def test_the_record_has_the_score_and_quotes_nothing(paths: Paths) -> None:
-    score, _, _, errors = score_reply(PADDED, context(paths), "p1")
+    score, _, errors = score_reply(PADDED, context(paths), "p1")
     (row,) = Records(paths.state(), "scores")
     assert (row["id"], row["padding_count"], row["gate"], row["turn"]) == (score.id, 3, "clear_drift", 1)
     assert "port" not in str(row)
@@ -38,8 +38,8 @@ def test_text_and_kind_come_from_the_transcript(paths: Paths) -> None:
     path = write_transcript(
         paths.state("t.jsonl"), user_record("Please rename the file."), assistant_record(PLAIN)
     )
-    score, text, prompt, _ = score_reply("", context(paths), "p1", path)
-    assert (text, prompt) == (PLAIN, "Please rename the file.")
+    score, text, _ = score_reply("", context(paths), "p1", path)
+    assert text == PLAIN
     assert score.query_type == "directive"
 
 

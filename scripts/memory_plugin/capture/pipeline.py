@@ -32,7 +32,7 @@ from .candidate import (
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statements import MAX_SENTENCE, cues_in, find_statements, log_odds, own_sentences, possible_rules
+from .statements import MAX_SENTENCE, cues_in, find_statements, log_odds, own_sentences, rules_in
 
 Values = dict[str, Any]
 Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none
@@ -142,8 +142,7 @@ def unsure_sentences(prompts: Sequence[str]) -> list[str]:
 
 
 def _odds(sentence: str) -> float:
-    has_rule = any(rule.matches(sentence) for rule in possible_rules(sentence))
-    return log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=has_rule)
+    return log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=bool(rules_in(sentence)))
 
 
 def judge_statements(prompts: Sequence[str], ask: Ask | None) -> list[Finding]:

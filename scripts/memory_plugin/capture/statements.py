@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.context import Context
 from ..kernel.paths import load_data, read_state, session_file, write_state
@@ -33,10 +33,8 @@ _LONG_WORD = 3
 _FILE_SUFFIXES = (
     ".json", ".yaml", ".yml", ".toml", ".env", ".md", ".py", ".ts", ".js", ".go", ".lock", ".sql", ".csv",
 )  # fmt: skip
-_MIN_PROMPT = 12  # characters; a shorter prompt states nothing lasting
 LONG_PROMPT = 2000  # characters; of a longer prompt, only the first and last paragraphs count: the rest is mostly pasted
 MIN_SENTENCE = 8  # characters
-_END = 600  # characters at either end of a long prompt: more than a paragraph that counts
 _MAX_PROMPT = 20_000
 _MAX_PARAGRAPH = 900
 MAX_SENTENCE = 320
@@ -75,15 +73,13 @@ _NOTE = (
 class SentencePattern(NamedTuple):
     """A rule, a cue or a veto: a pattern that a sentence has to match, and optionally one that it must not match.
 
-    `strength` is that of a rule, from 0 to 1, or the weight of a cue: positive if it suggests a statement of `kind` and `category`. One of
-    `hints`, substrings, occurs in each sentence that a rule matches.
+    `strength` is that of a rule, from 0 to 1, or the weight of a cue: positive if it suggests a statement of `kind` and `category`.
     """
 
     id: str
     kind: str
     category: str
     strength: float
-    hints: tuple[str, ...]
     pattern: re.Pattern[str]
     unless: re.Pattern[str] | None
 
@@ -107,14 +103,9 @@ def find_statements(prompt: str) -> list[Finding]:
 
 def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     """Return the statement that a sentence makes; None if it is only about the task at hand."""
-    candidates = possible_rules(sentence)
-    # The bound needs no pattern, and rules out most sentences.
-    if upper_bound(sentence, has_rule=bool(candidates)) < (RULE_THRESHOLD if candidates else min_log_odds):
-        return None
     if any(veto.matches(sentence) for veto in patterns("statements", "vetoes")):
         return None
-    rules = [rule for rule in candidates if rule.matches(sentence)]
-    cues = cues_in(sentence)
+    rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
     if value < (RULE_THRESHOLD if rules else min_log_odds):
         return None
@@ -128,11 +119,9 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     return Finding(sentence, cue.kind, cue.category, cue.id, strength)
 
 
-def possible_rules(sentence: str) -> list[SentencePattern]:
-    """Return the rules whose hints occur in a sentence; only these patterns can match it."""
-    lowered = " %s " % sentence.lower()
-    rules = patterns("statements", "rules")
-    return [rule for rule in rules if any(contains_hint(lowered, hint) for hint in rule.hints)]
+def rules_in(sentence: str) -> list[SentencePattern]:
+    """Return the rules that match a sentence."""
+    return [rule for rule in patterns("statements", "rules") if rule.matches(sentence)]
 
 
 def cues_in(sentence: str) -> list[SentencePattern]:
@@ -147,7 +136,6 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
     In their patterns `{name}` stands for one of the table's shared parts.
     """
     table = load_data("capture", table_name)
-    hints = load_data("capture", "hints")["rules"]
     found = []
     for entry in table[name]:
         sources = [entry["pattern"], entry.get("unless", "")]
@@ -155,9 +143,9 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
             sources = [source.replace("{%s}" % part, "(?:%s)" % text) for source in sources]
         pattern, unless = (re.compile(source, re.IGNORECASE) if source else None for source in sources)
         kind, category = entry.get("kind", ""), entry.get("category", "")
-        weight, own_hints = entry.get("strength", entry.get("weight", 0)), tuple(hints.get(entry["id"], ()))
+        weight = entry.get("strength", entry.get("weight", 0))
         assert pattern is not None
-        found.append(SentencePattern(entry["id"], kind, category, weight, own_hints, pattern, unless))
+        found.append(SentencePattern(entry["id"], kind, category, weight, pattern, unless))
     return tuple(found)
 
 
@@ -228,40 +216,6 @@ def _others_text(name: str) -> re.Pattern[str]:
     return re.compile("(?im)" + "|".join("(?:%s)" % entry["pattern"] for entry in entries))
 
 
-def may_hold_statement(prompt: str) -> bool:
-    """Return whether a rule or the model could find a statement in a prompt.
-
-    This looks for substrings alone, and compiles no pattern. It may miss a statement; the end of a session reads all prompts without it.
-    """
-    if len(prompt) < _MIN_PROMPT:
-        return False
-    if len(prompt) > LONG_PROMPT:
-        prompt = "%s\n%s" % (prompt[:_END], prompt[-_END:])
-    sentences = _rough_sentences(prompt.replace("\u2019", "'"))
-    text = "".join(sentences)
-    rules = _model()["hints"]["rules"].values()
-    hints = [hint for hints in rules for hint in hints if contains_hint(text, hint)]
-    min_log_odds = threshold(len(sentences))
-    for sentence in sentences:
-        has_rule = any(contains_hint(sentence, hint) for hint in hints)
-        if upper_bound(sentence, has_rule=has_rule) >= (RULE_THRESHOLD if has_rule else min_log_odds):
-            return True
-    return False
-
-
-def contains_hint(text: str, hint: str) -> bool:
-    """Return whether a lowercase text contains all parts of a hint, which `+` separates."""
-    return hint in text if "+" not in hint else all(part in text for part in hint.split("+"))
-
-
-def _rough_sentences(text: str) -> list[str]:
-    """Return the lowercase sentences of a text, each between two spaces so that hints can match whole words."""
-    text = text.lower()
-    for stop in ".!?":
-        text = text.replace(stop + " ", stop + "\n")
-    return [" %s " % " ".join(line.split()) for line in text.split("\n") if len(line) >= MIN_SENTENCE]
-
-
 def threshold(sentences: int) -> float:
     """Return the log-odds from which a sentence without a rule is proposed: of several, most describe one task."""
     return _THRESHOLDS[sentences > 1]
@@ -269,19 +223,11 @@ def threshold(sentences: int) -> float:
 
 def log_odds(sentence: str, cues: Iterable[str], *, has_rule: bool) -> float:
     """Return the log-odds of a sentence, given the ids of its cues and whether it matches a rule."""
-    weights = _model()["weights"]
-    cue_weights: float = sum(weights.get(cue_feature(cue), 0.0) for cue in cues)
-    return _word_log_odds(sentence) + cue_weights + (float(weights.get(RULE, 0.0)) if has_rule else 0.0)
-
-
-def upper_bound(sentence: str, *, has_rule: bool) -> float:
-    """Return an upper bound of `log_odds`, found by substrings alone: cues that lower it are left out."""
-    piece = " %s " % sentence.lower()
-    model = _model()
-    found = (weight for weight, hints in model["hinted"] if any(hint in piece for hint in hints))
-    cue_weights = float(sum(found))
-    rule_weight = max(0.0, float(model["weights"].get(RULE, 0.0))) if has_rule else 0.0
-    return _word_log_odds(sentence) + cue_weights + rule_weight
+    bias, weights = _model()
+    words = word_features(sentence)
+    others = [*map(cue_feature, cues), *([RULE] if has_rule else [])]
+    found, other = (sum(weights.get(name, 0.0) for name in names) for names in (words, others))
+    return bias + word_scale(words) * found + other
 
 
 def cue_feature(cue: str) -> str:
@@ -320,25 +266,14 @@ def _tokens(word: str) -> list[str]:
     return [bare, *marks]
 
 
-def _word_log_odds(sentence: str) -> float:
-    model = _model()
-    features = word_features(sentence)
-    weights = model["weights"]
-    found = sum(weights.get(feature, 0.0) for feature in features)
-    return float(model["bias"] + word_scale(features) * found)
-
-
 @cache
-def _model() -> dict[str, Any]:
-    """Return the loaded model: bias, weights, hints, and `hinted`, the cues of positive weight as pairs of weight and substrings."""
+def _model() -> tuple[float, dict[str, float]]:
+    """Return the bias of the model, and its weights by feature."""
     table = load_data("capture", "weights")
-    hints = load_data("capture", "hints")
     weights: dict[str, float] = {}
     for weight, names in table["weights"].items():
         weights.update(dict.fromkeys(names.split(SEPARATOR), float(weight)))
-    cue_hints = [(weights.get(cue_feature(cue), 0.0), row[1:]) for cue, row in hints["cues"].items()]
-    hinted = [(weight, substrings) for weight, substrings in cue_hints if weight > 0]
-    return {"bias": table["bias"], "weights": weights, "hinted": hinted, "hints": hints}
+    return table["bias"], weights
 
 
 def ask_about(prompt: str, context: Context) -> str:
@@ -350,7 +285,7 @@ def ask_about(prompt: str, context: Context) -> str:
     if not context.session:
         return ""
     path = session_file(context.paths, context.session, "asked")
-    if read_state(path) or not may_hold_statement(prompt):
+    if read_state(path):
         return ""
     statements = find_statements(prompt)
     if not any(statement.kind in _KINDS and statement.strength >= _MIN_ASKED for statement in statements):

@@ -108,11 +108,10 @@ class ReplyScorer:
 
 
 class Scored(NamedTuple):
-    """A reply that was scored: its record in `scores.jsonl`, its text, the prompt that it answers, and the errors that occurred."""
+    """A reply that was scored: its record in `scores.jsonl`, its text, and the errors that occurred."""
 
     score: Score
     text: str
-    prompt: str
     errors: list[Exception]
 
 
@@ -151,7 +150,7 @@ def score_reply(text: str, context: Context, prompt_id: str = "", transcript: st
         lambda: context.append("scores", score.fields()),
         (lambda: record_drift(drift, score, context)) if score.drift else state.discard_correction,
     )
-    return Scored(score, text, last.prompt, errors)
+    return Scored(score, text, errors)
 
 
 def _text_to_keep(text: str, prompt: str, transcript: str) -> str:

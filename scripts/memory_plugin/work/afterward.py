@@ -8,7 +8,6 @@ from time import sleep
 from typing import NamedTuple
 
 from ..capture.pipeline import Ask, Reading, SectionWatch, keep, session_candidates, turn_candidates
-from ..capture.statements import may_hold_statement
 from ..host import PROBLEM, id_field, log_event, path_field
 from ..kernel.context import Context
 from ..kernel.fastjson import as_integer, as_text, loads
@@ -55,13 +54,13 @@ class Ended(NamedTuple):
 
 
 class _Work:
-    """The reply that ended, its prompt and its score once it is scored, and what the steps need."""
+    """The reply that ended, its score once it is scored, and what the steps need."""
 
     def __init__(self, ended: Ended, context: Context, why_off: str) -> None:
         self.ended = ended
         self.context = context
         self.why_off = why_off
-        self.text, self.prompt = _text_of(ended), ""
+        self.text = _text_of(ended)
         self.score: Score | None = None
 
     def log(self, text: str, kind: str = PROBLEM) -> None:
@@ -102,7 +101,7 @@ def _score(work: _Work) -> None:
         return
     ended = work.ended
     scored = score_reply(work.text, work.context, ended.prompt_id, ended.transcript)
-    work.score, work.text, work.prompt, errors = scored
+    work.score, work.text, errors = scored
     for error in errors:
         work.log(str(error))
 
@@ -156,8 +155,8 @@ def _propose(work: _Work) -> None:
         return
     ask = _capture_judge(work)
     if work.ended.event == "Stop":
-        if ask or may_hold_statement(work.prompt or read_last_reply(transcript).prompt):
-            found = turn_candidates(transcript, Reading(may_use, SectionWatch([]), ask), context.session)
+        found = turn_candidates(transcript, Reading(may_use, SectionWatch([]), ask), context.session)
+        if found:
             keep(found, check_for(context), context)
         return
     reading = Reading(may_use, section_watch(context), ask)
