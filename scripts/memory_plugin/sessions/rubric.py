@@ -111,17 +111,19 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
 def read_grade(value: Values, turns: int) -> Values | None:
     """Return the grade in a judge's answer about a session of so many turns; None if no dimension has a readable score.
 
-    It has `dimensions`, `root_cause`, `improvements` and `confidence`; `off_scale` counts scores that were left out, `struck` evidence.
+    It has `dimensions`, `root_cause`, `improvements` and `confidence`; `struck` counts the evidence that was left out.
     A dimension without a score is left out, never scored as 0, and so is a number outside its scale; if one is too high by 1 or more, the
     judge uses another scale, and only its labels count.
     """
-    entries = {name: value[name] for name in dimensions() if isinstance(value.get(name), dict)}
-    given = {name: dimensions()[name].number(entry.get("score")) for name, entry in entries.items()}
-    has_other_scale = any((number or 0) >= dimensions()[name].highest + 1 for name, number in given.items())
+    given = ((name, scale, value.get(name)) for name, scale in dimensions().items())
+    scaled = [(name, scale, entry) for name, scale, entry in given if isinstance(entry, dict)]
+    has_other_scale = any(
+        (scale.number(entry.get("score")) or 0) >= scale.highest + 1 for _, scale, entry in scaled
+    )
     scored: Values = {}
     struck = 0
-    for name, entry in entries.items():
-        scale, score = dimensions()[name], dimensions()[name].read(entry.get("score"))
+    for name, scale, entry in scaled:
+        score = scale.read(entry.get("score"))
         if score is None or (has_other_scale and scale.level(entry["score"]) is None):
             continue
         evidence = _evidence(entry.get("evidence"), turns)
@@ -141,7 +143,6 @@ def read_grade(value: Values, turns: int) -> Values | None:
         "root_cause": cause if cause in CAUSES else None,
         "improvements": _improvements(value.get("improvements")),
         "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
-        "off_scale": sum(number is not None for number in given.values()) - len(scored),
         "struck": struck,
     }
 
@@ -207,7 +208,7 @@ def merge(answers: Sequence[Values | None], tokens: Sequence[float]) -> Values:
         "root_cause": "multiple" if len(causes) > 1 else next(iter(causes or named), None),
         "improvements": list(unique.values())[:_MAX_IMPROVEMENTS],
         "confidence": _by_tokens([answer["confidence"] if answer else None for answer in answers], tokens),
-        **{name: sum(answer[name] for answer in graded) for name in ("off_scale", "struck")},
+        "struck": sum(answer["struck"] for answer in graded),
     }
 
 
