@@ -115,7 +115,7 @@ def test_skip_deeper_and_wrap_up() -> None:
     }
     skipped = decision["focus"]["key"]
     decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
-    assert skipped in state["skipped"]
+    assert skipped in Situation(state, setup).skipped
     for _ in range(3):
         data = person.answer(decision)
         full = {**given, "wish": "", "answer": data["answer"], "concepts": []}

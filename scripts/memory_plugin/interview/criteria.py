@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
 from .situation import Focus, Params, Situation
-from .wording import content_stems, find_repeated
+from .wording import content_stems, count_phrases, find_repeated
 
 Scored = tuple[float, str, Mapping[str, object]]
 
@@ -100,7 +100,7 @@ def _ambiguity(candidate: QuestionCandidate, now: Situation, params: Params) -> 
         return params.get(kind, default), kind, {"uncertainty": signals["uncertainty"]}
     if signals.get("reasoning", {}).get("quality") == "causal":
         return params["causal"], "gave a reason", {"reasoning": signals["reasoning"]}
-    hedges = sum(turn["hedges"] for turn in now.turns[-params["lookback"] :])
+    hedges = sum(count_phrases(turn["answer"], "hedge") for turn in now.turns[-params["lookback"] :])
     confidence = min([now.graph.nodes[index]["confidence"] for index in candidate.focus.nodes], default=0.7)
     seen = {"confidence": confidence, "hedges": hedges}
     if confidence < params["unsure_confidence"] or hedges >= params["hedges"]:

@@ -12,15 +12,7 @@ from typing import Any
 
 from ..kernel.paths import load_data
 from .interview_store import Given, Setup, Signals, State, Turn
-from .wording import (
-    contains_run,
-    content_stems,
-    count_phrases,
-    is_misunderstood,
-    is_terminal,
-    normalize,
-    signals_by_rule,
-)
+from .wording import contains_run, content_stems, is_misunderstood, is_terminal, normalize, signals_by_rule
 
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
@@ -182,20 +174,17 @@ def measure_chains(graph: Graph) -> dict[str, float]:
     for root in roots or list(successors)[:1]:  # a graph that is one cycle has no root
         if steps > _MAX_STEPS:
             break
-        seen, level, length = {root}, [root], 0
-        while level:
-            next_level: list[int] = []
-            for index in level:
-                unseen = [target for target in successors.get(index, ()) if target not in seen]
-                is_terminal = graph.nodes[index]["type"] in graph.terminal
-                if length and (not unseen or is_terminal):
-                    lengths.append(length)
-                    complete += is_terminal
-                else:
-                    seen.update(unseen)
-                    next_level += dict.fromkeys(unseen)
-            level, length = next_level, length + 1
-        steps += len(seen)
+        depths, queue = {root: 0}, [root]
+        for index in queue:  # which grows
+            unseen = [target for target in successors.get(index, ()) if target not in depths]
+            is_terminal = graph.nodes[index]["type"] in graph.terminal
+            if depths[index] and (not unseen or is_terminal):
+                lengths.append(depths[index])
+                complete += is_terminal
+            else:
+                depths.update(dict.fromkeys(unseen, depths[index] + 1))
+                queue += unseen
+        steps += len(queue)
     average, longest = sum(lengths) / (len(lengths) or 1), max(lengths, default=0)
     return {"number": len(lengths), "complete": complete, "longest": longest, "average": average}
 
@@ -207,7 +196,6 @@ def new_state(covered: dict[str, str]) -> State:
         "edges": [],
         "turns": [],
         "covered": {name: {"turn": 0, "by": source} for name, source in covered.items()},
-        "skipped": [],
         "rate": 1.0,
         "more": 0,
         "next": None,
@@ -225,8 +213,6 @@ def apply_answer(state: State, setup: Setup, fields: Given) -> list[str]:
     answer.link_to_question()
     dropped = answer.add_relations()
     turn = answer.turn()
-    if turn["wish"] == "skip":
-        state["skipped"].append(answer.question["focus"]["key"])
     answer.cover_elements(turn)
     weight = setup["scoring"]["stop"]["rate_weight"]
     state["rate"] = round((1 - weight) * state["rate"] + weight * answer.new, 6)
@@ -300,10 +286,9 @@ class _Answer:
     def turn(self) -> Turn:
         """Return the turn as it is stored."""
         fields, question = self.fields, self.question
-        text = normalize(fields["answer"])
-        words, terminal = len(text.split()), is_terminal(self.signals)
+        words = len(normalize(fields["answer"]).split())
         is_short = words <= self.setup["scoring"]["stop"]["low_words"]
-        is_empty = not (self.new or terminal or is_misunderstood(self.signals))
+        is_empty = not (self.new or is_terminal(self.signals) or is_misunderstood(self.signals))
         intensity = self.signals.get("emotional", {}).get("intensity", "neutral")
         return {
             "number": self.number,
@@ -312,11 +297,9 @@ class _Answer:
             "question": fields["question"] or question["probe"],
             "answer": fields["answer"],
             "words": words,
-            "hedges": count_phrases(text, "hedge"),
             "wish": fields["wish"],
             "signals": self.signals,
             "by_rule": self.by_rule,
-            "terminal": terminal,
             "sentiment": load_data("interview", "signals")["sentiment"][intensity],
             "concepts": [self.graph.nodes[index]["id"] for index in self.nodes],
             "new": self.new,
@@ -329,13 +312,14 @@ class _Answer:
         An element is covered if a question about it was answered, if Claude says that it is settled, or if the answer mentions it.
         """
         covered, focus = self.state["covered"], turn["focus"]
+        terminal = is_terminal(self.signals)
         mentioned = self._elements_in(self.fields["answer"])
         settled = list(self.fields["covered"])
-        if self.nodes and not turn["terminal"] and not turn["wish"]:
+        if self.nodes and not terminal and not turn["wish"]:
             settled += [element["id"] for element in self.setup["elements"] if element["id"] == focus["key"]]
         for element in settled:
             covered.setdefault(element, {"turn": self.number, "by": "answered"})
-        if not turn["terminal"] and not is_misunderstood(turn["signals"]):
+        if not terminal and not is_misunderstood(self.signals):
             for element in mentioned:
                 covered.setdefault(element, {"turn": self.number, "by": "named"})
         about = sorted({*mentioned, *self.fields["covered"]})

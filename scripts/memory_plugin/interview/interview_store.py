@@ -6,6 +6,7 @@ A turn is one transaction, so a crash never stores half of it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypedDict
@@ -100,11 +101,9 @@ class Turn(TypedDict):
     question: str
     answer: str
     words: int
-    hedges: int
     wish: str
     signals: Signals
     by_rule: Signals
-    terminal: bool
     sentiment: float
     concepts: list[str]
     new: int
@@ -136,7 +135,6 @@ class State(TypedDict):
     edges: list[list[Any]]
     turns: list[Turn]
     covered: dict[str, dict[str, Any]]
-    skipped: list[str]
     rate: float
     more: int
     next: dict[str, Any] | None
@@ -173,7 +171,7 @@ class InterviewError(RuntimeError):
 
 
 class Interview:
-    """One stored interview."""
+    """One stored interview; OPEN while a question is pending, then ENDED, and FINISHED after its memories are written."""
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
@@ -181,6 +179,14 @@ class Interview:
         contents: list[Any] = [loads(setup), loads(state)]
         self.setup: Setup = contents[0]
         self.state: State = contents[1]
+
+    @classmethod
+    def new(cls, setup: Setup, state: State, project: str, session: str) -> Interview:
+        """Return a new interview, which is not stored yet."""
+        topic = setup["topic"]
+        words = re.sub("[^a-z0-9]+", "-", topic.lower()).strip("-")[:30].strip("-")
+        identity = "%s-%s" % (words or "interview", os.urandom(3).hex())
+        return cls((identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), NEW))
 
 
 class InterviewStore:
@@ -226,13 +232,14 @@ class InterviewStore:
     def save(
         self, interview: Interview, event: dict[str, Any] | None = None, decision: Decision | None = None
     ) -> None:
-        """Store a new or changed interview, with the event that changed it.
+        """Store a new or changed interview, with the event that changed it and the decision that followed.
 
         Raises InterviewError if another process changed it in the meantime.
         """
         expected = interview.events
         statements = []
-        if event is not None:
+        if event is not None and decision is not None:
+            interview.status = ENDED if decision["stop"] else OPEN
             interview.events += 1
             insert = "INSERT INTO events (interview, number, event, decision) VALUES (?, ?, ?, ?)"
             statements.append((insert, (interview.id, interview.events, dumps(event), dumps(decision))))

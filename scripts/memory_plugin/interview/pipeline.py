@@ -7,28 +7,15 @@ always give the same decisions. Every function that advances an interview stores
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..kernel.context import Context, now_iso
-from ..kernel.fastjson import dumps
+from ..kernel.context import Context
 from .answer_input import judge_signals, parse_answer
 from .criteria import SCORERS, VETOES, QuestionCandidate
 from .graph import apply_answer, new_state
-from .interview_store import (
-    ENDED,
-    FINISHED,
-    NEW,
-    OPEN,
-    Decision,
-    Interview,
-    InterviewError,
-    InterviewStore,
-    Setup,
-    State,
-)
+from .interview_store import FINISHED, Decision, Interview, InterviewError, InterviewStore, Setup, State
 from .situation import FOCUSES, Focus, Params, Situation
 from .wording import find_repeated, wants_to_stop
 
@@ -57,11 +44,7 @@ def start(
 ) -> tuple[Interview, Decision]:
     """Store a new interview; return it and its first decision. `covered` maps elements that are known already to their source."""
     state, decision = begin(setup, covered)
-    topic = setup["topic"]
-    words = re.sub("[^a-z0-9]+", "-", topic.lower()).strip("-")[:30].strip("-")
-    identity = "%s-%s" % (words or "interview", os.urandom(3).hex())
-    row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), NEW)
-    interview = Interview(row)
+    interview = Interview.new(setup, state, project, session)
     store.save(interview, {"kind": START, "covered": covered}, decision)
     return interview, decision
 
@@ -88,7 +71,6 @@ def answer(
 def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) -> Decision:
     """Apply an event, such as the user's request for DEEPER or WRAP_UP, and return the next decision."""
     decision = apply_event(interview.state, interview.setup, event)
-    interview.status = ENDED if decision["stop"] else OPEN
     store.save(interview, event, decision)
     return decision
 
@@ -98,7 +80,7 @@ def resume(store: InterviewStore, interview: Interview, session: str) -> Decisio
     interview.session = session or interview.session
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
-    if interview.status == OPEN:
+    if interview.state["next"]:
         store.save(interview)
         return store.events(interview.id)[-1][1]
     return advance(store, interview, {"kind": RESUME, "more": _MORE_QUESTIONS})

@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from .graph import Graph, chao1, measure_chains, node_index
 from .interview_store import Node, Setup, Signals, State, Turn
-from .wording import contains_run, content_stems, count_phrases, is_misunderstood, is_terminal, normalize
+from .wording import contains_run, content_stems, count_phrases, is_misunderstood, is_terminal
 
 Params = Mapping[str, Any]  # of a criterion, from `config/interview/scoring.json`
 
@@ -26,6 +26,7 @@ class Situation:
         self.state, self.setup, self.wish = state, setup, wish
         self.scoring = setup["scoring"]
         self.turns = state["turns"]
+        self.skipped = {turn["focus"]["key"] for turn in self.turns if turn["wish"] == "skip"}
         self.graph = Graph(state, setup["pack"])
         self.has_ladder = len(self.graph.ladder) > 1
         self.chains = measure_chains(self.graph)
@@ -89,8 +90,9 @@ def _phase(phases: list[dict[str, Any]], budget: int, turn: int) -> str:
 
 
 def _momentum(turn: Turn, params: Params) -> float:
-    text, groups = normalize(turn["answer"]), ("elaboration", "enthusiasm")
-    points = params["word"] * turn["words"] + sum(params[name] * count_phrases(text, name) for name in groups)
+    groups = ("elaboration", "enthusiasm")
+    points = sum(params[group] * count_phrases(turn["answer"], group) for group in groups)
+    points += params["word"] * turn["words"]
     signals = _signals(turn, params)
     is_positive = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
     has_reasons = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
@@ -131,7 +133,7 @@ def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
     for index in now.recent if now.has_ladder else ():
         node = now.graph.nodes[index]
         is_top = node["type"] in now.graph.terminal or now.graph.level(index) < 0
-        if is_top or now.graph.targets(index) or node["id"] in now.state["skipped"]:
+        if is_top or now.graph.targets(index) or node["id"] in now.skipped:
             continue
         if now.uses(strategy, node["id"]) < now.scoring["focus"]["depth_per_node"]:
             yield _node_focus("recent_node", (index,), now)
@@ -161,7 +163,7 @@ def _brought_something_new(turn: Turn, now: Situation) -> bool:
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield the uncovered elements."""
     for element in now.uncovered[: now.scoring["focus"]["most_elements"]]:
-        if element["id"] not in now.state["skipped"] and not now.uses(strategy, element["id"]):
+        if element["id"] not in now.skipped and not now.uses(strategy, element["id"]):
             names = (element["id"], element["label"])
             yield Focus("uncovered", *names, group=element["group"], ask=element["ask"])
 
@@ -170,7 +172,7 @@ def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield the least mentioned of the concepts with few links."""
     for index in sorted(now.peripheral, key=lambda index: (now.graph.nodes[index]["mentions"], index)):
         node_id = now.graph.nodes[index]["id"]
-        if node_id not in now.state["skipped"] and not now.uses(strategy, node_id):
+        if node_id not in now.skipped and not now.uses(strategy, node_id):
             yield _node_focus("peripheral_node", (index,), now)
             return
 
@@ -214,7 +216,7 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
         index for index in mentioned if now.graph.nodes[index]["confidence"] < rules["clarify_confidence"]
     ]
     misunderstood = is_misunderstood(last["signals"])
-    if not vague and not misunderstood and last["hedges"] < rules["clarify_hedges"]:
+    if not vague and not misunderstood and count_phrases(last["answer"], "hedge") < rules["clarify_hedges"]:
         return
     for index in vague or mentioned[:1]:
         focus = _node_focus("unclear", (index,), now)
@@ -231,7 +233,9 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
     rules = now.scoring["focus"]
     recent = now.turns[-rules["ease_gap"] :]
     least = rules["ease_words"]
-    is_struggling = any(turn["terminal"] or turn["low"] or turn["words"] < least for turn in recent)
+    is_struggling = any(
+        is_terminal(turn["signals"]) or turn["low"] or turn["words"] < least for turn in recent
+    )
     if is_struggling and all(turn["strategy"] != strategy for turn in recent):
         focus = now.turns[-1]["focus"]
         if focus["kind"] != "closing" and not now.uses(strategy, focus["key"]):
@@ -240,7 +244,7 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
 
 def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield everything said so far, if two of the last three answers said nothing; again only after new concepts."""
-    struggling = sum(turn["terminal"] or turn["low"] for turn in now.turns[-3:]) >= 2
+    struggling = sum(is_terminal(turn["signals"]) or turn["low"] for turn in now.turns[-3:]) >= 2
     key = "whole-%d" % len(now.graph.nodes)
     if struggling and not now.uses(strategy, key):
         yield Focus("whole", key, now.setup["topic"])

@@ -33,8 +33,8 @@ def phrases() -> dict[str, list[str]]:
 
 
 def count_phrases(text: str, group: str) -> int:
-    """Return how often the phrases of a group occur in a normalized text, as whole words."""
-    return sum(map(text.count, phrases()[group]))
+    """Return how often the phrases of a group occur in a text, as whole words."""
+    return sum(map(normalize(text).count, phrases()[group]))
 
 
 @cache
@@ -53,8 +53,7 @@ def contains_run(run: Sequence[str], stems: Sequence[str]) -> bool:
 
 def signals_by_rule(answer: str) -> Signals:
     """Return the signals found by phrases in an answer."""
-    text = normalize(answer)
-    found = {group: count_phrases(text, group) for group in phrases()}
+    found = {group: count_phrases(answer, group) for group in phrases()}
     signals: Signals = {}
     is_exploratory = bool(found["exploratory"])
     if found["terminal"]:

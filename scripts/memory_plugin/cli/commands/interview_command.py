@@ -14,7 +14,7 @@ from ...kernel.text.clean import counted
 from ...work.settings_change import invalid_values
 from ..command_context import DONE, FAILED, CommandContext, Handler, UsageError
 from ..console import Console, read_text
-from ..options import add_flag, require_existing
+from ..options import add_flag, require_known
 
 _TEXT = """\
 run an interview: choose the next question, explain why, and decide when to stop
@@ -84,13 +84,13 @@ def _interview(arguments: Namespace, context: CommandContext) -> int | None:
 
 
 def _start(this: _Run) -> None:
-    from ...interview.setup import MAX_TOPIC, covered_elements, new_setup, read_pack
+    from ...interview.setup import MAX_TOPIC, SHIPPED, covered_elements, new_setup, read_pack
 
     arguments, context, settings = this.arguments, this.context, this.context.settings
     topic = clean_text(" ".join(arguments.words), MAX_TOPIC)
     if not topic:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
-    require_existing(*(name for name in [arguments.pack] if name.endswith(".json")))
+    require_known(arguments.pack, SHIPPED)
     pack = read_pack(arguments.pack)
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
