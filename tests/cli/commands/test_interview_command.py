@@ -167,7 +167,7 @@ def test_the_ledger_holds_no_text(project: Project) -> None:
     ("args", "stdin", "words"),
     [
         (["start"], "", "expected a topic"),
-        (["start", "x", "--pack", "magic"], "", "expected one of requirements, means_end_chain, or a .json file"),
+        (["start", "x", "--pack", "magic"], "", "requirements, means_end_chain, or a .json file"),
         (["start", "x", "--covered", "magic"], "", "covered: expected one of constraints"),
         (["answer"], "x", "no interview is open"),
         (["finish", "--session", "magic"], "", "no interview 'magic'"),
