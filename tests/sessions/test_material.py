@@ -107,13 +107,13 @@ def test_pages_contain_all_turns_and_stay_below_the_limit_of_tool_output(tmp_pat
 
 def test_the_reservation_covers_what_a_question_can_cost(tmp_path: Path) -> None:
     """A session just below the bound of one part fits the default cap of $0.25, by the price of the default model."""
-    from memory_plugin.kernel.judge.models import Billing, family_of
+    from memory_plugin.kernel.judge.models import family_of, price_of
 
     (question,) = questions(prepared(tmp_path, *long_session(380)))
     settings = load(None, None)
     model = settings.text("sessions.judge.model")
     max_tokens = family_of(model, "anthropic").max_tokens(question)
-    highest = Billing(model, "anthropic", {}).highest(question, max_tokens)
+    highest = price_of(model, "anthropic", {}).highest(question, max_tokens)
     assert 0.1 < highest <= settings.number("judge.caps.session_usd")
 
 

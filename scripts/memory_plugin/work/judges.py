@@ -9,7 +9,7 @@ from ..evaluation.jury import judge_at
 from ..kernel.context import days_ago
 from ..kernel.files import make_folder
 from ..kernel.judge.asking import FOLDER, Judge
-from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
+from ..kernel.judge.credentials import AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import (
     Question,
@@ -43,10 +43,6 @@ _THROUGH_CLIENT = (
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_NOT_SAVED = (
-    "Only your environment sets %s, so commands that Claude runs do not use that address."
-    " To save it: memory config set judge.base_url %s"
-)
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
@@ -141,14 +137,6 @@ def ignored_sentences(context: WorkContext, names: tuple[str, ...]) -> list[str]
         elif name in context.caller.ignored:
             lines.append("%s is ignored: only the environment sets it, and %s." % (name, _CONFIRM))
     return lines
-
-
-def address_notice(context: WorkContext, judges: list[Judge]) -> list[str]:
-    """Return how to save the address of a judge that only the environment sets; empty for any other, and for a jury."""
-    route = judges[0].address_source() if len(judges) == 1 else None
-    if route is None or route.source != ENVIRONMENT or context.caller.inside:
-        return []
-    return [_NOT_SAVED % (route.name, terminal_safe(route.url))]
 
 
 def session_scorer(context: WorkContext) -> grade.SessionScorer:

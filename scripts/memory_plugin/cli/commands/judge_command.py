@@ -96,7 +96,6 @@ def _on(arguments: Namespace, context: CommandContext) -> None:
             console.line(_NOT_ASKED + (_USE_A_KEY if is_host_offered else ""))
             return
     change, is_on = facts.turn_on(feature, offer, context)
-    said += facts.address_notice(context, offer.judges)
     record = {"feature": feature, "on": is_on, "changed": change.changed, "file": change.path}
     console.result({**record, "said": said})
     until = ", but nothing is asked until one of these is set up" if offer.failure else ""

@@ -18,9 +18,9 @@ from ..context import Context, Deadline, Ledger, iso, now
 from ..fastjson import digest
 from ..records import Form, count, number_or_null, text
 from .budget import REFUSED, VERDICTS, Caps, Remembered, SpendingBudget
-from .calls import Target, make_calls, require_listener
+from .calls import Target, listener_key, make_calls
 from .credentials import AddressSource, ServerAccess, UserEnvironment, resolve_access, server_source
-from .models import Billing, Family, family_of
+from .models import Family, family_of, price_of
 from .question import JudgeError, Question, Values, Verdict, read_reply
 from .vendors import HOST, VENDORS
 
@@ -67,7 +67,7 @@ class Judge:
             None if request else settings.number("judge.caps.day_usd"),
         )
         self._access: ServerAccess | None = None
-        self._billing = Billing(self.model, self.backend, settings.block("judge.prices"))
+        self._price = price_of(self.model, self.backend, settings.block("judge.prices"))
         self._family = family_of(self.model, self.backend, iso(now())[:10])
 
     def unready(self, *, anyway: bool = False) -> Verdict | None:
@@ -149,14 +149,14 @@ class Judge:
         if self._paths.state_dir is None:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         if self.backend == HOST:
-            require_listener(self._paths.state(FOLDER), self._session)
+            listener_key(self._paths.state(FOLDER), self._session)
         vendor = VENDORS.get(self.backend)
         if vendor is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(vendor, self._settings, variables, not self._waits)
 
     def _needs(self, questions: Sequence[Question], family: Family) -> list[float]:
-        return [self._billing.highest(question, family.max_tokens(question)) for question in questions]
+        return [self._price.highest(question, family.max_tokens(question)) for question in questions]
 
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline) -> list[Verdict]:
         """Return one verdict per question.
@@ -198,9 +198,7 @@ class Judge:
             if not verdict.failure:
                 verdict.values = read_reply(verdict.text, question.read)
                 verdict.failure = "parse_error" if verdict.values is None else ""
-        ends = [
-            (self._billing.spent(need, verdict) - need, verdict) for need, verdict in zip(needs, verdicts)
-        ]
+        ends = [(self._price.spent(need, verdict) - need, verdict) for need, verdict in zip(needs, verdicts)]
         with suppress(JudgeError):  # then the reservation counts as spent
             refusal = accounts.settle(self._account, self.server, ends, self._caps)
             self.notice = _OFF_NOTICE % refusal if refusal else self.notice

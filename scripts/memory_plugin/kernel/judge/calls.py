@@ -151,16 +151,19 @@ def _ask_client(question: Question, target: Target, deadline: Deadline, verdict:
     verdict.text = text
 
 
-def require_listener(folder: str, session: str) -> None:
-    """Raise JudgeError `no_host` unless the client listens for questions of this session; its folder is made, so that it may listen."""
+def listener_key(folder: str, session: str) -> str:
+    """Return the key of the client that listens for questions of this session; its folder is made, so that it may listen.
+
+    Raises JudgeError `no_host`.
+    """
     try:
         make_folder(os.path.join(folder, HOST))
-        mark = os.stat(os.path.join(folder, HOST, _name(session) + ".open"))
-        is_open = mark.st_size > 0 and time() - mark.st_mtime < _LISTENS
-    except OSError:
-        is_open = False
-    if not is_open:
-        raise JudgeError("no_host", "Claude Code does not answer here")
+        key, mark = read_regular(os.path.join(folder, HOST, _name(session) + ".open"), _MAX_BYTES)
+        if key and time() - mark.st_mtime < _LISTENS:
+            return key.decode("ascii")
+    except (OSError, ValueError):
+        pass
+    raise JudgeError("no_host", "Claude Code does not answer here")
 
 
 def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
@@ -168,9 +171,8 @@ def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
     folder = os.path.join(target.folder, HOST)
     path = os.path.join(folder, "%s.%s" % (_name(target.session), os.urandom(8).hex()))
     limit = max(1, round(1000 * (deadline.remaining() - _MARGIN)))
+    key = listener_key(target.folder, target.session)
     try:
-        opened = os.path.join(folder, _name(target.session) + ".open")
-        key = read_regular(opened, _MAX_BYTES)[0].decode("ascii")
         sent = dumps({**request, "timeoutMs": limit, "key": key}).encode("ascii")
         replace_file(path + ".ask", sent, durable=False)
         while deadline.remaining() > _LAST:

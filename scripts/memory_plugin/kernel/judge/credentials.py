@@ -17,7 +17,7 @@ from ..settings.load import own_content
 from .question import JudgeError
 from .vendors import Address, Vendor, parse_address, split_url
 
-ENVIRONMENT, _USER_FILE = "in the environment", "in your settings.json"
+_ENVIRONMENT, _USER_FILE = "in the environment", "in your settings.json"
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
 _KEY_HEADERS = frozenset(["authorization", "x-api-key"])
 # A header of the user's own, without the names that frame a request.
@@ -99,7 +99,7 @@ def address_source(
     name = variables.first(names)
     if not name:
         return AddressSource(vendor, "", "")
-    source = _USER_FILE if variables.is_own(name) else ENVIRONMENT
+    source = _USER_FILE if variables.is_own(name) else _ENVIRONMENT
     return AddressSource(variables.get(name), name, source)
 
 

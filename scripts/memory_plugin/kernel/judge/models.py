@@ -159,43 +159,20 @@ def rejected_parts(error: bytes) -> frozenset[str]:
 class Price(NamedTuple):
     """US dollars per million tokens: tiers with the prices `in` and `out` for prompts of `up_to` tokens, the last one for all others.
 
-    `known` is False for an assumed price; `as_of` is the date of the price, or says that it is the user's own.
+    `known` is False for an assumed price; `as_of` is the date of the price, or says that it is the user's own. A call counts for `least`
+    against the caps, and its answer may have `room` more tokens.
     """
 
     tiers: Sequence[Mapping[str, float]]
     known: bool
     as_of: str
+    least: float = 0.0
+    room: int = 0
 
     def dollars(self, tokens_in: int, tokens_out: int) -> float:
         """Return the estimated price of a call."""
         tier = next(tier for tier in self.tiers if tokens_in <= tier.get("up_to", tokens_in))
         return (tokens_in * tier["in"] + tokens_out * tier["out"]) / 1_000_000
-
-
-def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:
-    """Return the price of a model: the user's own, else its family's, else a high assumed one that keeps the caps safe.
-
-    `own` is the setting `judge.prices`: a model's name, with or without a date at its end, to [in, out].
-    """
-    table = model_table()
-    if backend == "scripted":
-        return Price([{"in": 0.0, "out": 0.0}], True, table["as_of"])
-    for name, (price_in, price_out) in (own or {}).items():
-        if re.fullmatch(re.escape(name) + _DATED, model):
-            return Price([{"in": price_in, "out": price_out}], True, "your own settings")
-    family = priced_family(model, backend)
-    if family is not None and family.price is not None:
-        return Price(family.price, True, family.as_of)
-    return Price([table["unknown"]], False, table["as_of"])
-
-
-class Billing:
-    """The costs of calls to one model; `own` are the user's prices, and a model without a known price is billed at the assumed one."""
-
-    def __init__(self, model: str, backend: str, own: Mapping[str, Sequence[float]]) -> None:
-        self._price = price_of(model, backend, own)
-        host = model_table()["host"] if backend == "host" else {}
-        self._least, self._room = float(host.get("least", 0)), int(host.get("room", 0))
 
     def highest(self, question: Question, max_out: int) -> float:
         """Return the highest possible cost of a call whose answer may have `max_out` tokens.
@@ -206,13 +183,32 @@ class Billing:
         rubric, data = (len(text.encode("utf-8", "replace")) for text in texts)
         data = data if question.max_in is None else min(data, question.max_in)
         tokens_in = rubric // _BYTES_PER_TOKEN + data + _OVERHEAD
-        return max(self._least, self._price.dollars(tokens_in, max_out + self._room))
+        return max(self.least, self.dollars(tokens_in, max_out + self.room))
 
     def spent(self, reserved: float, verdict: Verdict) -> float:
         """Set a call's cost, None if it is unknown; return what counts against the caps: what was reserved unless the tokens are known."""
         if verdict.tokens_in is None or verdict.tokens_out is None:
             verdict.cost = 0.0 if verdict.is_free else None
             return 0.0 if verdict.is_free else reserved
-        cost = self._price.dollars(verdict.tokens_in, verdict.tokens_out)
-        verdict.cost = cost if self._price.known else None
-        return max(self._least, cost)
+        cost = self.dollars(verdict.tokens_in, verdict.tokens_out)
+        verdict.cost = cost if self.known else None
+        return max(self.least, cost)
+
+
+def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:
+    """Return the price of a model: the user's own, else its family's, else a high assumed one that keeps the caps safe.
+
+    `own` is the setting `judge.prices`: a model's name, with or without a date at its end, to [in, out].
+    """
+    table, family = model_table(), priced_family(model, backend)
+    price = Price([table["unknown"]], False, table["as_of"])
+    if family is not None and family.price is not None:
+        price = Price(family.price, True, family.as_of)
+    for name, (price_in, price_out) in (own or {}).items():
+        if re.fullmatch(re.escape(name) + _DATED, model):
+            price = Price([{"in": price_in, "out": price_out}], True, "your own settings")
+    if backend == "scripted":
+        price = Price([{"in": 0.0, "out": 0.0}], True, table["as_of"])
+    if backend == "host":
+        price = price._replace(least=table["host"]["least"], room=table["host"]["room"])
+    return price

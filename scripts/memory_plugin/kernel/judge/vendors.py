@@ -66,25 +66,23 @@ class Vendor(NamedTuple):
     headers_variable: str = ""
 
 
+def _filled(fields: Body) -> Body:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value}
+
+
 def _anthropic_body(question: Question, model: str, family: Family) -> Body:
     """Return the body of a request, without temperature, prefill and thinking budget, which newer models reject."""
-    rubric = question.rubric
+    form = {"type": "json_schema", "schema": question.rubric.schema} if family.schema else None
     body: Body = {
         "model": model,
         "max_tokens": family.max_tokens(question),
-        "system": rubric.system,
+        "system": question.rubric.system,
         "messages": [{"role": "user", "content": question.message}],
+        "thinking": family.thinking,
+        "output_config": _filled({"effort": family.effort, "format": form}),
     }
-    if family.thinking is not None:
-        body["thinking"] = dict(family.thinking)
-    output: Body = {}
-    if family.effort is not None:
-        output["effort"] = family.effort
-    if family.schema:
-        output["format"] = {"type": "json_schema", "schema": dict(rubric.schema)}
-    if output:
-        body["output_config"] = output
-    return body
+    return _filled(body)
 
 
 _ANTHROPIC_STOPS = {
@@ -111,6 +109,7 @@ def anthropic_tokens(usage: object) -> tuple[int | None, int | None]:
 
 def _openai_body(question: Question, model: str, family: Family) -> Body:
     rubric = question.rubric
+    schema = {"name": "reply", "strict": True, "schema": rubric.schema}
     body: Body = {
         "model": model,
         "messages": [
@@ -118,13 +117,10 @@ def _openai_body(question: Question, model: str, family: Family) -> Body:
             {"role": "user", "content": question.message},
         ],
         family.tokens: family.max_tokens(question),
+        "reasoning_effort": family.effort,
+        "response_format": {"type": "json_schema", "json_schema": schema} if family.schema else None,
     }
-    if family.effort is not None:
-        body["reasoning_effort"] = family.effort
-    if family.schema:
-        schema = {"name": "reply", "strict": True, "schema": dict(rubric.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    return _filled(body)
 
 
 def _read_openai(payload: Body, verdict: Verdict) -> None:
@@ -141,16 +137,16 @@ def _read_openai(payload: Body, verdict: Verdict) -> None:
 
 
 def _gemini_body(question: Question, model: str, family: Family) -> Body:  # noqa: ARG001 (the model is in the path)
-    config: Body = {"maxOutputTokens": family.max_tokens(question)}
-    if family.schema:
-        config["responseMimeType"] = "application/json"
-        config["responseJsonSchema"] = dict(question.rubric.schema)
-    if family.thinking is not None:
-        config["thinkingConfig"] = dict(family.thinking)
+    config: Body = {
+        "maxOutputTokens": family.max_tokens(question),
+        "responseMimeType": "application/json" if family.schema else "",
+        "responseJsonSchema": question.rubric.schema if family.schema else None,
+        "thinkingConfig": family.thinking,
+    }
     return {
         "systemInstruction": {"parts": [{"text": question.rubric.system}]},
         "contents": [{"role": "user", "parts": [{"text": question.message}]}],
-        "generationConfig": config,
+        "generationConfig": _filled(config),
     }
 
 
