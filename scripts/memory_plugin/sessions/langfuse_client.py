@@ -18,7 +18,7 @@ from ..kernel.fastjson import as_integer, digest, dumps, loads
 from ..kernel.files import make_folder, replace_file
 from ..kernel.hygiene import redact
 from ..kernel.judge import credentials
-from ..kernel.judge.calls import error_for, fetch
+from ..kernel.judge.calls import error_for, fetch, json_object
 from ..kernel.judge.question import JudgeError, Values, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.judge.vendors import parse_address
@@ -87,7 +87,7 @@ class LangfuseClient:
     """Requests to one server within one deadline, one at a time.
 
     After 429, wait if the deadline allows it. Raises JudgeError, as `fetch` does and for every status but 2xx: http_NNN, redirect,
-    overloaded, rate_limited with the wait; wrong_type for an answer that is not a JSON object.
+    overloaded, rate_limited with the wait; wrong_type or parse_error for an answer that is not a JSON object.
     """
 
     def __init__(self, access: credentials.ServerAccess, deadline: Deadline) -> None:
@@ -139,13 +139,7 @@ class LangfuseClient:
         response = fetch(self.access, request, self._deadline, self._tls)
         if response.status >= 300:
             raise error_for(response)
-        try:
-            answer = loads(response.body.decode("utf-8"))
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise JudgeError("wrong_type", "the answer is not a JSON object")
-        return answer
+        return json_object(response)
 
 
 def _next_page(query: Mapping[str, object], meta: object) -> dict[str, object]:

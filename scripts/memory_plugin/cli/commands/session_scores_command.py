@@ -37,6 +37,9 @@ exchange scores and sessions with a Langfuse server: push, pull
   memory session langfuse push
   memory session langfuse pull SESSION  to grade the session: memory session score FILE
 """
+# How to fix a failure; the general advice would name the judge's settings instead.
+_HINTS = {"rate_limited": "nothing is lost; run it again later", "no_key": "", "disabled": "", "bad_url": ""}
+_CHECK = "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 _YOUR_OWN = "the scores are your own: run it in a terminal, outside Claude Code"
 
 
@@ -177,21 +180,12 @@ def _langfuse(arguments: Namespace, context: CommandContext) -> int | None:
     try:
         return run_action(arguments, context)
     except JudgeError as failed:
-        hint = _hint(failed.name)
+        hint = _HINTS.get(failed.name, _CHECK)
         detail = failed.detail or explain_failure(failed.name, "sessions").says.rstrip(".")
         context.console.error("%s (%s)%s" % (detail, failed.name, "; " + hint if hint else ""))
         for text in [] if failed.name == "disabled" else ignored_sentences(context, HOSTS):
             context.console.error(text)
         return FAILED
-
-
-def _hint(failure: str) -> str:
-    """Return how to fix a failure; the general advice would name the judge's settings instead."""
-    if failure in ("no_key", "disabled", "bad_url"):
-        return ""
-    if failure == "rate_limited":
-        return "nothing is lost; run it again later"
-    return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 
 def _push(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)

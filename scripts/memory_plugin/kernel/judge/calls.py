@@ -218,7 +218,7 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict:
         if response.status in _MALFORMED:
             verdict.rejected = rejected_parts(response.body) & target.family.sent()
         raise error_for(response, verdict.rejected)
-    vendor.read(_payload(response), verdict)
+    vendor.read(json_object(response), verdict)
 
 
 def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline) -> Response:
@@ -254,7 +254,8 @@ def _retry_after(response: Response) -> float | None:
     return None
 
 
-def _payload(response: Response) -> Body:
+def json_object(response: Response) -> Body:
+    """Return the JSON object in a response. Raises JudgeError `parse_error` or `wrong_type`."""
     try:
         payload = loads(response.body.decode("utf-8"))
     except ValueError:
