@@ -17,9 +17,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
+from memory_plugin.interview.inputs import new_setup, read_pack  # noqa: E402
 from memory_plugin.interview.interview_store import Interview, InterviewStore  # noqa: E402
 from memory_plugin.interview.pipeline import start  # noqa: E402
-from memory_plugin.interview.setup import new_setup, read_pack  # noqa: E402
 from memory_plugin.kernel.paths import locate  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "memory.py")

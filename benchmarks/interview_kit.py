@@ -23,9 +23,8 @@ from typing import Any, Callable
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
-from memory_plugin.interview.answer_input import parse_answer  # noqa: E402
+from memory_plugin.interview.inputs import new_setup, parse_answer  # noqa: E402
 from memory_plugin.interview.pipeline import ANSWER, apply_event, begin  # noqa: E402
-from memory_plugin.interview.setup import new_setup  # noqa: E402
 from memory_plugin.kernel.text.words import stem, tokenize  # noqa: E402
 
 TURNS = 40

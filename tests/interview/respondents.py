@@ -7,9 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memory_plugin.interview.answer_input import parse_answer
+from memory_plugin.interview.inputs import new_setup, parse_answer, read_pack
 from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
-from memory_plugin.interview.setup import new_setup, read_pack
 
 KINDS = (
     "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.interview import pipeline
-from memory_plugin.interview.answer_input import check_signals, judge_signals, parse_answer, read_signals
+from memory_plugin.interview.inputs import check_signals, judge_signals, parse_answer, read_signals
 from memory_plugin.interview.interview_store import InterviewStore
 from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
 from memory_plugin.interview.wording import (

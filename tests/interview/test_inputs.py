@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.answer_input import (
+from memory_plugin.interview.inputs import (
     InvalidAnswer,
     check_signals,
     decode_answer,

@@ -9,8 +9,8 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from memory_plugin.interview.criteria import SCORERS, VETOES
+from memory_plugin.interview.inputs import SHIPPED, check_pack, new_setup
 from memory_plugin.interview.interview_store import InterviewError
-from memory_plugin.interview.setup import SHIPPED, check_pack, new_setup
 from memory_plugin.interview.situation import FOCUSES
 from memory_plugin.kernel.paths import load_data
 from memory_plugin.memories.record import categories

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..kernel.context import Context
-from .answer_input import judge_signals, parse_answer
 from .criteria import SCORERS, VETOES, QuestionCandidate
 from .graph import apply_answer, new_state
+from .inputs import judge_signals, parse_answer
 from .interview_store import FINISHED, Decision, Interview, InterviewError, InterviewStore, Setup, State
 from .situation import FOCUSES, Focus, Params, Situation
 from .wording import find_repeated, wants_to_stop

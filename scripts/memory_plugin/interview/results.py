@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from ..kernel.paths import Paths
 from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
 from . import Reminder
-from .answer_input import InvalidAnswer, decode_memories
 from .graph import LEADS_TO, Graph
+from .inputs import InvalidAnswer, decode_memories
 from .interview_store import FINISHED, Interview, InterviewError, InterviewStore, Node
 
 MAX_MEMORIES = 20

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from ..interview.answer_input import InvalidAnswer, decode_memories
+from ..interview.inputs import InvalidAnswer, decode_memories
 from ..kernel.context import Context
 from ..kernel.fastjson import as_texts
 from ..kernel.judge.asking import Judge

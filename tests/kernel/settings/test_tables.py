@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.interview.setup import check_pack, new_setup
+from memory_plugin.interview.inputs import check_pack, new_setup
 from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.settings import Settings, merged
 from memory_plugin.kernel.settings.schema import find_key, keys, mismatch

@@ -8,8 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any, Callable, NamedTuple
 
-from ...interview import Reminder, interview_store, pipeline
-from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer
+from ...interview import Reminder, inputs, interview_store, pipeline
 from ...kernel.text.clean import counted
 from ...work.settings_change import invalid_values
 from ..command_context import DONE, FAILED, CommandContext, Handler, UsageError
@@ -84,20 +83,18 @@ def _interview(arguments: Namespace, context: CommandContext) -> int | None:
 
 
 def _start(this: _Run) -> None:
-    from ...interview.setup import MAX_TOPIC, SHIPPED, covered_elements, new_setup, read_pack
-
     arguments, context, settings = this.arguments, this.context, this.context.settings
-    topic = clean_text(" ".join(arguments.words), MAX_TOPIC)
+    topic = inputs.clean_text(" ".join(arguments.words), inputs.MAX_TOPIC)
     if not topic:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
-    require_known(arguments.pack, SHIPPED)
-    pack = read_pack(arguments.pack)
+    require_known(arguments.pack, inputs.SHIPPED)
+    pack = inputs.read_pack(arguments.pack)
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
-    setup = new_setup(
+    setup = inputs.new_setup(
         topic, pack, settings.integer("interview.max_turns"), settings.block("interview.scoring")
     )
-    covered = covered_elements(arguments.covered, setup)
+    covered = inputs.covered_elements(arguments.covered, setup)
     started = pipeline.start(this.store, setup, context.paths.project_key, context.session, covered)
     _report(this, *started)
 
@@ -113,7 +110,7 @@ def _next_decision(this: _Run, interview: interview_store.Interview) -> intervie
     if action == "answer":
         timed = context.within(_SECONDS)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
-        given = decode_answer(read_text(_MAX_INPUT))
+        given = inputs.decode_answer(read_text(_MAX_INPUT))
         return pipeline.answer(store, interview, given, timed if uses_judge else None)
     if action == "skip":
         return pipeline.answer(store, interview, {"wish": "skip"})
@@ -125,9 +122,11 @@ def _next_decision(this: _Run, interview: interview_store.Interview) -> intervie
 def _check_question(this: _Run) -> int:
     """Check the question on the command line or standard input. The exit code is 1 if it repeats an earlier one."""
     interview = this.current()
-    question = clean_text(" ".join(this.arguments.words) or read_text(_MAX_INPUT))
+    question = inputs.clean_text(" ".join(this.arguments.words) or read_text(_MAX_INPUT))
     if not question:
-        raise InvalidAnswer("check-question: expected a question, such as: check-question 'Who will use it?'")
+        raise inputs.InvalidAnswer(
+            "check-question: expected a question, such as: check-question 'Who will use it?'"
+        )
     repeats, score = pipeline.check_question(interview, question)
     record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
     this.show(record, "already asked: %s" % repeats if repeats else "fine")

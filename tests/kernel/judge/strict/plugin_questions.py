@@ -7,7 +7,7 @@ from functools import partial
 from memory_plugin.capture.pipeline import statements_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
-from memory_plugin.interview.answer_input import read_signals
+from memory_plugin.interview.inputs import read_signals
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.replies.judge import GradeMaterial, deep_question, grade_question
 from memory_plugin.sessions.rubric import read_grade
