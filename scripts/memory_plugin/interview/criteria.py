@@ -205,10 +205,8 @@ def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: 
     applies = candidate.strategy in params["strategies"]
     density = _density(candidate, now) if applies else 0.0
     signals = {"peripheral_count": count, "local_cluster_density": density, "peripheral_checked": applies}
-    raw = 1.0
-    if applies and count >= params["count"]:
-        is_strong = count >= params["many"] and density > params["density"]
-        raw = params["strong" if is_strong else "moderate"]
+    is_strong = count >= params["many"] and density > params["density"]
+    raw = params["strong" if is_strong else "moderate"] if applies and count >= params["count"] else 1.0
     return raw, "%d loosely linked concepts" % count, signals
 
 

@@ -301,16 +301,14 @@ def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
     value = _decoded(value)
     if value is None or depth == 0:
         return ""
-    if isinstance(value, str):
-        return value[:_MAX_TEXT]
     if isinstance(value, list):
-        return "\n".join(filter(None, (text_of(item, depth - 1) for item in value[:200])))[:_MAX_TEXT]
-    if isinstance(value, dict):
-        for key in _TEXT_KEYS:
-            if value.get(key):
-                return text_of(value[key], depth - 1)
-        return dumps(value)[:_MAX_TEXT]
-    return str(value)[:_MAX_TEXT]
+        text = "\n".join(filter(None, (text_of(item, depth - 1) for item in value[:200])))
+    elif isinstance(value, dict):
+        named = next(filter(None, map(value.get, _TEXT_KEYS)), None)
+        text = text_of(named, depth - 1) if named else dumps(value)
+    else:
+        text = str(value)
+    return text[:_MAX_TEXT]
 
 
 def _text(value: object) -> str:
