@@ -298,23 +298,15 @@ def _start_steps(event: Event, variables: tuple[str, ...], *, judges_off: bool =
 def print_status_line() -> int:
     """Print the line for the session that the client describes on standard input, and return 0; nothing on any error."""
     try:
-        payload = _status_input()
+        is_described = sys.stdin is not None and not sys.stdin.isatty()
+        text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace") if is_described else "{}"
+        payload = as_object(loads(text))
         paths = locate(_folder(payload))
-        session = payload.get("session_id")
-        line = status_text(paths, session if isinstance(session, str) else "")
+        line = status_text(paths, as_text(payload.get("session_id")))
         os.write(1, (line + "\n").encode("utf-8"))
     except Exception:
         return 0
     return 0
-
-
-def _status_input() -> dict[str, object]:
-    if sys.stdin is None or sys.stdin.isatty():
-        return {}
-    try:
-        return as_object(loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")))
-    except ValueError:
-        return {}
 
 
 def _folder(payload: dict[str, object]) -> str:

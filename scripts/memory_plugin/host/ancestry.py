@@ -13,9 +13,8 @@ from __future__ import annotations
 import os
 from time import time
 
-from ..kernel.fastjson import dumps, loads
-from ..kernel.files import make_folder, read_regular, replace_file
-from ..kernel.paths import account_home, config_folder, home_folder
+from ..kernel.files import make_folder
+from ..kernel.paths import account_home, config_folder, home_folder, read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -265,11 +264,8 @@ def hook_starter() -> Ancestor | None:
 
 def _record_folders(config: str) -> list[str]:
     """Return the config folder, and the account's own if the user moved only the config folder: a command can always find that one."""
-    home = home_folder()
-    if home is None or config == os.path.join(home, ".claude"):
-        return [config]
-    account = os.path.join(home, ".claude")
-    return [config, account] if account == account_config() else [config]
+    account = os.path.join(home_folder() or os.devnull, ".claude")
+    return [config, account] if account != config and account == account_config() else [config]
 
 
 def _write_record(config: str, process: Ancestor, paths: Paths, session: str) -> None:
@@ -286,9 +282,7 @@ def _write_record(config: str, process: Ancestor, paths: Paths, session: str) ->
     }
     if old is not None and vars(old) == vars(ClientRecord(row)):
         return
-    path = _path(config, process.pid)
-    make_folder(os.path.dirname(path))
-    replace_file(path, dumps(row).encode("ascii"), durable=False)
+    write_state(_path(config, process.pid), row)
 
 
 def _path(config: str, pid: int) -> str:
@@ -303,9 +297,8 @@ def read_record(config: str, process: Ancestor) -> ClientRecord | None:
 
 def _read(path: str) -> ClientRecord | None:
     try:
-        row: Any = loads(read_regular(path, _MAX_RECORD)[0].decode("ascii"))
-        return ClientRecord(row)
-    except (OSError, KeyError, TypeError, ValueError):
+        return ClientRecord(read_state(path, _MAX_RECORD))
+    except (KeyError, TypeError, ValueError):
         return None
 
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..kernel.fastjson import loads
-from ..kernel.files import read_regular
+from ..kernel.fastjson import as_object, as_text
+from ..kernel.paths import read_state
 
 # The tiers of the help; only those of every day have a line each.
 DAILY, SHARING, MORE = "every day", "sharing", "more"
 NAME = "memory"
 _MARKETPLACES = "known_marketplaces.json"
-_MAX_BYTES = 1 << 20
 
 
 class Command(NamedTuple):
@@ -151,9 +150,6 @@ def _in_marketplace(root: str) -> str:
     plugins, name = os.path.split(cache)
     if name != "cache":
         return ""
-    try:
-        text = read_regular(os.path.join(plugins, _MARKETPLACES), _MAX_BYTES)[0].decode("utf-8")
-        known: Any = loads(text)
-        return os.path.realpath(os.path.join(known[marketplace]["installLocation"], "bin", NAME))
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+    known = read_state(os.path.join(plugins, _MARKETPLACES))
+    place = as_text(as_object(known.get(marketplace)).get("installLocation"))
+    return os.path.realpath(os.path.join(place, "bin", NAME)) if place else ""

@@ -160,7 +160,6 @@ class Offer(NamedTuple):
     sentence each; `brief` is the part of it that fits into a dialog. `failure` says why nobody could be asked yet; empty if a judge can.
     """
 
-    judges: list[Judge]
     values: dict[str, object]
     said: list[str]
     brief: str
@@ -187,7 +186,7 @@ def offer_judge(feature: str, context: WorkContext, *, through_host: bool) -> Of
             said.append("Key%s: %s." % (of, problem.detail if problem else found))
     failure = problems[0].failure if problems[0] and all(problems) else ""
     said += advice(failure, feature) if failure else []
-    return Offer(judges, values, said, "%s %s." % (price, sent.partition(". ")[0]), failure)
+    return Offer(values, said, "%s %s." % (price, sent.partition(". ")[0]), failure)
 
 
 def _host_values(feature: str, settings: Settings) -> dict[str, object]:

@@ -20,8 +20,9 @@ from threading import Thread
 from time import sleep, time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..fastjson import dumps, loads
+from ..fastjson import as_objects, dumps, loads
 from ..files import bug_text, make_folder, read_regular, replace_file
+from ..paths import read_state
 from ..text.clean import plain
 from .models import rejected_parts
 from .question import JudgeError, Verdict
@@ -270,11 +271,10 @@ def json_object(response: Response) -> Body:
 def _answer_from_script(question: Question, target: Target, deadline: Deadline, verdict: Verdict) -> None:
     """Answer from a script. Raises JudgeError; `no_script` if no reply matches."""
     path, rubric = os.path.join(target.folder, "script.json"), question.rubric.id
-    try:
-        script: Any = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
-        reply = next(each for each in script["replies"] if each.get("rubric", rubric) == rubric)
-    except (OSError, ValueError, KeyError, TypeError, StopIteration):
-        raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path)) from None
+    replies: list[Any] = as_objects(read_state(path).get("replies"))
+    reply = next((each for each in replies if each.get("rubric", rubric) == rubric), None)
+    if reply is None:
+        raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path))
     sleep(min(float(reply.get("delay", 0)), deadline.remaining()))
     if deadline.remaining() <= 0:
         raise JudgeError("timeout")
