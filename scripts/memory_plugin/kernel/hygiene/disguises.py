@@ -159,10 +159,8 @@ def decoded(text: str) -> Iterator[list[Piece]]:
     for run in sorted(set(_BASE64.findall("\n".join(long)))):
         plain = _from_hex(run) or _from_base64(run)
         plain = (_BASE64.fullmatch(plain.strip()) and _from_base64(plain.strip())) or plain
-        place = text.find(run) if plain else -1
-        while place >= 0:
-            yield [(plain, place, place + len(run))]
-            place = text.find(run, place + len(run))
+        for place in re.finditer(re.escape(run), text) if plain else ():
+            yield [(plain, *place.span())]
 
 
 def assembled(text: str) -> Iterator[list[Piece]]:

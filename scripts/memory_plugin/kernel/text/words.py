@@ -5,6 +5,8 @@ English stems are by the Porter2 algorithm (M. F. Porter, "The English (Porter2)
 
 from __future__ import annotations
 
+from itertools import groupby
+
 _JOINERS = "._-/"
 _WORD_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + _JOINERS
 # Every other ASCII character separates words, except the apostrophe, which is removed: "user's" and "users" are one word.
@@ -27,11 +29,7 @@ def tokenize(text: str) -> list[str]:
     """
     result: list[str] = []
     for chunk in fold(text).translate(_SEPARATORS).split():
-        if (
-            chunk.isalpha()
-            and chunk.isascii()
-            and (chunk.islower() or chunk[1:].islower() or len(chunk) == 1)
-        ):
+        if chunk.isalpha() and chunk.isascii() and (chunk[1:].islower() or len(chunk) == 1):
             result.append(chunk.lower())
         elif chunk.isascii():
             result.extend(_identifier(chunk.strip(_JOINERS)))
@@ -80,16 +78,7 @@ def _camel_case_parts(piece: str) -> list[str]:
 
 def _non_ascii(chunk: str) -> list[str]:
     """Return the words of a chunk that is not ASCII: runs of one kind of script, those without spaces as bigrams."""
-    result: list[str] = []
-    run = ""
-    run_kind = ""
-    for char in chunk + " ":
-        kind = _kind(char)
-        if kind != run_kind:
-            result.extend(_run_words(run, run_kind))
-            run, run_kind = "", kind
-        run += char
-    return result
+    return [word for kind, run in groupby(chunk, _kind) for word in _run_words("".join(run), kind)]
 
 
 def _kind(char: str) -> str:
@@ -251,17 +240,13 @@ def _region(word: str, start: int) -> int:
     return len(word)
 
 
-def _has_vowel(text: str) -> bool:
-    return any(char in _VOWELS for char in text)
-
-
 def _plural(word: str) -> str:
     if word[-1] == "s":
         if word.endswith("sses"):
             return word[:-2]
         if word.endswith("ies"):
             return word[:-2] if len(word) > 4 else word[:-1]
-        if not word.endswith(("us", "ss")) and _has_vowel(word[:-2]):
+        if not word.endswith(("us", "ss")) and not _VOWELS.isdisjoint(word[:-2]):
             return word[:-1]
     elif word.endswith("ied"):
         return word[:-2] if len(word) > 4 else word[:-1]
@@ -275,7 +260,7 @@ def _past(word: str, first: int) -> str:
     for ending in ("ingly", "edly", "ing", "ed"):
         if word.endswith(ending):
             base = word[: -len(ending)]
-            return _restored(base, first) if _has_vowel(base) else word
+            return word if _VOWELS.isdisjoint(base) else _restored(base, first)
     return word
 
 

@@ -220,12 +220,7 @@ def _load() -> None:
 
 
 def _between(text: str, start: str, end: str) -> str:
-    at = text.find(start)
-    if at < 0:
-        return ""
-    at += len(start)
-    stop = text.find(end, at)
-    return text[at : stop if stop >= 0 else len(text)].strip()
+    return text.partition(start)[2].partition(end)[0].strip()
 
 
 def inserted_prompt(attachment: object) -> object:
