@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
-from .situation import Focus, Params, Situation
-from .wording import content_stems, count_phrases, find_repeated
+from .situation import Focus, Params, Situation, signals_of
+from .wording import content_stems, count_phrases, find_repeated, is_terminal
 
 Scored = tuple[float, str, Mapping[str, object]]
 
@@ -28,12 +28,12 @@ class QuestionCandidate(NamedTuple):
 def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto depth on what the user does not know; after several such answers in a row, veto everything that is not exempt."""
     count = params["terminal_in_a_row"]
-    if len(now.turns) >= count and all(now.did_not_know(turn, params) for turn in now.turns[-count:]):
+    if len(now.turns) >= count and all(is_terminal(signals_of(turn, params)) for turn in now.turns[-count:]):
         return "%d answers in a row were that they do not know" % count
     if candidate.category not in params["depth_categories"]:
         return ""
     recent = now.turns[-params["lookback"] :]
-    about = [turn["focus"]["key"] for turn in recent if now.did_not_know(turn, params)]
+    about = [turn["focus"]["key"] for turn in recent if is_terminal(signals_of(turn, params))]
     return "they do not know about %s" % candidate.focus.label if candidate.focus.key in about else ""
 
 
@@ -85,7 +85,7 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: Params) -> float
         others = sum(
             bool(group) and other["group"] == group and other["id"] != key for other in now.uncovered
         )
-        return max(0.5, now.gap(key, params["shallow"])) + float(params["neighbour"] * others)
+        return 1.0 + float(params["neighbour"] * others)
     elements = {name for index in candidate.focus.nodes for name in now.graph.nodes[index]["elements"]}
     return sum(now.gap(name, params["shallow"]) for name in elements) or None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..kernel.paths import load_data
 from .interview_store import Given, Setup, Signals, State, Turn
-from .wording import contains_run, content_stems, is_misunderstood, is_terminal, normalize, signals_by_rule
+from .wording import contains_run, content_stems, is_terminal, normalize, signals_by_rule, was_unclear
 
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
@@ -230,8 +230,7 @@ class _Answer:
     def __init__(self, state: State, setup: Setup, fields: Given) -> None:
         self.question = state["next"] or {}  # there is one, as long as the interview is open
         self.state, self.setup, self.fields = state, setup, fields
-        self.by_rule = signals_by_rule(fields["answer"])
-        self.signals: Signals = {**self.by_rule, **(fields["signals"] or {})}
+        self.signals: Signals = {**signals_by_rule(fields["answer"]), **(fields["signals"] or {})}
         self.number = len(state["turns"]) + 1
         self.graph = Graph(state, setup["pack"])
         self.nodes: list[int] = []
@@ -288,7 +287,7 @@ class _Answer:
         fields, question = self.fields, self.question
         words = len(normalize(fields["answer"]).split())
         is_short = words <= self.setup["scoring"]["stop"]["low_words"]
-        is_empty = not (self.new or is_terminal(self.signals) or is_misunderstood(self.signals))
+        is_empty = not (self.new or is_terminal(self.signals) or was_unclear(self.signals))
         intensity = self.signals.get("emotional", {}).get("intensity", "neutral")
         return {
             "number": self.number,
@@ -299,7 +298,6 @@ class _Answer:
             "words": words,
             "wish": fields["wish"],
             "signals": self.signals,
-            "by_rule": self.by_rule,
             "sentiment": load_data("interview", "signals")["sentiment"][intensity],
             "concepts": [self.graph.nodes[index]["id"] for index in self.nodes],
             "new": self.new,
@@ -319,7 +317,7 @@ class _Answer:
             settled += [element["id"] for element in self.setup["elements"] if element["id"] == focus["key"]]
         for element in settled:
             covered.setdefault(element, {"turn": self.number, "by": "answered"})
-        if not terminal and not is_misunderstood(self.signals):
+        if not terminal and not was_unclear(self.signals):
             for element in mentioned:
                 covered.setdefault(element, {"turn": self.number, "by": "named"})
         about = sorted({*mentioned, *self.fields["covered"]})

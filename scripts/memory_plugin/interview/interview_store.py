@@ -93,7 +93,7 @@ class Given(TypedDict):
 
 
 class Turn(TypedDict):
-    """An answered question: what was asked, what was said, and measures of it; `by_rule` are the signals without a model's."""
+    """An answered question: what was asked, what was said, and measures of it; `signals` are a model's, else those by rule."""
 
     number: int
     strategy: str
@@ -103,7 +103,6 @@ class Turn(TypedDict):
     words: int
     wish: str
     signals: Signals
-    by_rule: Signals
     sentiment: float
     concepts: list[str]
     new: int

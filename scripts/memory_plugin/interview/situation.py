@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from .graph import Graph, chao1, measure_chains, node_index
 from .interview_store import Node, Setup, Signals, State, Turn
-from .wording import contains_run, content_stems, count_phrases, is_misunderstood, is_terminal
+from .wording import contains_run, content_stems, count_phrases, is_terminal, signals_by_rule, was_unclear
 
 Params = Mapping[str, Any]  # of a criterion, from `config/interview/scoring.json`
 
@@ -43,12 +43,8 @@ class Situation:
         self.phase = _phase(self.scoring["phases"], self.budget, len(self.turns))
 
     def signals(self, params: Params) -> Signals:
-        """Return the last answer's signals: all of them, or only the rules' if the params turn `use_llm_signals` off."""
-        return _signals(self.turns[-1], params) if self.turns else {}
-
-    def did_not_know(self, turn: Turn, params: Params) -> bool:
-        """Return whether the user answered in this turn that they do not know."""
-        return is_terminal(_signals(turn, params))
+        """Return the last answer's signals."""
+        return signals_of(self.turns[-1], params) if self.turns else {}
 
     def gap(self, name: str, shallow: float) -> float:
         """Return 1 for an element that was not mentioned, 0.5 if its concepts span less than `shallow` of the ladder, else 0."""
@@ -93,14 +89,15 @@ def _momentum(turn: Turn, params: Params) -> float:
     groups = ("elaboration", "enthusiasm")
     points = sum(params[group] * count_phrases(turn["answer"], group) for group in groups)
     points += params["word"] * turn["words"]
-    signals = _signals(turn, params)
+    signals = signals_of(turn, params)
     is_positive = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
     has_reasons = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
     return float(points + params["signal"] * (is_positive + has_reasons))
 
 
-def _signals(turn: Turn, params: Params) -> Signals:
-    return turn["signals"] if params["use_llm_signals"] else turn["by_rule"]
+def signals_of(turn: Turn, params: Params) -> Signals:
+    """Return a turn's signals: all of them, or only the rules' if the params turn `use_llm_signals` off."""
+    return turn["signals"] if params["use_llm_signals"] else signals_by_rule(turn["answer"])
 
 
 class Focus(NamedTuple):
@@ -215,7 +212,7 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
     vague = [
         index for index in mentioned if now.graph.nodes[index]["confidence"] < rules["clarify_confidence"]
     ]
-    misunderstood = is_misunderstood(last["signals"])
+    misunderstood = was_unclear(last["signals"])
     if not vague and not misunderstood and count_phrases(last["answer"], "hedge") < rules["clarify_hedges"]:
         return
     for index in vague or mentioned[:1]:

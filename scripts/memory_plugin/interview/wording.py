@@ -86,7 +86,7 @@ def wants_to_stop(answer: str) -> bool:
     return rest != text and all(" %s " % word in phrases()["filler"] for word in rest.split())
 
 
-def is_misunderstood(signals: Signals) -> bool:
+def was_unclear(signals: Signals) -> bool:
     """Return whether the user did not understand the question, or asked back."""
     return signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
 
