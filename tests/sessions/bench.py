@@ -7,11 +7,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
+from memory_plugin.sessions import langfuse
 from memory_plugin.sessions.grade import GradeResult, SessionScorer, grade_session
-from memory_plugin.sessions.langfuse import PushResult, send_scores
-from memory_plugin.sessions.langfuse_client import connect
+from memory_plugin.sessions.langfuse import PushResult
+from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
 from memory_plugin.sessions.material import prepare
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.sessions.grades import reply
@@ -102,5 +106,7 @@ class Bench:
 def push_scores(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
     """Send the scores of the bench's ledger to Langfuse once."""
     scorer = bench.scorer
-    client = connect(scorer.paths, scorer.settings, seconds=seconds)
-    return send_scores(scorer.paths, client, lambda _: None, looks)
+    client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(seconds))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(langfuse, "_CONFIRM_PAUSES", looks)
+        return langfuse.send_scores(scorer.paths, client, lambda _: None)

@@ -179,12 +179,7 @@ class PushResult(NamedTuple):
     refused: dict[str, str]
 
 
-def send_scores(
-    paths: Paths,
-    client: LangfuseClient,
-    progress: Callable[[str], None],
-    pauses: Sequence[float] = _CONFIRM_PAUSES,
-) -> PushResult:
+def send_scores(paths: Paths, client: LangfuseClient, progress: Callable[[str], None]) -> PushResult:
     """Send the ledger's scores that the server does not have yet.
 
     Raises JudgeError, OSError, and Busy if another process is sending; unsent scores stay pending. After a rate limit, nothing is sent
@@ -199,7 +194,7 @@ def send_scores(
         if wait > 0:
             raise JudgeError("rate_limited", "the server asked to wait %d more seconds" % (wait + 1))
         try:
-            _push(outbox, client, progress, pauses)
+            _push(outbox, client, progress)
         except JudgeError as error:
             if error.name == "rate_limited" and error.wait:
                 outbox.not_before = now() + error.wait
@@ -214,9 +209,7 @@ def send_scores(
     return PushResult(len(done) - len(refused), len(outbox.pending), refused)
 
 
-def _push(
-    outbox: Outbox, client: LangfuseClient, progress: Callable[[str], None], pauses: Sequence[float]
-) -> None:
+def _push(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], None]) -> None:
     """Send the pending scores, and read back which of them the server stored. Raises JudgeError and OSError."""
     _prepare_server(outbox, client)
     ids = list(outbox.pending)
@@ -228,7 +221,7 @@ def _push(
             if refusal:
                 outbox.finish(score_id, refusal)
         _confirm(outbox, client, sent, [0.0])  # a rate limit may end this run
-    _confirm(outbox, client, ids, pauses)
+    _confirm(outbox, client, ids, _CONFIRM_PAUSES)
     if outbox.pending:  # one config may have been archived: look them up again next time
         outbox.configs = {}
 

@@ -78,9 +78,9 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> credentials.
     return credentials.ServerAccess(address, headers, proxy, authorities)
 
 
-def connect(paths: Paths, settings: Settings, off: str = "", seconds: float = _SECONDS) -> LangfuseClient:
-    """Return a client of the user's server, for requests within some seconds. Raises JudgeError like `find_access`."""
-    return LangfuseClient(find_access(paths, settings, off), Deadline(seconds))
+def connect(paths: Paths, settings: Settings, off: str = "") -> LangfuseClient:
+    """Return a client of the user's server, for the requests of one command. Raises JudgeError like `find_access`."""
+    return LangfuseClient(find_access(paths, settings, off), Deadline(_SECONDS))
 
 
 class LangfuseClient:
