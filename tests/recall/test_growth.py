@@ -66,10 +66,10 @@ def state(paths: Paths) -> dict[str, object]:
     return found
 
 
-def refreshed(paths: Paths, *, full: bool = False, files: int = 10_000) -> None:
+def refreshed(paths: Paths, files: int = 10_000) -> None:
     """Refresh the index as a command does."""
     budget = ReadBudget(files, 1 << 20)
-    refresh_index(paths, load(paths.config_dir, paths.project_root), full=full, budget=budget)
+    refresh_index(paths, load(paths.config_dir, paths.project_root), budget=budget)
 
 
 def data(random: random.Random, folder: str) -> object:
@@ -141,7 +141,7 @@ def assert_like_a_new_one(paths: Paths) -> None:
     refreshed(paths)
     grown = state(paths)
     os.unlink(index_path(paths))
-    refreshed(paths, full=True)
+    refreshed(paths)
     new = state(paths)
     assert grown == new
 
@@ -155,7 +155,7 @@ def test_any_order_of_changes_equals_a_rebuild(project: Project, paths: Paths, s
         for _ in range(chance.randint(1, 3)):
             change(project, paths, chance)
         if chance.random() < 0.7:
-            refreshed(paths, full=chance.random() < 0.3, files=chance.choice((1, 3, 10_000)))
+            refreshed(paths, files=chance.choice((1, 3, 10_000)))
         if at % 4 == 3:
             assert_like_a_new_one(paths)
 
@@ -181,7 +181,7 @@ def test_a_refresh_killed_at_any_point_is_completed_by_the_next(
             if left[0] == 0:
                 raise Killed
 
-    refreshed(paths, full=True)
+    refreshed(paths)
     for _ in range(8):
         for _ in range(3):
             change(project, paths, chance)

@@ -243,21 +243,16 @@ def written(paths: Paths, title: str) -> StoredMemory:
     return save(paths, project_store(paths), data, approved=True).stored
 
 
-def after_a_write(paths: Paths) -> RefreshReport:
-    """Return the report of what a command refreshes after a change."""
-    return refresh_index(paths, load(paths.config_dir, paths.project_root), full=False)
-
-
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_a_change_by_somebody_else_beside_a_write_is_found(project: Project, first: str) -> None:
     with at_home(project) as paths:
         fully(paths)
         written(paths, "Kafka")
-        after_a_write(paths)
+        fully(paths)
         later()
         acts = [lambda: written(paths, "NATS"), lambda: put(project, "m", memory("Postgres"))]
         for act in acts if first == "ours" else reversed(acts):
             act()
             later()
-        after_a_write(paths)
+        fully(paths)
         assert titles(paths) == {"Kafka", "NATS", "Postgres"}

@@ -20,7 +20,6 @@ from ..kernel.settings import Settings
 from ..kernel.settings.load import load
 from ..kernel.sqlite import Connection, SqliteError
 from ..kernel.text.clean import counted
-from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import stores
 from ..memories.nearby import native_folders
 from ..memories.record import categories
@@ -36,7 +35,7 @@ from .index_documents import (
     write_guards,
 )
 from .index_file import transaction
-from .project_files import named_files_path, write_named_files
+from .project_files import write_named_files
 from .query import index_by_first_word
 from .store_refresh import ReadBudget, RefreshPass, RefreshReport, refresh_notes, refresh_stores
 
@@ -82,24 +81,23 @@ def refresh_index(
     settings: Settings,
     rounds: int = _MAX_ROUNDS,
     *,
-    full: bool = True,
     budget: ReadBudget | None = None,
     wait: float = _LOCK_WAIT,
 ) -> RefreshReport:
     """Bring the index up to date; create it if it is missing or damaged.
 
     The work is done in rounds of about 10,000 typical memories, between which other processes can use the index. With fewer `rounds` than
-    needed, the report has the number of files left. Unless `full`, only folders that changed are checked. `budget` replaces that of the
-    first round. Raises IndexUnavailable if the index cannot be created, Busy if another process keeps the lock, and OSError.
+    needed, the report has the number of files left. `budget` replaces that of the first round. Raises IndexUnavailable if the index
+    cannot be created, Busy if another process keeps the lock, and OSError.
     """
     path = index_file.index_path(paths)
     make_folder(os.path.dirname(path))
     total = RefreshReport(remaining=1)
 
-    def refresh_open(connection: Connection, *, full: bool) -> RefreshReport:
+    def refresh_open(connection: Connection) -> RefreshReport:
         with closing(_for_writing(connection)):
             refresh_model(connection)
-            return refresh(connection, paths, settings, full=full, budget=budget)
+            return refresh(connection, paths, settings, budget)
 
     for number in range(rounds):
         if not total.remaining:
@@ -108,11 +106,11 @@ def refresh_index(
             sleep(_PAUSE)
         with index_file.refresh_lock(path, wait):
             try:
-                report = refresh_open(index_file.open_index(path, timeout=_WRITER_WAIT), full=full)
+                report = refresh_open(index_file.open_index(path, timeout=_WRITER_WAIT))
             except index_file.INDEX_ERRORS as error:
                 if index_file.failure_reason(error) == index_file.LOCKED:
                     raise
-                report = refresh_open(create_index(path), full=True)
+                report = refresh_open(create_index(path))
         total = total._replace(remaining=0).plus(report)
         budget = None
     return total
@@ -141,14 +139,9 @@ def scrub_index(paths: Paths) -> None:
 
 
 def refresh(
-    connection: Connection,
-    paths: Paths,
-    settings: Settings,
-    *,
-    full: bool = False,
-    budget: ReadBudget | None = None,
+    connection: Connection, paths: Paths, settings: Settings, budget: ReadBudget | None = None
 ) -> RefreshReport:
-    """Update the index with the changed folders, or all folders if `full`, up to the budget (None: that of one round).
+    """Update the index with the files that changed, up to the budget (None: that of one round).
 
     The caller must hold `refresh_lock`.
     """
@@ -171,17 +164,15 @@ def refresh(
     run = RefreshPass(
         connection,
         trust,
-        None if full or decided is None else index_file.changed_paths(connection),
         None if decided is None else files_of_texts(connection, decided),
         marks,
         budget,
     )
     report = refresh_stores(run, stores(paths))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
-    if run.has_changed(*_native_paths(folders)):
-        report = report.plus(refresh_notes(run, folders))
+    report = report.plus(refresh_notes(run, folders))
     marks.update(index_file.snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
-    is_stale = _derive(paths, connection, full=full)
+    is_stale = _derive(paths, connection)
     # Last, so that a refresh that is interrupted before is repeated.
     with transaction(connection):
         index_file.meta_set(connection, index_file.STALE, str(int(is_stale)))
@@ -190,22 +181,17 @@ def refresh(
     return report
 
 
-def _derive(paths: Paths, connection: Connection, *, full: bool) -> bool:
-    """Update what memories change for each other and the prepared files; return whether one could not be written, so that it is due.
-
-    If no document changed since, the files are written only if one is missing, or if `full`, as somebody may have changed them.
-    """
-    is_stale = index_file.meta_get(connection, index_file.STALE) != "0"
-    if is_stale:
+def _derive(paths: Paths, connection: Connection) -> bool:
+    """Update what memories change for each other and the prepared files; return whether one could not be written, so that it is due."""
+    if index_file.meta_get(connection, index_file.STALE) != "0":
         with transaction(connection):
             apply_supersession(connection)
     is_due = False
-    for path, write in ((named_files_path(paths), write_named_files), (guard_file_path(paths), write_guards)):
-        if is_stale or full or not os.path.lexists(path):
-            try:
-                write(paths, connection)
-            except OSError:
-                is_due = True
+    for write in (write_named_files, write_guards):
+        try:
+            write(paths, connection)
+        except OSError:
+            is_due = True
     return is_due
 
 
@@ -218,12 +204,9 @@ def _watched(paths: Paths, settings: Settings) -> list[str]:
         watched.append(store.root)
         watched += [os.path.join(store.root, category.folder) for category in categories().values()]
     if settings.flag("native.enabled"):
-        watched += _native_paths(native_folders(paths))
+        for folder in native_folders(paths):
+            watched += [folder, os.path.join(folder, "MEMORY.md")]
     return list(dict.fromkeys(watched))
-
-
-def _native_paths(folders: list[str]) -> list[str]:
-    return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
 
 
 def index_state(paths: Paths) -> tuple[str, str]:

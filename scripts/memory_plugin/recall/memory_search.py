@@ -159,13 +159,13 @@ def overview(
         paths: the project's folders.
         settings: the user's settings.
         is_current: skip the refresh.
-        names: limits the result to the memories that one of these names may mean, and the refresh to folders that changed; None does not.
+        names: limits the result to the memories that one of these names may mean; None does not.
         title: with `names`, adds the memories with this title, and those that share an id with one of them.
     """
     accept_from = settings.texts("trust.accept_from")
     try:
         if not is_current:
-            report = refresh_index(paths, settings, 1, full=names is None, wait=_WAIT)
+            report = refresh_index(paths, settings, 1, wait=_WAIT)
             if report.remaining or report.problem:
                 return survey(paths, accept_from)
         connection = open_index(index_path(paths), timeout=_WAIT)

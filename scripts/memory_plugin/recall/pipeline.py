@@ -234,7 +234,7 @@ def refresh_some(context: Context, wait: float = 0.0) -> str:
     from .store_refresh import hook_read_budget
 
     try:
-        refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
+        refresh_index(context.paths, context.settings, 1, budget=hook_read_budget(), wait=wait)
     except Busy:
         return "refreshed_elsewhere"
     except (*INDEX_ERRORS, OSError) as error:

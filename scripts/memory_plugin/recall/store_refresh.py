@@ -98,7 +98,6 @@ class RefreshPass(NamedTuple):
     """One pass over the stores.
 
     connection, trust: the index, and the user's decisions
-    changed: the paths that changed; None to check all
     edited: files known to differ from the index, or in their trust; None to read all files, because the trust in any may have changed
     marks: the marks by which the next pass detects changes
     budget: what this pass may still read
@@ -106,14 +105,9 @@ class RefreshPass(NamedTuple):
 
     connection: Connection
     trust: Trust
-    changed: set[str] | None
     edited: set[str] | None
     marks: dict[str, str]
     budget: ReadBudget
-
-    def has_changed(self, *paths: str) -> bool:
-        """Return whether any of these paths may have changed."""
-        return self.changed is None or not self.changed.isdisjoint(paths)
 
     def is_edited(self, path: str) -> bool:
         """Return whether a file must be read although its mark is that of the index."""
@@ -162,14 +156,11 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index
     gone: list[index_documents.IndexedFile] = []
     problem = ""
     is_closed = bool(memory_files.why_not_read(store))
-    touched = {os.path.dirname(path) for path in (run.edited or set()).union(run.changed or ())}
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not memory_files.is_read(folder):
             continue  # what the index has of it is gone
         known = known_by_folder.pop(index_documents.storable(folder), {})
-        if not (run.edited is None or run.has_changed(folder) or folder in touched):
-            continue
         try:
             for path, status in memory_files.listing(folder, left):
                 left = left and left - 1

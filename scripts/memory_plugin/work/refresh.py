@@ -38,7 +38,7 @@ def refresh(context: WorkContext, *, scrub: bool = False) -> str:
     """
     try:
         _update_lists(context, always=scrub)
-        report = refresh_index(context.paths, context.settings, rounds=1, full=False)
+        report = refresh_index(context.paths, context.settings, rounds=1)
         prepare_counts(context)
         if scrub:
             scrub_index(context.paths)
