@@ -15,12 +15,11 @@ from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.catalog_entries import count_memories
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
-    IndexedFile,
     drop,
-    files_by_folder,
     files_of_texts,
     put,
     set_injectable,
+    stamps,
     total_documents,
 )
 from memory_plugin.recall.index_file import transaction
@@ -79,21 +78,20 @@ def test_listing_by_scope(connection: Connection) -> None:
     assert [found.key for found in all_documents(connection)] == ["a", "b"]
     assert [found.key for found in all_documents(connection, "user")] == ["b"]
     assert total_documents(connection) == 2
-    known = {"/p/b.json": IndexedFile("/p/b.json", "b", "1:2:3", memory("b").digest, "active")}
-    assert files_by_folder(connection, "user") == {"/p": known}
+    assert stamps(connection, "user") == {"/p/b.json": "1:2:3"}
 
 
 def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:
     put(connection, [memory("bad \ud800 title", key="k\ud800")])
     assert [found.title for found in all_documents(connection)] == ["bad ? title"]
-    drop(connection, ["k\ud800"])
+    assert drop(connection, ["/p/k\ud800.json"]) == 1
     assert total_documents(connection) == 0
 
 
-def test_dropping_an_unknown_key_changes_nothing(connection: Connection) -> None:
+def test_dropping_an_unknown_file_changes_nothing(connection: Connection) -> None:
     put(connection, [memory("a", "postgres")])
     before = counts(connection)
-    drop(connection, ["b"])
+    assert drop(connection, ["/p/b.json"]) == 0
     set_injectable(connection, "b", injectable=False)
     assert counts(connection) == before
 
@@ -144,7 +142,7 @@ def test_any_history_equals_a_fresh_build(tmp_path: Path, steps: list[tuple[Any,
                     put(grown, [document])
                     kept[document.key] = document
                 elif what == "drop":
-                    drop(grown, [rest[0]])
+                    drop(grown, ["/p/%s.json" % rest[0]])
                     kept.pop(rest[0], None)
                 else:
                     set_injectable(grown, rest[0], injectable=bool(rest[1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import digest, dumps, loads
@@ -29,6 +29,7 @@ from .query import load_model
 _COLUMNS = tuple(name for name in Document._fields if name != "body")
 # The conditions are those of the partial index of links.
 _LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents WHERE status = 'active' AND scope != 'native' "
+_OF_FILE = "SELECT rowid, key, injectable, status FROM documents WHERE path = ?"
 _MAX_BODY = 400  # characters of a memory in the question to the user
 _MARKS = ", ".join("?" * len(_COLUMNS))
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (", ".join(_COLUMNS), _MARKS)
@@ -36,26 +37,10 @@ _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (", ".join(
 GuardRow = dict[str, Any]  # a row of the table `guards`, as `write_guard_file` takes it
 
 
-class IndexedFile(NamedTuple):
-    """What the index knows about a file, of a memory or not.
-
-    `mark` shows a change: a stamp, or empty if it was forgotten. `digest` is that of its bytes.
-    """
-
-    path: str
-    key: str
-    mark: str
-    digest: str
-    status: str
-
-
-def files_by_folder(connection: Connection, scope: str) -> dict[str, dict[str, IndexedFile]]:
-    """Return what the index knows about the files of a scope, by folder and path."""
-    folders: dict[str, dict[str, IndexedFile]] = {}
-    select = "SELECT path, key, stamp, digest, status FROM documents WHERE scope = ?"
-    for file in map(IndexedFile._make, connection.execute(select, (scope,))):
-        folders.setdefault(os.path.dirname(file.path), {})[file.path] = file
-    return folders
+def stamps(connection: Connection, scope: str) -> dict[str, str]:
+    """Return the files of a scope that are indexed -> their stamp, which shows a change; it is empty for a file to be read again."""
+    query = "SELECT path, stamp FROM documents WHERE scope = ?"
+    return dict(connection.execute(query, (scope,)).fetchall())
 
 
 def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
@@ -74,15 +59,6 @@ def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
         rows = connection.execute(select, (text, text, text))
         files.update(path for (path,) in rows)
     return files
-
-
-def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
-    """Return source file -> (stamp, keys) for the notes of Claude Code's own memory."""
-    notes: dict[str, tuple[str, list[str]]] = {}
-    select = "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
-    for path, key, stamp in connection.execute(select):
-        notes.setdefault(path, (stamp, []))[1].append(key)
-    return notes
 
 
 def total_documents(connection: Connection) -> int:
@@ -140,20 +116,17 @@ class _Changes:
             strong = [term + index_file.STRONG_MARK for term in sorted(terms.strong())]
             self.connection.execute(insert, (rowid, " ".join(strong + sorted(terms.weak()))))
 
-    def remove(self, key: str) -> None:
-        """Remove the document with a key, if there is one."""
-        key, connection = storable(key), self.connection
-        select = "SELECT rowid, injectable, status FROM documents WHERE key = ?"
-        row = connection.execute(select, (key,)).fetchone()
-        if row is None:
-            return
-        connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
-        if row[2] != ACTIVE:
-            return
-        self.post(row[0], _terms(connection, row[0]), bool(row[1]), -1)
-        connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
-        for table in ("paths", "inherited"):
-            connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
+    def remove(self, path: str) -> int:
+        """Remove the documents of a file; return how many of them could be recalled or found."""
+        rows = self.connection.execute(_OF_FILE, (storable(path),)).fetchall()
+        self.connection.execute("DELETE FROM documents WHERE path = ?", (storable(path),))
+        active = [(rowid, key, injectable) for rowid, key, injectable, status in rows if status == ACTIVE]
+        for rowid, key, injectable in active:
+            self.post(rowid, _terms(self.connection, rowid), bool(injectable), -1)
+            self.connection.execute("DELETE FROM vectors WHERE rowid = ?", (rowid,))
+            for table in ("paths", "inherited"):
+                self.connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
+        return len(active)
 
     def write(self) -> None:
         """Write what was collected."""
@@ -175,12 +148,14 @@ class _Changes:
 
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
-    """Add documents, replacing those with the same keys, inside the caller's transaction."""
+    """Add documents, replacing those of the same files, inside the caller's transaction."""
     stopwords = load_model(connection).stopwords
     root = index_file.meta_get(connection, index_file.PROJECT_ROOT) or ""
     changes = _Changes(connection)
+    documents = list(documents)
+    for path in {document.path for document in documents}:
+        changes.remove(path)
     for document in documents:
-        changes.remove(document.key)
         rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
         if document.status != ACTIVE:
             continue
@@ -193,12 +168,12 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
     changes.write()
 
 
-def drop(connection: Connection, keys: Iterable[str]) -> None:
-    """Remove the documents with these keys inside the caller's transaction; unknown keys are ignored."""
+def drop(connection: Connection, paths: Iterable[str]) -> int:
+    """Remove the documents of these files inside the caller's transaction; return how many could be recalled or found."""
     changes = _Changes(connection)
-    for key in keys:
-        changes.remove(key)
+    dropped = sum(map(changes.remove, paths))
     changes.write()
+    return dropped
 
 
 def _repost(connection: Connection, row: int, before: tuple[Terms, bool], after: tuple[Terms, bool]) -> None:

@@ -49,6 +49,7 @@ CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
 CREATE INDEX trusts ON documents (trust, status, key);
+CREATE INDEX files ON documents (path);
 CREATE INDEX ids ON documents (id);
 CREATE INDEX titles ON documents (plain_title);
 CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as, status, scope)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate, count, groupby
 from time import time
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory, memory_files
 from ..memories.memory_files import Store, StoredMemory
 from ..memories.nearby import note_files, notes_in
-from ..memories.record import ACTIVE, Category, categories
+from ..memories.record import Category, categories
 from ..memories.trust import Trust
 from . import index_documents
 from .documents import UNREADABLE, Document, memory_document, note_document
@@ -85,13 +86,12 @@ def hook_read_budget() -> ReadBudget:
 
 
 class DueFile(NamedTuple):
-    """A file to read, its size, and what the index knows about it; None for a new file."""
+    """A file to read."""
 
     store: Store
     category: Category
     path: str
     size: int
-    known: index_documents.IndexedFile | None
 
 
 class RefreshPass(NamedTuple):
@@ -122,8 +122,8 @@ class RefreshPass(NamedTuple):
         if files:
             self.check_again(os.path.dirname(file.path) for file in files)
             with transaction(self.connection):
-                keys = ((file.known.key,) for file in files if file.known)
-                self.connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", keys)
+                paths = ((index_documents.storable(file.path),) for file in files)
+                self.connection.executemany("UPDATE documents SET stamp = '' WHERE path = ?", paths)
 
 
 def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
@@ -146,35 +146,31 @@ def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
     return report.plus(RefreshReport(remaining=len(later)))
 
 
-def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[index_documents.IndexedFile], str]:
-    """Return the files to read in a store, the files of the index that are gone, and why a folder could not be listed (usually empty).
+def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str], str]:
+    """Return the files to read in a store, those of the index that are gone, and why a folder could not be listed (usually empty).
 
     Raises TooManyEntries.
     """
-    left, known_by_folder = run.budget.entries, index_documents.files_by_folder(run.connection, store.scope)
+    left, known = run.budget.entries, index_documents.stamps(run.connection, store.scope)
     due: list[DueFile] = []
-    gone: list[index_documents.IndexedFile] = []
     problem = ""
     is_closed = bool(memory_files.why_not_read(store))
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not memory_files.is_read(folder):
             continue  # what the index has of it is gone
-        known = known_by_folder.pop(index_documents.storable(folder), {})
         try:
             for path, status in memory_files.listing(folder, left):
                 left = left and left - 1
-                row = known.pop(path, None)
-                is_same = row is not None and row.mark in (stamp(status), _unread_mark(status))
+                is_same = known.pop(path, None) in (stamp(status), _unread_mark(status))
                 if not is_same or run.is_edited(path):
-                    due.append(DueFile(store, category, path, status.st_size, row))
-            gone += known.values()
+                    due.append(DueFile(store, category, path, status.st_size))
         except OSError as error:
             run.check_again([folder])
             problem = problem or os_error_text(error)
-    for files in known_by_folder.values():
-        gone += files.values()
-    return due, gone, problem
+            folder = index_documents.storable(folder)
+            known = {path: mark for path, mark in known.items() if os.path.dirname(path) != folder}
+    return due, list(known), problem
 
 
 def _unread_mark(status: os.stat_result) -> str:
@@ -182,12 +178,12 @@ def _unread_mark(status: os.stat_result) -> str:
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
-def _drop_gone(run: RefreshPass, gone: list[index_documents.IndexedFile]) -> int:
-    """Remove the rows of deleted files; return how many memories were recalled or searched before."""
-    if gone:
-        with transaction(run.connection):
-            index_documents.drop(run.connection, [file.key for file in gone])
-    return sum(file.status == ACTIVE for file in gone)
+def _drop_gone(run: RefreshPass, gone: list[str]) -> int:
+    """Remove what the index has of deleted files; return how many memories were recalled or searched before."""
+    if not gone:
+        return 0
+    with transaction(run.connection):
+        return index_documents.drop(run.connection, gone)
 
 
 def _within_budget(run: RefreshPass, due: list[DueFile]) -> tuple[list[DueFile], list[DueFile]]:
@@ -201,15 +197,10 @@ def _within_budget(run: RefreshPass, due: list[DueFile]) -> tuple[list[DueFile],
 
 def _batches(files: list[DueFile]) -> list[list[DueFile]]:
     """Return the files, in the same order, in batches that fit into memory."""
-    result: list[list[DueFile]] = []
-    room = 0
-    for file in files:
-        if not result or len(result[-1]) >= _BATCH_FILES or room < file.size:
-            result.append([])
-            room = _BATCH_BYTES
-        result[-1].append(file)
-        room -= file.size
-    return result
+    starts = accumulate((file.size for file in files), initial=0)
+    placed = zip(files, count(), starts)
+    groups = groupby(placed, lambda place: (place[1] // _BATCH_FILES, place[2] // _BATCH_BYTES))
+    return [[file for file, _, _ in group] for _, group in groups]
 
 
 def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
@@ -217,7 +208,6 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     connection, trust = run.connection, run.trust
     memories, unreadable, problem = _read(run, files)
     trust.record_names(memories)
-    known = {file.path: file.known for file in files if file.known}
     documents = list(unreadable)
     with transaction(connection):
         superseded = index_documents.superseded_documents(connection, [stored.key for stored in memories])
@@ -227,11 +217,9 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
             injectable = document.injectable and document.key not in superseded
             own, new_phrases = trust.is_own(stored), trust.new_phrases(whole)
             documents.append(document._replace(injectable=injectable, own=own, new_phrases=new_phrases))
-        before = [(known[one.path].key, one.key) for one in documents if one.path in known]
-        index_documents.drop(connection, [old for old, new in before if old != new])
+        dropped = index_documents.drop(connection, [one.path for one in unreadable])
         index_documents.put(connection, documents)
         index_documents.update_guards(connection, memories, trust)
-    dropped = sum(known[one.path].status == ACTIVE for one in unreadable if one.path in known)
     return RefreshReport(len(memories), dropped, len(unreadable), problem=problem)
 
 
@@ -266,16 +254,12 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
 
 def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
     """Index changed notes, small files first, until the budget is used up, and drop deleted ones."""
-    connection, known = run.connection, index_documents.notes_by_file(run.connection)
+    connection, known = run.connection, index_documents.stamps(run.connection, "native")
     listed = {path: status for folder in folders for path, status in note_files(folder)}
-    gone = [key for path, (_, keys) in known.items() if path not in listed for key in keys]
-    if gone:
-        with transaction(connection):
-            index_documents.drop(connection, gone)
+    dropped = _drop_gone(run, [path for path in known if path not in listed])
     read = remaining = 0
     for path in sorted(listed, key=lambda path: (listed[path].st_size, path)):
-        mark, before = known.get(path, ("", []))
-        if mark == stamp(listed[path]):
+        if known.get(path) == stamp(listed[path]):
             continue
         if remaining or not run.budget.reserve(listed[path].st_size):
             remaining += 1
@@ -283,7 +267,7 @@ def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
             continue
         documents = [note_document(note) for note in notes_in(path)]
         with transaction(connection):
-            index_documents.drop(connection, before)
+            index_documents.drop(connection, [path])
             index_documents.put(connection, documents)
         read += len(documents)
-    return RefreshReport(read, len(gone), remaining=remaining)
+    return RefreshReport(read, dropped, remaining=remaining)
