@@ -68,7 +68,8 @@ class IndexOutdated(IndexUnavailable):
     """The index was built by another version or with other hygiene rules, and must be rebuilt."""
 
 
-INDEX_ERRORS = (SqliteError, IndexUnavailable)
+# Python raises the last one for a damaged name of a column.
+INDEX_ERRORS = (SqliteError, IndexUnavailable, UnicodeDecodeError)
 _NO_ROW = (ValueError, TypeError, LookupError, AttributeError)
 
 
