@@ -87,6 +87,55 @@ def test_a_record_about_templates_is_no_template(project: Project) -> None:
     assert sorted(os.path.basename(draft.path) for draft in reading.drafts) == sorted(names[:2])
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "is_record"),
+    [
+        ("0000-use-markdown-architectural-decision-records.md", "0000. Use Markdown records", True),
+        ("ADR-0000-adr-process.md", "ADR-0000: Record architecture decisions", True),
+        ("0000.md", "0000: Title templates of mails", True),
+        ("0000-name.md", "ADR-0000: [short title]", False),
+        ("0000-name.md", "0000. Short title", False),
+        ("NNNN-name.md", "ADR-NNNN: Use Postgres", False),
+    ],
+)
+def test_the_first_record_may_have_the_number_zero(
+    project: Project, name: str, title: str, is_record: bool
+) -> None:
+    text = "# %s\n\n## Status\n\nAccepted\n\n## Context\n\nMany.\n\n## Decision\n\nOne source.\n"
+    reading = read(project.write("adr/" + name, text % title))
+    assert (len(reading.drafts), len(reading.left_out)) == (int(is_record), int(not is_record))
+
+
+@pytest.mark.parametrize(
+    ("text", "titles", "left_out"),
+    [
+        pytest.param(
+            "## Branches\n- Always branch from main.\n- Hotfix: `hotfix/x`\n- `dev/x`\n- Never push to main.\n",
+            ["Always branch from main", "Branches: Hotfix: `hotfix/x`", "Never push to main"],
+            [3],
+            id="code below rules",
+        ),
+        pytest.param(
+            "## Stack\n- Node\n- `pnpm`\n- [guide](guide.md)\n", ["Stack: Node"], [], id="names with code"
+        ),
+        pytest.param("## Files\n- `a.ts`\n- src/b.ts\n", [], [1, 2], id="paths"),
+        pytest.param(
+            "## Style\n- [ ] Add types\n- Never use any.\n", ["Never use any"], [1], id="open boxes"
+        ),
+        pytest.param("## See also\n- [a](a.md)\n", [], [1], id="links"),
+    ],
+)
+def test_no_item_of_a_list_is_dropped_in_silence(
+    project: Project, text: str, titles: list[str], left_out: list[int]
+) -> None:
+    path = project.write("style.md", text)
+    reading = read(path)
+    assert [draft.data["title"] for draft in reading.drafts] == titles
+    assert [source for source, why in reading.left_out if "state nothing" in why] == [
+        "%s:%d" % (path, line + 1) for line in left_out
+    ]
+
+
 def test_a_long_text_is_left_out_unless_it_has_rules_or_is_named(project: Project) -> None:
     text = "# %s\n\n" + "".join("- The part %d of the engine burns oil.\n" % at for at in range(50))
     project.write("docs/engines.md", text % "Engines")
@@ -261,6 +310,22 @@ def test_rules_of_a_subfolder_are_for_its_files(
     path = project.write(name, front + "# Style\n\n- Always use the font Figtree for the interface.\n")
     (draft,) = read(path, root=project.root).drafts
     assert draft.data.get("related_files", []) == files
+    folder = files[0][:-1].split("/")[-1] + ": " if files and files[0][-1] == "/" else ""
+    assert draft.data["title"] == folder + "Always use the font Figtree for the interface"
+
+
+def test_a_rule_that_says_the_name_of_its_package_has_it_once(project: Project) -> None:
+    path = project.write("libs/web/AGENTS.md", "# Rules\n- Never import from the Web package.\n")
+    (draft,) = read(path, root=project.root).drafts
+    assert draft.data["title"] == "Never import from the Web package"
+
+
+@pytest.mark.parametrize("above", ["Look at the queue.", ""])
+def test_the_rows_of_a_table_are_no_steps(project: Project, above: str) -> None:
+    rows = "| Code | Meaning |\n| --- | --- |\n| 75 | full |"
+    text = "# Mail stops\n\n## Symptoms\n\nNo mail.\n\n## Steps\n\n%s\n\n%s\n\nRestart it.\n" % (above, rows)
+    (draft,) = read(project.write("runbooks/mail.md", text), root=project.root).drafts
+    assert draft.data["content"]["steps"] == ["\n".join(filter(None, (above, rows))), "Restart it."]
 
 
 def test_steps_below_a_symptom_are_a_runbook(project: Project) -> None:

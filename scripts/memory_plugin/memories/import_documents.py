@@ -28,6 +28,7 @@ _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of ot
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
 _POINTER = "only a link to another text"
+_UNSAID = "list items that state nothing: code, paths or links alone, things to do"
 _LONG = "a long text rather than notes; to import it, name it"
 # Types and tags of notes that hold no memory.
 _ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
@@ -119,7 +120,8 @@ def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone
     """Yield the rules in the sections that hold no record. Raises LeftOut for a document that nobody wrote to be kept."""
     path, runbook, is_diary = document.path, document.runbook, document.is_diary
     parts = [piece for part in parts for piece in _decided(part)] if is_diary else parts
-    rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook)]
+    unsaid: list[int] = []
+    rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, runbook, unsaid)]
     if is_diary and alone and not rules:
         raise LeftOut(_DIARY)
     is_of_agents = path.endswith(".mdc") or is_named(path, "instructions") or is_named(path, "rules")
@@ -128,6 +130,7 @@ def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone
     is_wanted = runbook or is_of_agents or form("rules").search(document.names)
     if is_long and reading.is_folder and not is_wanted:
         raise LeftOut(_LONG)
+    reading.left_out.extend(("%s:%d" % (path, line), _UNSAID) for line in unsaid)
     bound = _bound_to(path, document.fields, reading) if rules else []
     lead = "" if runbook or is_diary or form("document").search(document.title) else document.title
     for section, rule in rules:
@@ -228,11 +231,15 @@ def _rule_item(rule: markdown.Statement, section: Section, lead: str, bound: lis
     """Return a rule as an entry, with the files that it or its document is about; `lead` is the document's title."""
     # A heading of one or two words says nothing without its document.
     is_bare = lead and rule.title == section.heading and not rule.title.split()[2:]
+    title = markdown.title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title
+    package = bound[0][:-1].rpartition("/")[2] if bound and bound[0].endswith("/") else ""
+    if package.lower() not in ("%s %s" % (title, rule.text)).lower():
+        title = markdown.title_for(markdown.with_lead(package, title))
     spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
     named = (span for span in spans if _PATH.match(span) and not files_problem(span))
     headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
     return {
-        "title": markdown.title_for("%s: %s" % (lead, rule.title)) if is_bare else rule.title,
+        "title": title,
         "body": rule.text,
         CONTEXT: rule.context,
         "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],

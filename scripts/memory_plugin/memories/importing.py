@@ -29,6 +29,7 @@ _UNKNOWN = "unknown format: no text under a common name"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _PLAIN_TITLE = re.compile(r"^(?=title:)", re.MULTILINE)
 _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
+_CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
 _TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
 # A heading, the mark of the list item below it, and the heading that follows at once.
 _HEADING = re.compile(
@@ -176,16 +177,16 @@ def item_data(item: object, category: str) -> dict[str, Any]:
 
 
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
-    """Return the steps of a runbook: code stays with the step above it; a heading that names no field begins the next step."""
+    """Return the steps of a runbook: code and tables stay with the step above; a heading that names no field begins the next step."""
     steps, end = list[str](), 0
     for start, code in [
-        *((match.start(), match[0]) for match in markdown.FENCED.finditer(body)),
+        *((match.start(), match[0]) for match in _CODE_OR_TABLE.finditer(body)),
         (len(body), ""),
     ]:
         prose = _HEADING.sub(_before_step, _TAG.sub("", body[end:start]))
         steps += texts_in(record.body_content(kind, prose)[kind.primary])
         lines, end = dedent(code).strip().split("\n"), start + len(code)
-        if len(lines) == 3 and "`" not in lines[1]:
+        if len(lines) == 3 and "`" not in lines[1] and lines[0][:1] != "|":
             lines = ["`%s`" % lines[1].strip()]
         if code:
             steps[-1:] = [(" " if len(lines) == 1 else "\n").join([*steps[-1:], "\n".join(lines)])]

@@ -230,26 +230,38 @@ def _first_sentence(text: str) -> str:
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
-def statements_in(section: Section, runbook: str = "") -> list[Statement]:
+def statements_in(section: Section, runbook: str, unsaid: list[int]) -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
-    Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to. A section of
-    a runbook stays one statement, since its parts are followed together; its title begins with that of the runbook.
+    Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of
+    such items are added to `unsaid`. A section of a runbook stays one statement, since its parts are followed together; its title
+    begins with that of the runbook.
     """
     heading, above = without_markdown(section.heading), without_markdown(section.above)
     is_checklist = form("checklist").search("%s %s %s" % (runbook, above, heading))
-    blocks = [block for block in _blocks(section.text) if is_checklist or not _BOX.match(block.text)]
+    found = list(_blocks(section.text))
+    items = {block.line for block in found if block.kind != _TEXT}
+    blocks = [block for block in found if is_checklist or not _BOX.match(block.text)]
     is_structure = any(map(form("structure").match, (heading, above)))
-    if is_structure or not any(content(block.text) for block in blocks):
-        return []
-    if runbook or all(block.kind == _TEXT for block in blocks):
-        return [] if form("courtesy").match(section.text) else [_whole(section, heading, runbook)]
+    statements: list[Statement] = []
+    if not is_structure and any(content(block.text) for block in blocks):
+        if runbook or all(block.kind == _TEXT for block in blocks):
+            items.clear()
+            statements = [] if form("courtesy").match(section.text) else [_whole(section, heading, runbook)]
+        else:
+            statements = _rules_in(blocks, heading, section.first, items)
+    unsaid.extend(section.first + line for line in sorted(items))
+    return statements
+
+
+def _rules_in(blocks: list[_Block], heading: str, first: int, unsaid: set[int]) -> list[Statement]:
+    """Return the rules of the lists among these blocks, and the texts between them; what is said leaves `unsaid`."""
     statements: list[Statement] = []
     lead, is_one = "", True
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            found = _of_list(part, lead, heading, section.first)
+            found = _of_list(part, lead, heading, first, unsaid)
             statements, lead = statements + found, ""
             is_one = len(found) == 1 < len(part)
             continue
@@ -261,8 +273,9 @@ def statements_in(section: Section, runbook: str = "") -> list[Statement]:
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
             elif content(block.text):
-                line = section.first + block.line
-                statements.append(Statement(title_for(block.text, heading), block.text, "", line))
+                statements.append(
+                    Statement(title_for(block.text, heading), block.text, "", first + block.line)
+                )
     return statements
 
 
@@ -283,10 +296,11 @@ def _whole(section: Section, heading: str, runbook: str) -> Statement:
     return Statement(title_for(title), text, "", section.line if section.heading else section.first)
 
 
-def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[Statement]:
+def _of_list(items: list[_Block], lead: str, heading: str, first: int, unsaid: set[int]) -> list[Statement]:
     """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
-    items = [item for item in items if content(item.text) and not form("placeholder").search(item.text)]
-    texts = [_MARK.sub("", item.text) for item in items]
+    items = [item for item in items if not form("placeholder").search(item.text)]
+    telling = [item for item in items if content(item.text)]
+    texts = [_MARK.sub("", item.text) for item in telling]
     sentences = [_first_sentence(text) for text in texts]
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
     orders = bool(lead and _states(lead))
@@ -296,9 +310,9 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     asks, long_lead = form("question").match(heading), lead if len(lead.split()) >= MIN_WORDS else ""
     is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not asks
     name = long_lead if long_lead and not is_order else with_lead(heading, lead)
-    if not items or not (name or any(alone)) or form("structure").match(lead):
+    if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
-    steps, illustrates = items[0].kind == _STEP, form("examples").search(lead or heading)
+    steps, illustrates = telling[0].kind == _STEP, form("examples").search(lead or heading)
     goes_on = lead.endswith(":") and 2 * sum(text[:1].islower() for text in texts) > len(texts)
     is_long = goes_on and len(lead) > MAX_TITLE
     if name and (steps or illustrates or is_long or 2 * sum(alone) < len(alone)):
@@ -307,18 +321,20 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
         title = with_lead(heading if names_it else name, long_lead if names_it else ", ".join(sentences))
         text = "\n".join(item.text for item in items)
         body = text if steps and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
-        return [Statement(title_for(title), body, "", first + items[0].line)]
+        unsaid.difference_update(item.line for item in items)
+        return [Statement(title_for(title), body, "", first + telling[0].line)]
     ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
     name = heading if ended else name
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
     found = []
-    for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
+    for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
         leads_over = _SENTENCE_END.split(above.rstrip(" .:"))[-1].strip()
         title = title_for(with_lead(leads_over, sentence)) if above else title_for(text, heading)
-        if is_rule or binding or content(sentence) > 1:
+        if is_rule or binding or content(sentence) > 1 or (above and form("nothing").search(sentence)):
             context = lead if lead not in ("", above) else heading if is_order and not above else ""
             found.append(Statement(title, with_lead(above, text), context, first + item.line))
+            unsaid.discard(item.line)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from ..kernel.fastjson import as_text
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
@@ -72,7 +73,9 @@ def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, str]) -> Outcom
         return _not_stored(draft.source, TAKEN % (owner, owner), SKIPPED)
     stored[_identity(data)] = memory.id
     outcome = SAME if present else NEW if memory.status == ACTIVE else ARCHIVED
-    return Outcome(draft.source, outcome, "", memory, tuple(redacted))
+    ended = data.get("archived_reason") or data.get("retired_reason")
+    reason = plain(as_text(ended), _MAX_REASON) if outcome == ARCHIVED else ""
+    return Outcome(draft.source, outcome, reason, memory, tuple(redacted))
 
 
 def _identity(data: dict[str, Any]) -> str:

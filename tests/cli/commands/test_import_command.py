@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -54,6 +55,7 @@ def test_a_record_that_another_one_replaces_is_archived(project: Project) -> Non
     assert [item["status"] for item in items] == ["archived", "active", "archived"]
     project.write("adr/5.md", text % ("Use three gems", "Rejected"))
     run = project.cli("import", os.path.dirname(path))
+    assert "\narchived: adr/5.md:2: Rejected\n" in run.stdout
     assert "\n1 archived, 3 already stored\n" in run.stdout
 
 
@@ -222,9 +224,13 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
     assert terminal.end() == 0
     assert "nothing was saved" in terminal.seen
     assert project.memories() == []
+    folder = os.path.join(project.root, "docs", "handbook", "engineering", "conventions")
+    os.makedirs(folder)
+    path = shutil.move(path, os.path.join(folder, "git.md"))
     terminal = PseudoTerminal(project, "import", path, COLUMNS=str(COLUMNS))
     table = terminal.until("[y/N]")
     assert max(map(len, table.splitlines())) <= COLUMNS
+    assert "ions/git.md:2  Never" in table
     terminal.type("y\n")
     assert terminal.end() == 0
     assert "2 stored now" in terminal.seen

@@ -31,6 +31,7 @@ turn a note from Claude Code's own memory into a memory of yours or the team's
 """
 DONE, FAILED = 0, 1
 _MAX_NAMED = 3
+_MAX_SOURCE = 24  # characters in a table; what distinguishes a file is at the end
 _PENDING = "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"
 
 
@@ -85,26 +86,26 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _as_json(one: imports.Outcome) -> dict[str, object]:
-    if one.memory is None:
-        return {"source": one.source, "outcome": one.outcome, "reason": one.reason}
-    names = ("id", "category", "title", "tags", "files", "status")
+    said = {"source": one.source, "outcome": one.outcome, "reason": one.reason}
+    names = ("id", "category", "title", "tags", "files", "status") if one.memory else ()
     fields = {name: getattr(one.memory, name) for name in names}
-    return {"source": one.source, "outcome": one.outcome, **fields, "redacted": one.redacted}
+    return {**said, **fields, "redacted": one.redacted}
 
 
 def _print_outcomes(outcomes: list[imports.Outcome], context: CommandContext) -> None:
     """Print the memories as a table, then what was left out or skipped, and what was redacted."""
     console, rows, root = context.console, [], os.path.join(context.paths.project_root, "")
-    not_stored: dict[tuple[str, str], list[str]] = {}
+    why: dict[tuple[str, str], list[str]] = {}
     for one in outcomes:
         source = one.source.removeprefix(root)
+        if one.reason:
+            why.setdefault((one.outcome, one.reason), []).append(source)
         if one.memory:
-            rows.append([one.outcome, one.memory.category, source, one.memory.title])
-        else:
-            not_stored.setdefault((one.outcome, one.reason), []).append(source)
+            end = "\u2026" + source[-_MAX_SOURCE:] if console.wraps and source[_MAX_SOURCE:] else source
+            rows.append([one.outcome, one.memory.category, end, one.memory.title])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    for (outcome, reason), sources in not_stored.items():
+    for (outcome, reason), sources in why.items():
         more = " and %d more" % (len(sources) - _MAX_NAMED) if sources[_MAX_NAMED:] else ""
         text = "%s: %s%s: %s" % (outcome, ", ".join(sources[:_MAX_NAMED]), more, reason)
         (console.error if outcome == imports.SKIPPED else console.paragraph)(text)
