@@ -133,11 +133,7 @@ def apply_event(state: State, setup: Setup, event: dict[str, Any]) -> Decision:
 
 def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decision:
     now = Situation(state, setup, wish)
-    reason = ""
-    if wish == "stop":
-        reason = "asked"
-    elif wish not in (DEEPER, RESUME):
-        reason = stop_reason(now)
+    reason = stop_reason(now)
     decision: Decision = {"turn": len(now.turns) + 1, "phase": now.phase, "progress": progress(now)}
     if reason:
         state["next"] = None
@@ -266,7 +262,9 @@ def _filled(text: str, focus: Focus, now: Situation) -> str:
 def stop_reason(now: Situation) -> str:
     """Return why the interview ends after the last answer (a key of STOP_REASONS), or "" if it continues."""
     turns, rules = now.turns, now.scoring["stop"]
-    if not turns:
+    if now.wish == "stop":
+        return "asked"
+    if not turns or now.wish in (DEEPER, RESUME):
         return ""
     last, last_low = turns[-1], turns[-rules["low_answers"] :]
     moods = [turn["sentiment"] for turn in turns[-rules["falling"] :]]
@@ -277,7 +275,7 @@ def stop_reason(now: Situation) -> str:
     is_saturated = mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"]
     is_falling = len(moods) == rules["falling"] and all(mood > after for mood, after in zip(moods, moods[1:]))
     reasons = {
-        "asked": last["wish"] == "stop" or wants_to_stop(last["answer"]),
+        "asked": wants_to_stop(last["answer"]),
         "closed": last["strategy"] == "closing" and last["wish"] != "skip",
         "nothing_said": len(last_low) == rules["low_answers"] and all(turn["low"] for turn in last_low),
         "budget": len(turns) >= now.budget,
