@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context, Deadline, now_iso
 from ..kernel.files import error_text
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import Verdict
+from ..kernel.judge.question import JudgeError, Verdict
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings import Settings
+from .langfuse import send_scores
+from .langfuse_client import connect
 from .material import PreparedSession, prepare, questions
 from .rows import SESSIONS, append_row, grade_row, session_id, ungraded
 
@@ -146,4 +148,18 @@ def grade_ended(transcript: str, scorer: SessionScorer) -> str:
     if graded.row is None:
         return "the session is not graded: %s" % graded.failures[0]
     graded.store(scorer.paths)
+    problem = send_new_scores(scorer, lambda _: None)
+    return "the scores are not sent yet: %s" % problem if problem else ""
+
+
+def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> str:
+    """Send new scores to Langfuse if the user's settings say so; return why they were not sent, or ""."""
+    if not scorer.settings.flag("sessions.langfuse.automatic"):
+        return ""
+    try:
+        send_scores(scorer.paths, connect(scorer.paths, scorer.settings, scorer.off), progress)
+    except JudgeError as error:
+        return error.name
+    except OSError as error:
+        return error_text(error)
     return ""

@@ -329,6 +329,22 @@ def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langf
     assert langfuse.seen == []
 
 
+def test_scores_are_sent_at_once_with_the_automatic_setting(project: Project, langfuse: Langfuse) -> None:
+    script_session_judge(project, langfuse={"host": langfuse.url, "automatic": True})
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    assert project.cli("session", "score", transcript(project, IDS[0]), **env).returncode == 0
+    assert len(langfuse.scores) == 7
+    run = project.cli(
+        "session",
+        "score",
+        transcript(project, IDS[1]),
+        LANGFUSE_PUBLIC_KEY=KEYS[0],
+        LANGFUSE_SECRET_KEY="wrong",
+    )
+    assert run.returncode == 0
+    assert "http_401" in run.stderr
+
+
 LONG = [user("Go"), *(answer("m%d" % n, text_block("Step %d: %s" % (n, "word " * 120))) for n in range(1500))]
 
 

@@ -243,6 +243,10 @@ def _show(graded: grade.GradeResult, context: CommandContext) -> int:
         console.result({"file": graded.prepared.path, **record})
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         _show_scores(console, row)
+    problem = grade.send_new_scores(session_scorer(context), console.progress) if row is not None else ""
+    if problem:
+        later = "to send them later: memory session langfuse push"
+        console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
     for failure in dict.fromkeys(graded.failures):
         console.error(_why(failure, graded))
     return FAILED if row is None else DONE
