@@ -10,10 +10,12 @@ from time import process_time
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from memory_plugin.evaluation import EvaluationError
+from memory_plugin.evaluation import EvaluationError, file_path, read_object
 from memory_plugin.evaluation.packs import check_pack, load_pack, merge_objects, pack_names
 from memory_plugin.evaluation.rule_matching import MAX_SENTENCE, find_matches
+from memory_plugin.kernel.paths import load_data
 
 RULE: dict[str, Any] = {
     "gate": "compliance",
@@ -40,6 +42,23 @@ def test_every_shipped_pack_passes_its_check(name: str) -> None:
     assert report.faults == []
 
 
+@pytest.mark.parametrize("name", pack_names())
+def test_every_shipped_pack_fits_the_published_schema(name: str) -> None:
+    schema = {**load_data("evaluation", "pack.schema"), "required": []}
+    raw = read_object(file_path("packs", name))
+    known = {key: value for key, value in raw.items() if key not in ("extends", "defaults", "shared")}
+    for entry in known.get("rules", {}).values():
+        entry.update({**raw.get("defaults", {}), **entry})
+    for entry in known.get("evidence", {}).values():
+        entry.update({**raw.get("shared", {}), **entry})
+    assert list(Draft202012Validator(schema).iter_errors(known)) == []
+
+
+def test_an_example_may_have_several_lines(tmp_path: Path) -> None:
+    rule = {**RULE, "hit": ["so\nbad"]}
+    assert check_pack(pack(tmp_path, rules={"r": rule})).faults == []
+
+
 def test_an_extending_pack_changes_some_fields_and_keeps_the_rest() -> None:
     base, state = load_pack("caregiving"), load_pack("caregiving-il")
     assert {rule.id for rule in state.rules} - {rule.id for rule in base.rules} == {"therapy-offered"}
@@ -64,7 +83,7 @@ def test_a_cycle_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        pytest.param({"extra": 1}, "unknown field extra", id="an unknown field"),
+        pytest.param({"extra": 1}, "extra: expected a known name", id="an unknown field"),
         pytest.param(
             {"rules": {"r": {**RULE, "gate": "no"}}},
             "rules: r: unknown gate no",
@@ -84,14 +103,18 @@ def test_a_cycle_is_rejected(tmp_path: Path) -> None:
             {"rules": {"r": {**RULE, "patterns": []}}}, "frames or a hint", id="a rule without patterns"
         ),
         pytest.param(
-            {"rules": {"r": {**RULE, "patterns": [], "hint": None}}}, "frames or a hint", id="an empty hint"
+            {"rules": {"r": {**RULE, "patterns": [], "hint": None}}}, "frames or a hint", id="null for a hint"
         ),
         pytest.param({"rules": {"r": {**RULE, "hint": True}}}, "a whole number", id="a hint that is a flag"),
         pytest.param(
-            {"rules": {"r": RULE}, "defaults": {"extra": 1}}, "unknown field extra", id="an unknown default"
+            {"rules": {"r": RULE}, "defaults": {"extra": 1}},
+            "rules.r.extra: expected a known name",
+            id="an unknown default",
         ),
         pytest.param(
-            {"evidence": {"e": {"call": ["x"], "extra": 1}}}, "unknown field extra", id="an unknown part"
+            {"evidence": {"e": {"call": ["x"], "extra": 1}}},
+            "evidence.e.extra: expected a known name",
+            id="an unknown part",
         ),
         pytest.param({"evidence": {"e": {"call": ["("]}}}, "evidence: e", id="broken evidence"),
         pytest.param({"rules": {"r": {**RULE, "frames": ["NO"]}}}, "unknown class NO", id="an unknown class"),
@@ -100,8 +123,10 @@ def test_a_cycle_is_rejected(tmp_path: Path) -> None:
         ),
         pytest.param({"words": {"A": ["{B}"]}}, "unknown class", id="a class that includes an unknown class"),
         pytest.param({"words": {"A": ["{A}"]}}, "includes itself", id="a class within itself"),
-        pytest.param({"words": {"A": 1}}, "words: A", id="a class that is a number"),
-        pytest.param({"spellings": {"a": 1}}, "expected a text", id="a spelling that is a number"),
+        pytest.param({"words": {"A": 1}}, "words.A: expected a list of texts", id="a class that is a number"),
+        pytest.param(
+            {"spellings": {"a": 1}}, "spellings.a: expected a text", id="a spelling that is a number"
+        ),
         pytest.param({"disclosure": {"every": 0}}, "every", id="a cadence of zero"),
         pytest.param({"extends": 3}, "extends", id="extends a number"),
     ],

@@ -1,7 +1,7 @@
 """Load and check rule packs: the gates to run and their rules. Each is a JSON file; `extends` names a base pack.
 
-Objects are merged key by key, null removes a key, and lists are replaced. `config/evaluation/README.md` explains every field. Every error
-names file and field.
+Objects are merged key by key, null removes a key, and lists are replaced. `config/evaluation/README.md` explains every field, and
+`config/evaluation/pack.schema.json` says what it may hold. Every error names file and field.
 """
 
 from __future__ import annotations
@@ -14,33 +14,20 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from ..kernel.fastjson import as_number
+from ..kernel.fastjson import as_object
+from ..kernel.paths import load_data
+from ..kernel.settings.schema import misfit
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
 from .frames import Lexicon, compile_frame
-from .rule_matching import MAX_SENTENCE, READS, ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
+from .rule_matching import MAX_SENTENCE, ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
-_FIELDS = {
-    "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
-    "irregular", "spellings", "macros", "shared", "defaults", "contradictions",
-}  # fmt: skip
-_LISTS = ("patterns", "frames", "unless", "hit", "miss", "any_of")  # fields of a rule
-_RULE: dict[str, Any] = {
-    "speaker": "assistant",
-    "reads": READS[0],
-    "needs": "",
-    "against": False,
-    "hint": None,
-}
-_FLAGS = ("note", "suffices", "attempts", "about")  # of evidence
-_PARTS = (
-    "call", "output", "maybe", "against", "titles", "further", "stale_after", "passed_over", "admits", "retracts", "left_out", "others",
-    "commands", "reran", "told", "names", "times", "counts", "measures",
-)  # fmt: skip
-_SPEAKERS = ("assistant", "user", "both")
-_PLACES = ("before", "after", "sentence", "text")
+_COMPLETED = (
+    ("rules", "defaults"),
+    ("evidence", "shared"),
+)  # objects, and the field with what all their entries have
 _MAX_SECONDS = 2.0  # of computing for one pattern
 _Read = TypeVar("_Read")
 
@@ -65,7 +52,12 @@ def load_pack(name: str, *, is_timed: bool = False) -> RulePack:
     Raises EvaluationError, if `is_timed` also for a pattern that takes exponential time.
     """
     raw = _read_extended(name, (), "")
+    for field, common in _COMPLETED:
+        shared, entries = as_object(raw.pop(common, None)), as_object(raw.get(field))
+        raw[field] = {key: {**shared, **as_object(entry)} for key, entry in entries.items()}
     with _naming(name):
+        problem = misfit(_schema(), raw)
+        _require(not problem, problem)
         return _PackReader(raw, is_timed).pack()
 
 
@@ -78,10 +70,7 @@ def _read_extended(name: str, chain: tuple[str, ...], folder: str) -> dict[str, 
     base = raw.pop("extends", "")
     if not isinstance(base, str):
         raise EvaluationError("%s: extends: expected the name of one pack" % path)
-    unknown = sorted(set(raw) - _FIELDS)
-    if unknown:
-        raise EvaluationError("%s: unknown field %s" % (path, unknown[0]))
-    return merge_objects(_read_extended(base, (*chain, path), os.path.dirname(path)), raw) if base else raw
+    return merge_objects(_read_extended(base, (*chain, path), os.path.dirname(path)) if base else {}, raw)
 
 
 def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,6 +81,10 @@ def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
             inner = base.get(key)
             result[key] = merge_objects(inner if isinstance(inner, dict) else {}, value)
     return {key: value for key, value in result.items() if value is not None}
+
+
+def _schema() -> dict[str, Any]:
+    return load_data("evaluation", "pack.schema")
 
 
 @contextmanager
@@ -114,61 +107,33 @@ def _require_known(names: Iterable[object], known: Iterable[str], what: str) -> 
         _require(name in known, "unknown %s %s" % (what, name))
 
 
-def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise EvaluationError("expected an object")
-    return value
-
-
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise EvaluationError("expected a list of texts")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise EvaluationError("expected a text")
-    return value
-
-
-def _gate(value: object) -> dict[str, Any]:
-    entry = _object(value)
-    _require((as_number(entry.get("wrong_in", 1)) or 0) > 0, "wrong_in: expected a number of turns above 0")
-    return entry
-
-
 class _PackReader:
     """Reads the fields of one pack's JSON object."""
 
     def __init__(self, raw: dict[str, Any], is_timed: bool) -> None:
         self.raw = raw
         self.is_timed = is_timed
-        self.lists, self.macros = self.each("lists", _texts), self.each("macros", _texts)
-        self.gates = self.each("gates", _gate)
+        self.lists, self.macros = raw.get("lists", {}), raw.get("macros", {})
+        self.gates = raw.get("gates", {})
         self.unless = self.each("unless", self.exception)
         self.evidence = self.each("evidence", self.proof)
-        words, irregular = self.each("words", _texts), self.each("irregular", _text)
-        self.lexicon = Lexicon(words, irregular, self.each("spellings", _text))
+        self.lexicon = Lexicon(*(raw.get(field, {}) for field in ("words", "irregular", "spellings")))
 
-    def each(self, field: str, read: Callable[[object], _Read]) -> dict[str, _Read]:
+    def each(self, field: str, read: Callable[[Any], _Read]) -> dict[str, _Read]:
         """Return what a function reads from each entry of an object in the pack; errors name the entry."""
         result = {}
-        with _naming(field):
-            for key, entry in _object(self.raw.get(field, {})).items():
-                with _naming(key):
-                    result[key] = read(entry)
+        for key, entry in self.raw.get(field, {}).items():
+            with _naming("%s: %s" % (field, key)):
+                result[key] = read(entry)
         return result
 
     def pack(self) -> RulePack:
         _require_known(self.gates, GATES, "gate")
-        disclosure = {"every": 1, "phrases": [], **_object(self.raw.get("disclosure", {}))}
+        disclosure = {"every": 1, "phrases": [], **self.raw.get("disclosure", {})}
         with _naming("disclosure"):
-            is_valid = isinstance(disclosure["every"], int) and disclosure["every"] > 0
-            _require(is_valid, "every: expected a whole number of at least 1")
             disclosed = self.pattern(disclosure["phrases"])
         return RulePack(
-            _text(self.raw.get("id")),
+            self.raw["id"],
             self.gates,
             tuple(rule._replace(id=key) for key, rule in self.each("rules", self.rule).items()),
             self.optional_pattern(self.raw, "neutral"),
@@ -176,56 +141,48 @@ class _PackReader:
             self.each("answers", self.pattern),
             self.evidence,
             (disclosure["every"], disclosed),
-            self.each("leaks", _texts),
+            self.raw.get("leaks", {}),
             self.lexicon,
             self.each("contradictions", self.pattern),
         )
 
-    def rule(self, value: object) -> PackRule:
-        entry = {**_RULE, **_object(self.raw.get("defaults", {})), **_object(value)}
-        entry.update((name, _texts(entry.get(name, []))) for name in _LISTS)
-        _require_known(entry, (*_RULE, *_LISTS, "gate", "reason"), "field")
-        _require_known([entry.get("gate")], self.gates, "gate")
-        _require_known([entry["needs"]], ("", *self.evidence), "evidence")
-        _require_known([entry["speaker"]], _SPEAKERS, "speaker")
-        _require_known([entry["reads"]], READS, "reads")
-        _require_known(entry["unless"], self.unless, "exception")
-        is_explained = entry["hit"] and entry["miss"] and isinstance(entry.get("reason"), str)
-        _require(is_explained, "expected a reason, at least one hit and at least one miss")
-        hint = entry["hint"]
-        _require(hint is None or type(hint) is int, "hint: expected a whole number")
-        is_matching = entry["patterns"] or entry["frames"] or hint is not None
+    def rule(self, entry: dict[str, Any]) -> PackRule:
+        _require_known([entry["gate"]], self.gates, "gate")
+        _require_known([entry.get("needs", "")], ("", *self.evidence), "evidence")
+        _require_known(entry.get("unless", ()), self.unless, "exception")
+        _require(entry["hit"] and entry["miss"], "expected at least one hit and at least one miss")
+        is_matching = entry.get("patterns") or entry.get("frames") or "hint" in entry
         _require(is_matching, "expected patterns, frames or a hint")
-        entry["patterns"] = self.optional_pattern(entry, "patterns")
-        entry["frames"] = tuple(compile_frame(each, self.macros, self.lexicon) for each in entry["frames"])
-        entry["unless"] = tuple(self.unless[name] for name in entry["unless"])
-        return PackRule(id="", **entry)
+        compiled = {
+            "patterns": self.optional_pattern(entry, "patterns"),
+            "frames": tuple(
+                compile_frame(each, self.macros, self.lexicon) for each in entry.get("frames", ())
+            ),
+            "unless": tuple(self.unless[name] for name in entry.get("unless", ())),
+        }
+        return PackRule(**{**entry, **compiled})
 
-    def exception(self, value: object) -> UnlessPattern:
-        entry = _object(value)
-        _require_known([entry.get("where")], _PLACES, "where")
-        return UnlessPattern(entry["where"], self.pattern(entry.get("patterns")))
+    def exception(self, entry: dict[str, Any]) -> UnlessPattern:
+        return UnlessPattern(entry["where"], self.pattern(entry["patterns"]))
 
-    def proof(self, value: object) -> ClaimEvidence:
-        entry = {**_object(self.raw.get("shared", {})), **_object(value)}
-        _require("call" in entry, "expected call")
-        _require_known(entry, (*_FLAGS, *_PARTS), "field")
-        flags = frozenset(name for name in _FLAGS if entry.get(name) is True)
-        patterns = {name: self.optional_pattern(entry, name) for name in _PARTS}
-        return ClaimEvidence(flags, patterns)
+    def proof(self, entry: dict[str, Any]) -> ClaimEvidence:
+        flags = frozenset(name for name, value in entry.items() if value is True)
+        fields = _schema()["properties"]["evidence"]["additionalProperties"]["properties"]
+        parts = [name for name, field in fields.items() if field["type"] == "array"]
+        return ClaimEvidence(flags, {name: self.optional_pattern(entry, name) for name in parts})
 
     def optional_pattern(self, entry: Mapping[str, Any], name: str) -> re.Pattern[str] | None:
         with _naming(name):
             return self.pattern(entry[name]) if entry.get(name) else None
 
-    def pattern(self, texts: object) -> re.Pattern[str]:
+    def pattern(self, texts: list[str]) -> re.Pattern[str]:
         """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""
 
         def alternatives(name: re.Match[str]) -> str:
             _require_known([name[1]], self.lists, "list")
             return "(?:%s)" % "|".join(self.lists[name[1]])
 
-        text = "|".join("(?:%s)" % pattern for pattern in _texts(texts))
+        text = "|".join("(?:%s)" % pattern for pattern in texts)
         for _ in range(_MAX_NESTING):
             text = _LIST.sub(alternatives, text)
         pattern = re.compile(text, re.IGNORECASE)

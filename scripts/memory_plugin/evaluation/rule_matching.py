@@ -52,20 +52,20 @@ class PackRule(NamedTuple):
     pattern nor frames matches every such message.
     """
 
-    id: str
     gate: str
-    speaker: str
     reason: str
+    hit: list[str]
+    miss: list[str]
     patterns: re.Pattern[str] | None
     frames: tuple[Frame, ...]
     unless: tuple[UnlessPattern, ...]
-    needs: str
-    reads: str
-    against: bool
-    hint: int | None
-    hit: list[str]
-    miss: list[str]
-    any_of: list[str]
+    id: str = ""
+    speaker: str = "assistant"
+    reads: str = READS[0]
+    needs: str = ""
+    against: bool = False
+    hint: int | None = None
+    any_of: Sequence[str] = ()
 
     @property
     def is_hint(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from ..fastjson import as_object, dumps
 from ..paths import load_data
+from ..text.clean import plain
 from . import JUDGE_ENABLED, USER, Problem, Settings, merged, shipped
 
 # What does not fit: the path below the key, empty for the whole value; what was expected there; what was found; and the invalid item of a
@@ -26,6 +27,7 @@ _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand in
 _BLOCK = "memory"
 _OPTIONS = ("pluginConfigs", "memory@memory-plugin", "options")
 _MAX_SHOWN = 24
+_MAX_PLACE = 200
 _MAX_CHOICES = 12
 
 
@@ -33,8 +35,8 @@ class Rule:
     """The rule of a block of keys, of a key, of a name below a key whose value is an object, or of the items of a list.
 
     `setting` is the rule of the key to which a name belongs, and of a key itself. `project`, `description` and `default` of a name below it
-    are those of the key. `sizes` are the allowed numbers of characters or items. `others` is the entry for names of the user's own; None if
-    there can be none.
+    are those of the key. `sizes` are the allowed numbers of characters or items; a text may have line breaks if it `has_lines`. `others` is
+    the entry for names of the user's own; None if there can be none.
     """
 
     def __init__(self, entry: Mapping[str, Any], name: str = "", setting: Rule | None = None) -> None:
@@ -48,6 +50,7 @@ class Rule:
         most = get("maxLength", get("maxItems", sys.maxsize - 1))
         self.sizes = range(get("minLength", get("minItems", 0)), most + 1)
         self.format: str = get("format", "")
+        self.has_lines: bool = get("x-lines", False)
         self.items = Rule(entry["items"]) if "items" in entry else None
         self.others: Mapping[str, Any] | None = get("additionalProperties") or None
         self.required: list[str] = get("required", [])
@@ -113,6 +116,15 @@ def mismatch(rule: Rule, value: object) -> Mismatch:
     return _mismatch_below(rule, value) if isinstance(value, dict) else None
 
 
+def misfit(entry: Mapping[str, Any], value: object) -> str:
+    """Return the first problem of a value that a JSON schema describes, with its place; empty if it fits."""
+    problem = mismatch(Rule(entry), value)
+    if problem is None:
+        return ""
+    path, wanted, found, _ = problem
+    return "%s: expected %s, got %s" % (plain(".".join(path), _MAX_PLACE) or "the file", wanted, found)
+
+
 def _mismatch_of_item(rule: Rule, items: Rule, values: list[object]) -> Mismatch:
     for at, item in enumerate(values):
         problem = mismatch(items, item)
@@ -133,7 +145,7 @@ def _fits(rule: Rule, value: object) -> bool:
         return not rule.bounds or rule.bounds[0] <= value <= rule.bounds[1]
     if isinstance(value, str) and value and rule.format and not _FORMS[rule.format][0](value):
         return False
-    is_clean = not isinstance(value, str) or value.isprintable()
+    is_clean = rule.has_lines or not isinstance(value, str) or value.isprintable()
     return isinstance(value, (str, list, dict)) and len(value) in rule.sizes and is_clean
 
 
