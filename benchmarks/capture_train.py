@@ -33,12 +33,12 @@ from benchmarks.capture_statements import SETS, prompts
 from memory_plugin.capture.statements import (
     RULE,
     SEPARATOR,
+    THRESHOLDS,
     cue_feature,
     cues_in,
     own_sentences,
     patterns,
     rules_in,
-    threshold,
     word_features,
     word_scale,
 )
@@ -170,7 +170,7 @@ def precision_recall(fit: Fit, examples: list[Example]) -> str:
     found = [
         row
         for row in examples
-        if any(fit.log_odds(sentence) >= threshold(len(row.sentences)) for sentence in row.sentences)
+        if any(fit.log_odds(one) >= THRESHOLDS[len(row.sentences) > 1] for one in row.sentences)
     ]
     right = sum(row.lasting for row in found)
     return "P %s  R %s" % (share(right, len(found)), share(right, sum(row.lasting for row in examples)))

@@ -14,7 +14,6 @@ from memory_plugin.capture.statements import (
     own_sentences,
     patterns,
     rules_in,
-    threshold,
     word_features,
 )
 from memory_plugin.kernel.paths import load_data
@@ -71,10 +70,6 @@ def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
 @pytest.mark.parametrize("sentence", ["only the second one", "the staging cluster is down since monday"])
 def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
     assert find_statements(sentence) == []
-
-
-def test_a_sentence_among_others_needs_more_than_one_alone() -> None:
-    assert threshold(0) == threshold(1) < threshold(2) == threshold(7)
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ def test_the_weights_of_the_caregiving_rubric() -> None:
     ("change", "message"),
     [
         pytest.param({"gates": {"honesty": 0.4}}, "must sum to 1, got 1.1", id="weights"),
-        pytest.param({"gates": {"honesty": -0.3}}, "sum to 1", id="a negative weight"),
+        pytest.param({"gates": {"honesty": -0.3}}, "gates.honesty: expected", id="a negative weight"),
         pytest.param({"highest": 0}, "highest", id="no scale"),
         pytest.param({"highest": 4}, "anchor", id="an anchor is missing"),
-        pytest.param({"system": None}, "TypeError", id="no system"),
+        pytest.param({"system": None}, "system: expected a list of texts", id="no system"),
         pytest.param({"dimensions": {}}, "sum to 1", id="no dimensions"),
     ],
 )

@@ -126,12 +126,11 @@ def test_a_reply_that_lags_behind_has_the_model_of_the_turn_before(path: str) ->
     assert (tail.model, tail.text, tail.prompt) == ("m1", "", "second")
 
 
-def test_the_prompt_is_read_from_the_line_that_repeats_it(path: str) -> None:
+def test_the_prompt_may_be_before_many_results(path: str) -> None:
     write_transcript(
         path,
         user_record("x"),
-        *[result_record("y" * 9000, str(n)) for n in range(30)],
-        {"type": "last-prompt", "lastPrompt": "x"},
+        *[result_record("y" * 90_000, str(n)) for n in range(30)],
         assistant_record("z"),
     )
     assert read_last_reply(path).prompt == "x"
@@ -210,12 +209,9 @@ COMMAND = "<command-message>review is running</command-message>\n<command-name>/
             [user_record("<system-reminder>Be brief.</system-reminder>why?")], "why?", id="a note in front"
         ),
         pytest.param(
-            [user_record("new"), {"type": "last-prompt", "lastPrompt": "new but cu"}],
+            [user_record("new"), {"type": "last-prompt", "lastPrompt": "other"}],
             "new",
-            id="a repeated prompt that is cut",
-        ),
-        pytest.param(
-            [{"type": "last-prompt", "lastPrompt": "/review why?"}], "why?", id="a repeated command"
+            id="a repeated prompt",
         ),
     ],
 )

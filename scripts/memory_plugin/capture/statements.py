@@ -24,8 +24,8 @@ from .candidate import Finding
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
-# Log-odds from which a sentence without a rule is proposed: of a prompt that is one sentence, and of any other.
-_THRESHOLDS = -0.5, 0.4
+# Log-odds from which a sentence without a rule is proposed: of a prompt that is one sentence, and of any other, most of which are one task.
+THRESHOLDS = -0.5, 0.4
 RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
@@ -91,7 +91,7 @@ class SentencePattern(NamedTuple):
 def find_statements(prompt: str) -> list[Finding]:
     """Return the lasting statements of a typed prompt in order, at most four."""
     sentences = own_sentences(prompt)
-    min_log_odds = threshold(len(sentences))
+    min_log_odds = THRESHOLDS[len(sentences) > 1]
     statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
         statement = _statement(sentence, min_log_odds)
@@ -214,11 +214,6 @@ def _sentences(text: str) -> list[str]:
 def _others_text(name: str) -> re.Pattern[str]:
     entries = load_data("capture", "own_words")[name]
     return re.compile("(?im)" + "|".join("(?:%s)" % entry["pattern"] for entry in entries))
-
-
-def threshold(sentences: int) -> float:
-    """Return the log-odds from which a sentence without a rule is proposed: of several, most describe one task."""
-    return _THRESHOLDS[sentences > 1]
 
 
 def log_odds(sentence: str, cues: Iterable[str], *, has_rule: bool) -> float:

@@ -21,6 +21,7 @@ from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.paths import load_data
+from ..kernel.settings.schema import misfit
 from ..kernel.stats import weighted_kappa
 from . import EvaluationError, file_path, read_object, shipped_names
 from .conversations import Conversation
@@ -72,25 +73,20 @@ def load_rubric(name: str) -> EvaluationRubric:
     """Load a rubric by name, or by path if it ends in .json. Raises EvaluationError, also for weights that do not sum to 1."""
     path = file_path("rubrics", name)
     raw = read_object(path)
-    try:
-        rubric = EvaluationRubric(
-            dimensions=tuple(RubricDimension(key, **entry) for key, entry in raw["dimensions"].items()),
-            digest=digest(dumps(raw).encode("ascii"), 6),
-            **{name: raw[name] for name in ("id", "gates", "highest", "pass_at", "max_tokens")},
-            system="\n".join(raw["system"]),
-            closing="\n".join(raw["closing"]),
-        )
-        weights = [*(dimension.weight for dimension in rubric.dimensions), *rubric.gates.values()]
-        is_whole = min(weights, default=0) >= 0 and abs(sum(weights) - 1) <= _TOLERANCE
-        is_scale = rubric.highest >= 1 and 0 <= rubric.pass_at <= 1
-        scores = _scale(rubric)
-        bare = [dimension.id for dimension in rubric.dimensions if {*dimension.anchors} != {*scores}]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise EvaluationError("%s: %s: %s" % (path, type(error).__name__, error)) from None
-    if not is_whole:
-        raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, sum(weights)))
-    if not is_scale:
-        raise EvaluationError("%s: expected highest >= 1 and pass_at from 0 to 1" % path)
+    problem = misfit(load_data("evaluation", "rubric.schema"), raw)
+    if problem:
+        raise EvaluationError("%s: %s" % (path, problem))
+    rubric = EvaluationRubric(
+        dimensions=tuple(RubricDimension(key, **entry) for key, entry in raw["dimensions"].items()),
+        digest=digest(dumps(raw).encode("ascii"), 6),
+        **{name: raw[name] for name in ("id", "gates", "highest", "pass_at", "max_tokens")},
+        system="\n".join(raw["system"]),
+        closing="\n".join(raw["closing"]),
+    )
+    total, scores = sum([*(row.weight for row in rubric.dimensions), *rubric.gates.values()]), _scale(rubric)
+    if abs(total - 1) > _TOLERANCE:
+        raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, total))
+    bare = [dimension.id for dimension in rubric.dimensions if {*dimension.anchors} != {*scores}]
     if bare:
         raise EvaluationError("%s: %s: expected anchors for %s" % (path, bare[0], ", ".join(scores)))
     return rubric
@@ -276,7 +272,7 @@ def jury_material(conversation: Conversation) -> dict[str, object]:
 class DimensionScore(NamedTuple):
     """One dimension: each juror's score (None if it abstained or failed), and their aggregate.
 
-    The aggregate is None below the quorum, because unscored is not zero. `range` is the largest score less the smallest.
+    The aggregate is None below the quorum, because unscored is not zero.
     """
 
     dimension: str
@@ -284,10 +280,9 @@ class DimensionScore(NamedTuple):
     scores: list[int | None]
     valid: int
     abstained: int
-    median: float | None = None
-    mean: float | None = None
-    sd: float | None = None
-    range: int | None = None
+    median: float | None
+    mean: float | None
+    sd: float | None
 
 
 def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: int) -> list[DimensionScore]:
@@ -298,11 +293,10 @@ def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: in
         scores = [None if answer is None else answer[dimension.id]["score"] for answer in answers]
         valid = [score for score in scores if score is not None]
         abstained = sum(answer is not None for answer in answers) - len(valid)
-        row = DimensionScore(dimension.id, dimension.weight, scores, len(valid), abstained)
+        figures: tuple[float | None, ...] = (None, None, None)
         if len(valid) >= max(quorum, 1):
             figures = float(median(valid)), round(mean(valid), 4), round(pstdev(valid), 4)
-            row = DimensionScore(*row[:5], *figures, max(valid) - min(valid))
-        rows.append(row)
+        rows.append(DimensionScore(dimension.id, dimension.weight, scores, len(valid), abstained, *figures))
     return rows
 
 

@@ -19,6 +19,9 @@ from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from ..kernel.fastjson import as_object, as_text
+from ..kernel.paths import load_data
+from ..kernel.settings.schema import misfit
 from ..kernel.text import IN_WORDS
 
 Classes = Mapping[str, frozenset[str]]
@@ -28,6 +31,7 @@ INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # the boundary before a word, weakes
 POSITIONS = {"anywhere": INSIDE, "sentence": SENTENCE, "line": LINE, "reply": REPLY}  # as rules name them
 BREAK = MASK  # the word that stands for a masked passage
 _MAX_GAP = 8
+_MAX_ID = 60  # characters shown
 _REMOVED = "\x00"
 _ONE_FOR_ONE = {
     **dict.fromkeys("\u2018\u2019\u02bc\u2032\uff07\u00b4", "'"),
@@ -205,22 +209,15 @@ def _alternatives(name: str, classes: Classes) -> frozenset[str]:
     return frozenset(words)
 
 
-def rule_problem(entry: object, classes: Classes) -> str:
+def rule_problem(entry: Any, classes: Classes) -> str:  # noqa: ANN401 - any JSON
     """Return what is wrong with a rule about phrases, or ""."""
-    names = ("id", "category", "position")
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
-        return "id, category and position must be texts"
-    name, patterns = entry["id"][:60], entry.get("patterns")
-    if entry["position"] not in POSITIONS or not isinstance(entry.get("behind", ""), str):
-        return "%s: position must be one of %s" % (name, ", ".join(POSITIONS))
-    if not isinstance(patterns, list) or not patterns or not all(isinstance(item, str) for item in patterns):
-        return "%s: patterns must be a list of texts" % name
+    problem = misfit(load_data("replies", "rule.schema"), entry)
     try:
-        for pattern in patterns:
+        for pattern in () if problem else entry["patterns"]:
             parse_pattern(pattern, classes)
     except ValueError as error:
-        return "%s: %s" % (name, error)
-    return ""
+        problem = str(error)
+    return problem and "%s: %s" % (as_text(as_object(entry).get("id"))[:_MAX_ID], problem)
 
 
 class PhraseIndex:

@@ -33,7 +33,7 @@ from .rows import Score, score_id
 from .signals import load_filler_rules, measure_reply
 
 _DRAFTING = "drafting"
-_TAIL_BYTES = 1 << 20  # of a transcript
+_TAIL_BYTES = 4 << 20  # of a transcript
 
 
 class QueryClassifier:
@@ -195,7 +195,6 @@ def read_last_reply(path: str) -> LastReply:
     """Return the last reply at the end of a transcript. Never raises; the fields stay empty for an unreadable file."""
     text = model = ""
     prompt: str | None = None
-    repeated: str | None = None  # the client's copy of a prompt whose own row is further back than is read
     for row in records_backwards(path, _TAIL_BYTES):
         kind, words = user_input_of(row)
         if row.get("type") == "assistant":
@@ -203,21 +202,11 @@ def read_last_reply(path: str) -> LastReply:
             model = model or _model_of(row)  # even of an earlier turn, because it is most likely the same
         elif prompt is None and kind:
             prompt = words
-        elif repeated is None and row.get("type") == "last-prompt":
-            repeated = _repeated_prompt(row.get("lastPrompt"))
         if prompt is not None and model:
             break
-    return LastReply(text, (repeated or "") if prompt is None else prompt, model)
+    return LastReply(text, prompt or "", model)
 
 
 def _model_of(row: Row) -> str:
     model = as_text(message_of(row).get("model"))
     return "" if model == SYNTHETIC or row.get("isSidechain") else model
-
-
-def _repeated_prompt(text: object) -> str | None:
-    """Return the text of a repeated prompt (a slash command's arguments), or None if no person typed it."""
-    kind, words = user_input_of({"type": "user", "message": {"content": text}})
-    if not kind:
-        return None
-    return words.partition(" ")[2] if words.startswith("/") else words
