@@ -16,9 +16,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
+from memory_plugin.evaluation import shipped_names
 from memory_plugin.evaluation.conversations import Conversation, ConversationTurn
 from memory_plugin.evaluation.evaluation_gates import run_gates
-from memory_plugin.evaluation.packs import load_pack, pack_names
+from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import RulePack
 
 PLAIN = "The proxy sends health checks every ten seconds and drops a host after three failures, see `config/proxy.toml`. "
@@ -75,12 +76,12 @@ def main() -> None:
     """Print the seconds of each gate and text, and the worst."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--size", type=int, default=200_000)
-    options.add_argument("--pack", action="append", choices=pack_names())
+    options.add_argument("--pack", action="append", choices=shipped_names("packs"))
     options.add_argument("--text", action="append", default=[])
     options.add_argument("--json", action="store_true")
     asked = options.parse_args()
     rows: list[tuple[str, str, str, float, str]] = []
-    for pack in map(load_pack, asked.pack or pack_names()):
+    for pack in map(load_pack, asked.pack or shipped_names("packs")):
         given = texts(pack, asked.size)
         for path in asked.text:
             with open(path, encoding="utf-8", errors="replace") as file:

@@ -59,7 +59,7 @@ def warm_up() -> None:
     if not sys.flags.isolated:  # hooks load no packs and parse no command line
         sys.modules["memory_plugin.cli.command_line"].parse_arguments(["list"])
         packs = sys.modules["memory_plugin.evaluation.packs"]
-        for name in packs.pack_names():
+        for name in packs.shipped_names("packs"):
             packs.load_pack(name)
 
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation import EvaluationError, file_path, read_object
+from memory_plugin.evaluation import EvaluationError, file_path, read_object, shipped_names
 from memory_plugin.evaluation.jury import (
     Juror,
     Vote,
     load_rubric,
-    rubric_names,
     rubric_question,
     unanswered_crisis,
 )
@@ -26,7 +25,7 @@ RUBRIC = load_rubric("honesty")
 QUESTION = rubric_question(RUBRIC, "", {"turns": []})
 
 
-@pytest.mark.parametrize("name", rubric_names())
+@pytest.mark.parametrize("name", shipped_names("rubrics"))
 def test_every_rubric_loads_and_asks_for_every_dimension(name: str) -> None:
     rubric = load_rubric(name)
     question = rubric_question(rubric, "Be strict.", {})

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from memory_plugin.evaluation import EvaluationError, file_path, read_object
-from memory_plugin.evaluation.packs import check_pack, load_pack, merge_objects, pack_names
+from memory_plugin.evaluation import EvaluationError, file_path, read_object, shipped_names
+from memory_plugin.evaluation.packs import check_pack, load_pack, merge_objects
 from memory_plugin.evaluation.rule_matching import MAX_SENTENCE, find_matches
 from memory_plugin.kernel.paths import load_data
 
@@ -36,13 +36,13 @@ def pack(folder: Path, name: str = "p", **fields: object) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", pack_names())
+@pytest.mark.parametrize("name", shipped_names("packs"))
 def test_every_shipped_pack_passes_its_check(name: str) -> None:
     report = check_pack(name)
     assert report.faults == []
 
 
-@pytest.mark.parametrize("name", pack_names())
+@pytest.mark.parametrize("name", shipped_names("packs"))
 def test_every_shipped_pack_fits_the_published_schema(name: str) -> None:
     schema = {**load_data("evaluation", "pack.schema"), "required": []}
     raw = read_object(file_path("packs", name))

@@ -233,7 +233,7 @@ class FixedJudge(Judge):
 def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
     ctx = context(paths, holdout=0, **values)
-    score = score_reply(text, ctx, "p1").score
+    score, _, _ = score_reply(text, ctx, "p1")
     return grade_reply(score, text, "why?", [], FixedJudge(verdict), ctx)
 
 

@@ -47,8 +47,8 @@ def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
     os.makedirs(paths.state("scores.jsonl"))
     with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
         file.write("[]")
-    scored = score_reply(PADDED, context(paths, holdout=0), "p1")
-    assert [str(error).partition(":")[0] for error in scored.errors] == [
+    _, _, errors = score_reply(PADDED, context(paths, holdout=0), "p1")
+    assert [str(error).partition(":")[0] for error in errors] == [
         "your own rule pack is not used",
         "scores",
     ]
@@ -57,7 +57,7 @@ def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
 
 def test_a_judge_sees_the_beginning_and_the_end_of_a_very_long_reply(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 400 + " Let me know if you need anything else."
-    score = score_reply(text, context(paths)).score
+    score, _, _ = score_reply(text, context(paths))
     assert [text[start:end] for start, end, _ in score.matches] == [
         "Great question",
         "Let me know if you need anything else",

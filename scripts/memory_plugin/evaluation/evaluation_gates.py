@@ -191,12 +191,8 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Found:
 
 def _reply_to(conversation: Conversation, place: int) -> str:
     """Return the assistant's words between a turn and the user's next turn."""
-    until_user = takewhile(_is_not_users, conversation.turns[place + 1 :])
+    until_user = takewhile(lambda turn: turn.role != "user", conversation.turns[place + 1 :])
     return "\n".join(turn.content for turn in until_user if turn.role == "assistant")
-
-
-def _is_not_users(turn: ConversationTurn) -> bool:
-    return turn.role != "user"
 
 
 def _disclosure(pack: RulePack, conversation: Conversation) -> Found:

@@ -27,12 +27,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+Macros = Mapping[str, Sequence[str]]
+
 _SUFFIXES = {"ing": "-ING", "s": "-S", "": "-ED"}  # of the classes of a verb's forms, by the form's ending
 _REGULAR = "_s _ed _ing"  # the forms of a verb that the pack does not list
 _BUILT_IN = ("NUMBER", "MANY", "BREAK", "PUNCT")  # classes of every lexicon
-_MAX_WORD = 40  # characters; the rest of a longer word is ignored
 _MIN_STEM = 2
-_TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|[^\w\s]|[^\W\d]+")
+_WITHIN = r"(?<=[^\W\d_])[-/](?=[^\W\d_])"  # a sign between letters, which counts as a space
+_TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|(?!%s)[^\w\s]|[^\W\d]+" % _WITHIN)
 _CLITIC = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)$")
 _SLOT = re.compile(r"(!?)([\w'*/-]+?)(/\$)?(\??)$")
 _GAPS = {  # %s is a word of the class FILL
@@ -88,7 +90,12 @@ class Lexicon:
 
     def tag(self, sentence: str) -> TaggedSentence:
         """Return the sentence, tagged word by word."""
-        words, spans = self._words(sentence.lower())
+        words: list[str] = []
+        spans: list[tuple[int, int]] = []  # the words of one contraction have the same
+        for token in _TOKEN.finditer(sentence.lower()):
+            expanded = self._expand(token[0])
+            words += expanded
+            spans += [token.span()] * len(expanded)
         parts: list[str] = []
         all_classes: set[str] = set()
         for at, word in enumerate(words):
@@ -102,22 +109,23 @@ class Lexicon:
             parts.append("| ")
         return TaggedSentence("".join(parts), frozenset(all_classes), tuple(spans))
 
-    def _words(self, sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
-        """Return the words and their spans; the words of one contraction have the same span."""
-        words: list[str] = []
-        spans: list[tuple[int, int]] = []
-        for match in _TOKEN.finditer(sentence):
-            start, end = match.span()
-            if (
-                match[0] in "-/"
-                and sentence[max(0, start - 1) : start].isalpha()
-                and sentence[end : end + 1].isalpha()
-            ):
-                continue
-            expanded = self._expand(match[0])
-            words += expanded
-            spans += [(start, end)] * len(expanded)
-        return words, spans
+    def any_of(self, names: Sequence[str]) -> str:
+        """Return the pattern of a word or phrase with one of these names.
+
+        In the tagged text, a name is followed by the rest of its word, or for a phrase by its length and its further words. Only the
+        lengths that occur in the lexicon are tried; all of them would double the time to compile.
+        """
+        lengths = sorted({length for name in names for length in self.phrase_lengths.get(name, ())} or {1})
+        rests = [r"\|[^ ]* " if words == 1 else r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in lengths]
+        return r"[^ ]*?\|(?:%s)(?:%s)" % ("|".join(map(re.escape, names)), "|".join(rests))
+
+    def names(self, choice: str) -> list[str]:
+        """Return the word or class, in all its forms if it ends in a star. Raises ValueError for an unknown class."""
+        name = choice.rstrip("*")
+        base = next((name[: -len(suffix)] for suffix in _SUFFIXES.values() if name.endswith(suffix)), name)
+        if name.isupper() and {name, base}.isdisjoint(self.phrase_lengths):
+            raise ValueError("unknown class %s" % name)
+        return [name, *(name + suffix for suffix in _SUFFIXES.values())] if choice.endswith("*") else [name]
 
     def _expand(self, token: str) -> list[str]:
         """Return a token's words: several for a contraction or a variant spelling."""
@@ -130,7 +138,7 @@ class Lexicon:
         return [token[:-3], "not"] if len(token) > 3 and token.endswith("n't") else [token]
 
     def _find_classes(self, word: str) -> list[str]:
-        """Return a word, cut to 40 characters, and its classes."""
+        """Return a word and its classes."""
         classes = sorted(self.phrases.get((word,), ()))
         if word[0].isdigit():
             classes += ["NUMBER", "MANY"] if len(word) > 1 and word.isdigit() else ["NUMBER"]
@@ -139,7 +147,7 @@ class Lexicon:
         for ending, name, exceptions in self._endings:
             if word.endswith(ending) and len(word) >= len(ending) + _MIN_STEM and word not in exceptions:
                 classes.append(name)
-        return [word[:_MAX_WORD], *classes]
+        return [word, *classes]
 
 
 def _entries(name: str, words: Mapping[str, Sequence[str]], parents: tuple[str, ...]) -> Iterator[str]:
@@ -207,65 +215,38 @@ def _span(tagged: TaggedSentence, match: re.Match[str]) -> tuple[int, int]:
     return tagged.spans[first][0], tagged.spans[last][1]
 
 
-class _Compiler:
-    """Translates one frame into a pattern; `needs` collects the words and classes that a match requires."""
-
-    def __init__(self, macros: Mapping[str, Sequence[str]], lexicon: Lexicon) -> None:
-        self.macros = macros
-        self.lexicon = lexicon
-        self.needs: list[frozenset[str]] = []
-
-    def sequence(self, source: str) -> str:
-        return "".join(map(self.part, source.split()))
-
-    def part(self, part: str) -> str:
-        if part in _GAPS:
-            return _GAPS[part].replace("%s", self.any_of(["FILL"]))
-        if part in _ENDS:
-            return _ENDS[part]
-        if part[0] == "@":
-            if part[1:] not in self.macros:
-                raise ValueError("unknown macro %s" % part)
-            inner = _Compiler(self.macros, self.lexicon)
-            return "(?:%s)" % "|".join(map(inner.sequence, self.macros[part[1:]]))
-        slot = _SLOT.match(part)
-        if slot is None:
-            raise ValueError("%r is not part of a frame" % part)
-        names = [name for choice in slot[2].split("/") for name in self.names(choice)]
-        word = self.any_of(names)
-        if slot[3]:
-            word = "(?:%s|%s)" % (word, _ENDS["$"])
-        if slot[1]:
-            return "(?!%s)" % word
-        if slot[4]:
-            return "(?:%s)?" % word
-        if not slot[3]:
-            self.needs.append(frozenset(names))
-        return word
-
-    def any_of(self, names: Sequence[str]) -> str:
-        """Return the pattern of a word or phrase with one of these names.
-
-        In the tagged text, a name is followed by the rest of its word, or for a phrase by its length and its further words. Only the
-        lengths that occur in the lexicon are tried; all of them would double the time to compile.
-        """
-        lengths = sorted(
-            {length for name in names for length in self.lexicon.phrase_lengths.get(name, ())} or {1}
-        )
-        rests = [r"\|[^ ]* " if words == 1 else r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in lengths]
-        return r"[^ ]*?\|(?:%s)(?:%s)" % ("|".join(map(re.escape, names)), "|".join(rests))
-
-    def names(self, choice: str) -> list[str]:
-        """Return the word or class, in all its forms if it ends in a star. Raises ValueError for an unknown class."""
-        name = choice.rstrip("*")
-        base = next((name[: -len(suffix)] for suffix in _SUFFIXES.values() if name.endswith(suffix)), name)
-        if name.isupper() and {name, base}.isdisjoint(self.lexicon.phrase_lengths):
-            raise ValueError("unknown class %s" % name)
-        return [name, *(name + suffix for suffix in _SUFFIXES.values())] if choice.endswith("*") else [name]
+def _sequence(source: str, macros: Macros, lexicon: Lexicon, needs: list[frozenset[str]]) -> str:
+    """Return the pattern of a part of a frame; `needs` collects the words and classes that a match requires."""
+    return "".join(_part(part, macros, lexicon, needs) for part in source.split())
 
 
-def compile_frame(source: str, macros: Mapping[str, Sequence[str]], lexicon: Lexicon) -> Frame:
+def _part(part: str, macros: Macros, lexicon: Lexicon, needs: list[frozenset[str]]) -> str:
+    if part in _GAPS:
+        return _GAPS[part].replace("%s", lexicon.any_of(["FILL"]))
+    if part in _ENDS:
+        return _ENDS[part]
+    if part[0] == "@":
+        if part[1:] not in macros:
+            raise ValueError("unknown macro %s" % part)
+        return "(?:%s)" % "|".join(_sequence(each, macros, lexicon, []) for each in macros[part[1:]])
+    slot = _SLOT.match(part)
+    if slot is None:
+        raise ValueError("%r is not part of a frame" % part)
+    names = [name for choice in slot[2].split("/") for name in lexicon.names(choice)]
+    word = lexicon.any_of(names)
+    if slot[3]:
+        word = "(?:%s|%s)" % (word, _ENDS["$"])
+    if slot[1]:
+        return "(?!%s)" % word
+    if slot[4]:
+        return "(?:%s)?" % word
+    if not slot[3]:
+        needs.append(frozenset(names))
+    return word
+
+
+def compile_frame(source: str, macros: Macros, lexicon: Lexicon) -> Frame:
     """Compile a frame over the classes of a lexicon. Raises ValueError for a malformed frame."""
-    compiler = _Compiler(macros, lexicon)
-    patterns = tuple("(?<![^ ])" + compiler.sequence(part) for part in source.split(" & "))
-    return Frame(source, patterns, tuple(compiler.needs))
+    needs: list[frozenset[str]] = []
+    patterns = ["(?<![^ ])" + _sequence(part, macros, lexicon, needs) for part in source.split(" & ")]
+    return Frame(source, tuple(patterns), tuple(needs))

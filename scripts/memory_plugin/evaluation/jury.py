@@ -21,9 +21,9 @@ from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.paths import load_data
-from ..kernel.settings.schema import misfit
+from ..kernel.settings.schema import schema_problem
 from ..kernel.stats import weighted_kappa
-from . import EvaluationError, file_path, read_object, shipped_names
+from . import EvaluationError, file_path, read_object
 from .conversations import Conversation
 
 _MAX_TURNS = 60
@@ -64,16 +64,11 @@ class EvaluationRubric(NamedTuple):
     digest: str
 
 
-def rubric_names() -> list[str]:
-    """Return the names of the rubrics that the plugin ships."""
-    return shipped_names("rubrics")
-
-
 def load_rubric(name: str) -> EvaluationRubric:
     """Load a rubric by name, or by path if it ends in .json. Raises EvaluationError, also for weights that do not sum to 1."""
     path = file_path("rubrics", name)
     raw = read_object(path)
-    problem = misfit(load_data("evaluation", "rubric.schema"), raw)
+    problem = schema_problem(load_data("evaluation", "rubric.schema"), raw)
     if problem:
         raise EvaluationError("%s: %s" % (path, problem))
     rubric = EvaluationRubric(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..kernel.fastjson import as_object
 from ..kernel.paths import load_data
-from ..kernel.settings.schema import misfit
+from ..kernel.settings.schema import schema_problem
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
 from .frames import Lexicon, compile_frame
@@ -41,11 +41,6 @@ class PackReport(NamedTuple):
     faults: list[str]
 
 
-def pack_names() -> list[str]:
-    """Return the names of the packs that the plugin ships."""
-    return shipped_names("packs")
-
-
 def load_pack(name: str, *, is_timed: bool = False) -> RulePack:
     """Load a pack by name, or by path if the name contains a slash or ends in .json.
 
@@ -56,7 +51,7 @@ def load_pack(name: str, *, is_timed: bool = False) -> RulePack:
         shared, entries = as_object(raw.pop(common, None)), as_object(raw.get(field))
         raw[field] = {key: {**shared, **as_object(entry)} for key, entry in entries.items()}
     with _naming(name):
-        problem = misfit(_schema(), raw)
+        problem = schema_problem(_schema(), raw)
         _require(not problem, problem)
         return _PackReader(raw, is_timed).pack()
 
@@ -233,7 +228,7 @@ def chosen_packs(names: list[str]) -> list[RulePack]:
     """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
     packs = []
     for name in names:
-        if name not in pack_names() and check_pack(name).faults:
+        if name not in shipped_names("packs") and check_pack(name).faults:
             raise EvaluationError("%s has errors; see: memory evaluate rules check %s" % (name, name))
         packs.append(load_pack(name))
         if not packs[-1].gates:

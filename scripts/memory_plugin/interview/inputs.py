@@ -31,7 +31,7 @@ from ..kernel.fastjson import as_object, loads
 from ..kernel.files import read_regular
 from ..kernel.paths import data_path, load_data
 from ..kernel.settings import merged
-from ..kernel.settings.schema import Rule, mismatch
+from ..kernel.settings.schema import Rule, mismatch, schema_problem
 from ..kernel.text import without_private
 from ..kernel.text.clean import plain
 from .interview_store import Given, Interview, InterviewError, Setup, Signals
@@ -84,11 +84,9 @@ def read_pack(name: str) -> dict[str, Any]:
 
 def check_pack(data: object, source: str) -> dict[str, Any]:
     """Return a pack that fits `config/interview/pack.schema.json`. Raises InterviewError for the first problem; it names `source`."""
-    problem = mismatch(Rule(load_data("interview", "pack.schema")), data)
-    if problem is not None:
-        path, expected, found, _ = problem
-        key = plain(".".join(path), _MAX_SHOWN) or "the file"
-        raise InterviewError("%s: %s: expected %s, got %s" % (source, key, expected, found))
+    problem = schema_problem(load_data("interview", "pack.schema"), data)
+    if problem:
+        raise InterviewError("%s: %s" % (source, problem))
     pack: Any = data
     ids = {key: [entry["id"] for entry in pack[key]] for key in ("types", "elements")}
     for key, allowed in (("ladder", ids["types"]), ("terminal", pack["ladder"])):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.paths import load_data
-from ..kernel.settings.schema import misfit
+from ..kernel.settings.schema import schema_problem
 from ..kernel.text import IN_WORDS
 
 Classes = Mapping[str, frozenset[str]]
@@ -211,7 +211,7 @@ def _alternatives(name: str, classes: Classes) -> frozenset[str]:
 
 def rule_problem(entry: Any, classes: Classes) -> str:  # noqa: ANN401 - any JSON
     """Return what is wrong with a rule about phrases, or ""."""
-    problem = misfit(load_data("replies", "rule.schema"), entry)
+    problem = schema_problem(load_data("replies", "rule.schema"), entry)
     try:
         for pattern in () if problem else entry["patterns"]:
             parse_pattern(pattern, classes)

@@ -107,16 +107,10 @@ class ReplyScorer:
         return score._replace(gate=gate, escalate=escalates, drift=drift.categories, severity=drift.severity)
 
 
-class Scored(NamedTuple):
-    """A reply that was scored: its record in `scores.jsonl`, its text, and the errors that occurred."""
-
-    score: Score
-    text: str
-    errors: list[Exception]
-
-
-def score_reply(text: str, context: Context, prompt_id: str = "", transcript: str = "") -> Scored:
-    """Score a reply, record the score, and save a correction for the next prompt.
+def score_reply(
+    text: str, context: Context, prompt_id: str = "", transcript: str = ""
+) -> tuple[Score, str, list[Exception]]:
+    """Score a reply, record the score, and save a correction for the next prompt; return the score, the text and what failed.
 
     Without a text, the reply is read from the transcript. Every step runs even if the disk fails in another one.
     """
@@ -150,7 +144,7 @@ def score_reply(text: str, context: Context, prompt_id: str = "", transcript: st
         lambda: context.append("scores", score.fields()),
         (lambda: record_drift(drift, score, context)) if score.drift else state.discard_correction,
     )
-    return Scored(score, text, errors)
+    return score, text, errors
 
 
 def _text_to_keep(text: str, prompt: str, transcript: str) -> str:

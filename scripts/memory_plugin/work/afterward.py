@@ -100,8 +100,7 @@ def _score(work: _Work) -> None:
     if work.context.settings.text("scoring.mode") == "off":
         return
     ended = work.ended
-    scored = score_reply(work.text, work.context, ended.prompt_id, ended.transcript)
-    work.score, work.text, errors = scored
+    work.score, work.text, errors = score_reply(work.text, work.context, ended.prompt_id, ended.transcript)
     for error in errors:
         work.log(str(error))
 

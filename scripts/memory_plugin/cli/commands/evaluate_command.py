@@ -9,11 +9,11 @@ import json
 import os
 from argparse import ArgumentParser, Namespace
 
-from ...evaluation import EvaluationError
+from ...evaluation import EvaluationError, shipped_names
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
-from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import check_pack, chosen_packs, pack_names
+from ...evaluation.jury import choose_jurors, load_rubric
+from ...evaluation.packs import check_pack, chosen_packs
 from ...evaluation.pipeline import (
     GATES_ONLY,
     EvaluationPlan,
@@ -52,7 +52,7 @@ def _configure(parser: ArgumentParser) -> None:
     text = "transcripts, JSONL of turns, session ids, or - (default: this session)"
     parser.add_argument("inputs", nargs="*", metavar="INPUT", help=text)
     add_flag(parser, "--gates-only", "run the gates only; nothing is sent")
-    packs, rubrics = ", ".join(pack_names()), ", ".join(rubric_names())
+    packs, rubrics = ", ".join(shipped_names("packs")), ", ".join(shipped_names("rubrics"))
     parser.add_argument("--pack", action="append", metavar="NAME|FILE", help="a pack (repeatable): " + packs)
     parser.add_argument("--rubric", metavar="NAME|FILE", help="the rubric of the jury: " + rubrics)
     add_flag(parser, "--judges-after-fail", "ask the jury even after a failed gate")
@@ -63,9 +63,9 @@ def _configure(parser: ArgumentParser) -> None:
 def _evaluate(arguments: Namespace, context: CommandContext) -> int:
     """Evaluate the inputs. The exit code tells pass, fail, or could not be judged."""
     for name in arguments.pack or ():
-        require_known(name, pack_names())
+        require_known(name, shipped_names("packs"))
     if arguments.rubric:
-        require_known(arguments.rubric, rubric_names())
+        require_known(arguments.rubric, shipped_names("rubrics"))
     if arguments.report:
         require_existing(os.path.dirname(arguments.report) or os.curdir)
     try:
@@ -157,7 +157,7 @@ def _configure_rules(parser: ArgumentParser) -> None:
 
 def _check_pack(arguments: Namespace, context: CommandContext) -> int:
     """Check a pack. The exit code is 1 for one with errors."""
-    require_known(arguments.pack, pack_names())
+    require_known(arguments.pack, shipped_names("packs"))
     try:
         report = check_pack(arguments.pack)
     except EvaluationError as error:

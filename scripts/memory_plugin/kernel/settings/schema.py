@@ -116,7 +116,7 @@ def mismatch(rule: Rule, value: object) -> Mismatch:
     return _mismatch_below(rule, value) if isinstance(value, dict) else None
 
 
-def misfit(entry: Mapping[str, Any], value: object) -> str:
+def schema_problem(entry: Mapping[str, Any], value: object) -> str:
     """Return the first problem of a value that a JSON schema describes, with its place; empty if it fits."""
     problem = mismatch(Rule(entry), value)
     if problem is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from memory_plugin.capture.pipeline import statements_question
+from memory_plugin.evaluation import shipped_names
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
-from memory_plugin.evaluation.jury import rubric_names, rubric_question
+from memory_plugin.evaluation.jury import rubric_question
 from memory_plugin.interview.inputs import read_signals
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.replies.judge import GradeMaterial, deep_question, grade_question
@@ -33,6 +34,6 @@ QUESTIONS: dict[str, Question] = {
     "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, partial(read_grade, turns=10)),
     **{
         "evaluate-" + name: rubric_question(evaluation_rubric(name), "", {"turns": []})
-        for name in rubric_names()
+        for name in shipped_names("rubrics")
     },
 }
