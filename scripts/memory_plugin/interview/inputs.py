@@ -41,7 +41,6 @@ Part = TypeVar("Part")
 SHIPPED = ("requirements", "means_end_chain")
 MAX_TOPIC = 200
 _MAX_PACK = 1 << 18  # bytes
-_MAX_SHOWN = 200
 
 # Concepts, relations or covered elements of one answer: each is compared with all earlier ones.
 _MAX_PARTS = 100
