@@ -186,38 +186,21 @@ def _inner(
     words: list[str], prefix: dict[str, Any], command: SimpleCommand
 ) -> tuple[list[list[str]], list[str]]:
     """Return the commands and the shell texts that a command with a prefix runs."""
-    kind = prefix.get("kind", "runs")
+    kind, count = prefix.get("kind", "runs"), prefix.get("texts")
     if kind == "exec":
         return _after_markers(words, prefix["markers"]), []
     rest, texts = _after_prefix(words, prefix)
-    if rest is None:
-        return [], []
     if kind == "shell":
-        return _run_by_shell(words, rest, texts, command)
-    if kind == "text":
-        count = prefix.get("texts")
-        if count is None:  # all operands together are one text
-            return [], texts + ([" ".join(rest)] if rest else [])
-        return [], texts + (rest[:count] if len(rest) > count else [])
-    return ([rest] if rest else []), texts
-
-
-def _run_by_shell(
-    words: list[str], rest: list[str], texts: list[str], command: SimpleCommand
-) -> tuple[list[list[str]], list[str]]:
-    """Return the command or the texts that a shell runs: the text after `-c`, else its script, else its input."""
-    options = words[1 : len(words) - len(rest)]
-    if any(_has_short_option(word, "c") for word in options):
-        return [], texts + rest[:1]
-    reads_input = any(_has_short_option(word, "s") for word in options)
-    if rest and not reads_input:
-        return [rest], texts
-    return [], texts + command.inputs
-
-
-def _has_short_option(word: str, letter: str) -> bool:
-    """Return whether a word contains a short option, alone or with others, as in `-lc`."""
-    return word[:1] == "-" and word[1:2] != "-" and letter in word
+        # The text after `-c`, else the script, else the input.
+        options = words[1 : len(words) - len(rest)]
+        letters = "".join(word[1:] for word in options if word[:1] == "-" and word[1:2] != "-")
+        if "c" in letters:
+            return [], texts + rest[:1]
+        return ([rest], texts) if rest and "s" not in letters else ([], texts + command.inputs)
+    if kind == "runs" or not rest:
+        return [rest] if rest else [], texts
+    # Without a number of texts, all operands together are one.
+    return [], texts + ([" ".join(rest)] if count is None else rest[:count] if len(rest) > count else [])
 
 
 def _after_markers(words: list[str], markers: list[str]) -> list[list[str]]:
@@ -235,9 +218,9 @@ def _after_markers(words: list[str], markers: list[str]) -> list[list[str]]:
     return list(filter(None, commands))
 
 
-def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str] | None, list[str]]:
-    """Return the words after a prefix's own options and operands (None if it runs nothing), and the shell texts in its options."""
-    values, codes = prefix.get("values", ()), prefix.get("codes", ())
+def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the words after a prefix's own options and operands (empty if it runs nothing), and the shell texts in its options."""
+    lookups, values, codes = (prefix.get(name, ()) for name in ("lookups", "values", "codes"))
     subcommands, operands = prefix.get("subcommand"), int(prefix.get("operands", 0))
     texts: list[str] = []
     at = 1
@@ -246,15 +229,15 @@ def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str] |
         if word == "--" and not subcommands:
             return words[at + 1 :][operands:], texts
         if word[:1] in ("-", "+") and len(word) > 1:
-            if _has_option(word, prefix.get("lookups", ()), values):
-                return None, []
-            option, value, at = _option(words, at, (*values, *codes))
+            option, value, at = _option(words, at, (*lookups, *values, *codes))
+            if option in lookups:
+                return [], []
             if value and option in codes:
                 texts.append(value)
             continue
         if subcommands:
             if word not in subcommands:
-                return None, []
+                return [], []
             subcommands = None
         elif word != "-" and not (prefix.get("assignments") and _assigns(word)):
             if not operands and prefix.get("texts") != 0:
@@ -267,16 +250,6 @@ def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str] |
 def _assigns(word: str) -> bool:
     name, sign, _ = word.partition("=")
     return bool(sign) and name.isidentifier()
-
-
-def _has_option(word: str, options: tuple[str, ...], valued: tuple[str, ...]) -> bool:
-    """Return whether a word is one of these options, or contains one before the value of another."""
-    if word in options or word[:2] == "--":
-        return word in options
-    for letter in word[1:]:
-        if "-" + letter in options or "-" + letter in valued:
-            return "-" + letter in options
-    return False
 
 
 def _option(words: list[str], at: int, valued: tuple[str, ...]) -> tuple[str, str, int]:

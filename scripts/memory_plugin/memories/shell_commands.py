@@ -9,6 +9,7 @@ reader finds more commands rather than fewer.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ _RESERVED = frozenset(
 _BEFORE_RESERVED = re.compile(r"time(?: -p)?|coproc(?: \S+)?")
 
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
-_REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
+_REDIRECTION = re.compile(
+    r"((?:[0-9]+(?=[<>]))?)(&>>?|<<<|<<-?|<[>&]?|>[>&|]?)"
+)  # after the number of a descriptor
 # The pattern of a clause of `case`, if it is on one line and holds no substitution.
 _PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"(`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
 _CASE = re.compile(_PATTERN)
@@ -38,12 +41,13 @@ _SEPARATOR = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|]")
 _ENDS_CLAUSE = (";;", ";&", ";;&")
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w*(?:\[[^\]\n]{0,100}\])?\+?=")
-# Words without quotes, with `${...}` as far as this holds no quotes, substitutions and brackets.
-_PLAIN = re.compile(
-    r"(?:[^ \t\n;&|()<>\\'\"$`]+|\$\{(?=[^ \t\n|])(?:[^(){}'\"`$\\\n]|\$\w{1,99}(?!\w)|\$\{\w{1,99}\}){0,200}\})+"
+# A piece of a word: one without quotes, with `${...}` as far as this holds no quotes, substitutions and brackets; a line that continues;
+# a quoted text; or an escape.
+_PIECE = re.compile(
+    r"(?P<plain>(?:[^ \t\n;&|()<>\\'\"$`]+|\$\{(?=[^ \t\n|])(?:[^(){}'\"`$\\\n]|\$\w{1,99}(?!\w)|\$\{\w{1,99}\}){0,200}\})+)"
+    r"|(?P<joined>\\\n)|'(?P<single>[^']*)'?|\$'(?P<ansi>(?:[^'\\]+|\\.)*)'?|(?P<double>\$?\")|\\(?P<escaped>.?)",
+    re.DOTALL,
 )
-_SINGLE = re.compile(r"'([^']*)'?")
-_ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
 _FUNCTION_SUBSTITUTION = re.compile(r"\$\{(?:\||(?=[ \t\n]))")  # `${ command; }` of bash 5.3
 _IN_QUOTES = re.compile(r".[^\"$`\\}]*", re.DOTALL)
@@ -69,30 +73,25 @@ class SimpleCommand:
         self.inputs: list[str] = []
 
 
-class _Word:
-    """A word: its pieces, whether it was written without quotes and escapes, and whether it assigns a variable."""
+class _Word(NamedTuple):
+    """A word: its text, whether it was written without quotes and escapes, and whether it assigns a variable."""
 
-    __slots__ = ("assigns", "parts", "plain")
-
-    def __init__(self, *, assigns: bool) -> None:
-        self.parts: list[str] = []
-        self.plain = True
-        self.assigns = assigns
+    text: str
+    plain: bool
+    assigns: bool
 
 
 class _CommandList:
     """The state of a command list being read: the command so far, the open brackets, braces and `case`s, and the role of the next word."""
 
-    __slots__ = ("braces", "brackets", "cases", "command", "is_simple", "names_function", "target")
+    is_simple = False  # whether the command is none of the shell's own, such as `case`
+    braces = brackets = 0
+    target = ""  # the redirection whose target the next word is
+    names_function = False
 
     def __init__(self) -> None:
         self.command = SimpleCommand()
-        self.is_simple = False  # whether the command is none of the shell's own, such as `case`
-        self.braces = 0
-        self.brackets = 0
         self.cases: list[int] = []  # of each open `case`, the number of brackets open around it
-        self.target = ""  # the redirection whose target the next word is
-        self.names_function = False
 
 
 def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
@@ -132,7 +131,13 @@ class _Reader:
                 return
             elif char == "\n":
                 self._end_line(block)
-            elif char not in _OPERATORS or self._is_process_substitution():
+            elif self._is_process_substitution():
+                self._take(block, self._word())
+            elif sign := _REDIRECTION.match(self._text, self._at):
+                self._at = sign.end()
+                block.command.redirections.append(sign[0])
+                block.target = sign[2]
+            elif char not in _OPERATORS:
                 self._take(block, self._word())
             elif char == ")":
                 self._at += 1
@@ -160,7 +165,7 @@ class _Reader:
         pending, self._heredocs = self._heredocs, []
         for command, word, sign in pending:
             tabs = "\t*" if sign == _TABBED_HEREDOC else ""
-            end = re.compile("^%s%s$" % (tabs, re.escape("".join(word.parts))), re.MULTILINE)
+            end = re.compile("^%s%s$" % (tabs, re.escape(word.text)), re.MULTILINE)
             found = end.search(self._text, self._at) if self._unended < _MAX_UNENDED else None
             if found is None:  # a shift in arithmetic, or a mistake: what follows are commands
                 self._unended += 1
@@ -175,8 +180,7 @@ class _Reader:
 
     def _take(self, block: _CommandList, word: _Word) -> None:
         """Assign a word its role: a redirection's target, a function's name, a word before the command, or part of the command."""
-        text = "".join(word.parts)
-        is_reserved = word.plain and text in _RESERVED
+        text, is_reserved = word.text, word.plain and word.text in _RESERVED
         if is_reserved and _BEFORE_RESERVED.fullmatch(" ".join(block.command.words[:3])):
             self._end_command(block)
         words = block.command.words
@@ -209,37 +213,21 @@ class _Reader:
             self._at = pattern.end() if pattern else self._at
 
     def _operator(self, block: _CommandList) -> None:
-        """Read a redirection, an opening bracket, or an operator that ends a command."""
-        redirection = _REDIRECTION.match(self._text, self._at)
+        """Read an operator that ends a command, an opening bracket, or the beginning of a function, whose body is a group."""
         separator = _SEPARATOR.match(self._text, self._at)
-        if redirection:
-            self._redirect(block, redirection[0])
-        elif separator:
+        function = _NO_PARAMETERS.match(self._text, self._at)
+        if separator:
             self._end_command(block, separator[0])
             self._at = separator.end()
             if separator[0] in _ENDS_CLAUSE:
                 self._skip_pattern(block)
-        else:
-            self._open(block)
-
-    def _redirect(self, block: _CommandList, sign: str) -> None:
-        words, number = block.command.words, ""
-        joined = self._at > 0 and self._text[self._at - 1] not in " \t\n"
-        if words and joined and sign[0] != "&" and words[-1].isdigit() and words[-1].isascii():
-            number = words.pop()  # of a file descriptor
-        self._at += len(sign)
-        block.command.redirections.append(number + sign)
-        block.target = sign
-
-    def _open(self, block: _CommandList) -> None:
-        function = _NO_PARAMETERS.match(self._text, self._at)
-        if function and len(block.command.words) == 1:
-            block.command = SimpleCommand()  # `name ()` begins a function, whose body is a group
+        elif function and len(block.command.words) == 1:
+            block.command = SimpleCommand()
             self._at = function.end()
-            return
-        self._end_command(block)
-        block.brackets += 1
-        self._at += 1
+        else:
+            self._end_command(block)
+            block.brackets += 1
+            self._at += 1
 
     def _is_process_substitution(self) -> bool:
         return self._text.startswith(_PROCESS_SUBSTITUTIONS, self._at) and self._may_descend()
@@ -249,46 +237,33 @@ class _Reader:
 
     def _word(self) -> _Word:
         """Read a word, up to a blank or an operator."""
-        word = _Word(assigns=_ASSIGNMENT.match(self._text, self._at) is not None)
+        assigns, parts, plain = _ASSIGNMENT.match(self._text, self._at) is not None, list[str](), True
         while self._at < len(self._text):
             if self._is_process_substitution():
-                self._substitution(word.parts)
-            elif word.assigns and self._text.startswith("=(", self._at - 1) and self._may_descend():
-                self._substitution(word.parts, "(")
+                self._substitution(parts)
+            elif assigns and self._text.startswith("=(", self._at - 1) and self._may_descend():
+                self._substitution(parts, "(")
             elif self._text[self._at] in _ENDS_WORD:
                 break
             else:
-                self._piece(word)
-        return word
+                plain &= self._piece(parts)
+        return _Word("".join(parts), plain, assigns)
 
-    def _piece(self, word: _Word) -> None:
-        """Read a quoted text, an escape, an expansion, or plain characters."""
-        text, at = self._text, self._at
-        plain = _PLAIN.match(text, at)
-        if plain:
-            word.parts.append(plain[0])
-            self._at = plain.end()
-            self._braces = max(0, self._braces - plain[0].count("}") + plain[0].count("${"))
-            return
-        if text.startswith("\\\n", at):  # the line continues
-            self._at += 2
-            return
-        quoted = _SINGLE.match(text, at) or _ANSI.match(text, at)
-        is_double = text.startswith(('"', '$"'), at)
-        if not (quoted or is_double) and text[at] != "\\":
-            self._braces += text.startswith("${", at)
-            self._expansion(word.parts)
-            return
-        word.plain = False
-        if quoted:
-            word.parts.append(quoted[1] if text[at] == "'" else _ESCAPE.sub(_unescaped, quoted[1]))
-            self._at = quoted.end()
-        elif is_double:
-            self._at = text.index('"', at) + 1
-            self._read_quoted(word.parts, '"')
-        else:
-            word.parts.append(text[at + 1 : at + 2])
-            self._at += 2
+    def _piece(self, parts: list[str]) -> bool:
+        """Read a piece of a word or an expansion; return whether it was written without quotes and escapes."""
+        piece = _PIECE.match(self._text, self._at)
+        if piece is None:
+            self._braces += self._text.startswith("${", self._at)
+            self._expansion(parts)
+            return True
+        self._at, kind = piece.end(), str(piece.lastgroup)
+        if kind == "plain":
+            self._braces = max(0, self._braces - piece[0].count("}") + piece[0].count("${"))
+        if kind == "double":
+            self._read_quoted(parts, '"')
+        elif kind != "joined":
+            parts.append(_ESCAPE.sub(_unescaped, piece[kind]) if kind == "ansi" else piece[kind])
+        return kind in ("plain", "joined")
 
     def _read_quoted(self, parts: list[str], closing: str) -> None:
         """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote.
