@@ -1,4 +1,4 @@
-"""The overview from the index says what a reading of all files says, and can be limited to what names or a title may mean."""
+"""The overview from the index says what a reading of all files says."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def paths(project: Project) -> Iterator[Paths]:
         yield located
 
 
-def keys(paths: Paths, names: list[str] | None, title: str = "") -> list[str]:
-    found = overview(paths, load(paths.config_dir, paths.project_root), names=names, title=title)
+def keys(paths: Paths) -> list[str]:
+    found = overview(paths, load(paths.config_dir, paths.project_root))
     return sorted(item.stored.key.partition(":")[2] for item in found.items)
 
 
@@ -45,32 +45,6 @@ def test_it_says_what_the_files_say(paths: Paths) -> None:
     assert sorted(facts[0]) == sorted(facts[1])
     assert [problem.path for problem in listed.problems] == [problem.path for problem in read.problems]
     assert all(item.stored.memory.data == {} for item in listed.items)
-
-
-@pytest.mark.parametrize(
-    ("names", "title", "expected"),
-    [
-        pytest.param(["cache"], "", ["decision/cache"], id="an id"),
-        pytest.param(
-            ["constraint/use-postgres"],
-            "",
-            ["constraint/use-postgres", "decision/use-postgres"],
-            id="all with its id",
-        ),
-        pytest.param(["project:decision/cache"], "", ["decision/cache"], id="a key"),
-        pytest.param(["unknown"], "", [], id="none"),
-        pytest.param(
-            [],
-            "Billing uses postgres",
-            ["constraint/use-postgres", "decision/use-postgres", "decision/use-redis"],
-            id="a title, and what shares an id with it",
-        ),
-        pytest.param([], "", [], id="nothing asked"),
-    ],
-)
-def test_names_and_a_title_limit_it(paths: Paths, names: list[str], title: str, expected: list[str]) -> None:
-    keys(paths, None)
-    assert keys(paths, names, title) == expected
 
 
 def test_phrases_that_await_approval_are_a_reason(project: Project, paths: Paths) -> None:
@@ -91,6 +65,6 @@ def reasons(paths: Paths) -> list[str]:
 
 
 def test_a_second_overview_reads_no_file(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = keys(paths, None)
+    before = keys(paths)
     monkeypatch.delattr(memory_files, "read_regular")
-    assert keys(paths, None) == before
+    assert keys(paths) == before

@@ -20,7 +20,7 @@ from ..memories.guard_file import saved_rows, write_guard_file, written_out
 from ..memories.guarded_commands import guard_words
 from ..memories.memory_files import StoredMemory
 from ..memories.record import ACTIVE, Memory, categories, parse_memory
-from ..memories.relations import Link, named_keys, plain_title, resolve
+from ..memories.relations import Link, named_keys, resolve
 from ..memories.trust import TRUSTED, Trust
 from . import index_file
 from .documents import Document, Terms, document_terms, memory_document, named_rows, phrases_field
@@ -32,7 +32,7 @@ _LINKS = "SELECT key, trust, superseded_by, supersedes, asked_as FROM documents 
 _OF_FILE = "SELECT rowid, key, injectable, status FROM documents WHERE path = ?"
 _MAX_BODY = 400  # characters of a memory in the question to the user
 _MARKS = ", ".join("?" * len(_COLUMNS))
-_INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (", ".join(_COLUMNS), _MARKS)
+_INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), _MARKS)
 
 GuardRow = dict[str, Any]  # a row of the table `guards`, as `write_guard_file` takes it
 
@@ -221,7 +221,7 @@ def _row(document: Document) -> list[object]:
             row.append(dumps([storable(item) for item in value]))
         else:
             row.append(int(value) if isinstance(value, bool) else storable(value))
-    return [*row, storable(plain_title(document.title))]
+    return row
 
 
 def storable(text: str) -> str:

@@ -44,14 +44,12 @@ _TABLES = """
 CREATE TABLE meta (name PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (
   rowid INTEGER PRIMARY KEY, key UNIQUE, scope, id, category, status, title, tags, files, asked_as, path, stamp, digest, injectable, trust,
-  expires_at, updated_at, inject, full_digest, text_digest, rule, created_at, superseded_by, supersedes, own, new_phrases, plain_title);
+  expires_at, updated_at, inject, full_digest, text_digest, rule, created_at, superseded_by, supersedes, own, new_phrases);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
 CREATE INDEX trusts ON documents (trust, status, key);
 CREATE INDEX files ON documents (path);
-CREATE INDEX ids ON documents (id);
-CREATE INDEX titles ON documents (plain_title);
 CREATE INDEX links ON documents (key, trust, superseded_by, supersedes, asked_as, status, scope)
   WHERE status = 'active' AND scope != 'native' AND (superseded_by != '' OR supersedes != '[]');
 CREATE INDEX newest ON documents (updated_at, expires_at, injectable, scope) WHERE injectable = 1 AND scope != 'native';

@@ -5,7 +5,6 @@ A refresh brings the index up to date first. Without an index that can be used, 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
@@ -13,17 +12,17 @@ from ..kernel.context import Deadline, now_iso
 from ..kernel.files import error_text
 from ..kernel.paths import Paths
 from ..kernel.settings import Settings
-from ..kernel.sqlite import Connection, SqliteError
+from ..kernel.sqlite import Connection
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.nearby import native_folders, notes
 from ..memories.record import Memory
-from ..memories.relations import name_for, plain_title
-from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, may_mean, nearest, survey
+from ..memories.relations import name_for
+from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE, memory_document, note_document
-from .index_documents import apply_supersession, put, storable, superseded_documents, texts
-from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, open_index, transaction
+from .index_documents import apply_supersession, put, superseded_documents, texts
+from .index_file import INDEX_ERRORS, index_path, open_index, transaction
 from .index_refresh import create_index_in_memory, refresh_index
 from .query import analyze, load_model
 from .ranking import Hit, candidate_backend, rank
@@ -33,9 +32,7 @@ _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
     d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, d.superseded_by,
     d.supersedes, coalesce(s.by, ''), d.new_phrases
-    FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
-_NAMED = "SELECT key FROM documents WHERE id = ?"
-_TITLED = "SELECT id FROM documents WHERE plain_title = ?"
+    FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? ORDER BY d.path"""
 _MAX_TEXT = 2000  # characters
 _OTHERS = "SELECT key FROM documents WHERE scope != 'native' AND status = 'active' ORDER BY rowid LIMIT ?"
 
@@ -143,24 +140,11 @@ def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> 
         connection.close()
 
 
-def overview(
-    paths: Paths,
-    settings: Settings,
-    *,
-    is_current: bool = False,
-    names: Collection[str] | None = None,
-    title: str = "",
-) -> Survey:
+def overview(paths: Paths, settings: Settings, *, is_current: bool = False) -> Survey:
     """Return what `survey` returns, with titles as they are shown and without texts: `read_item` reads the file of a memory.
 
-    If the index cannot be used or more files are due than one round reads, all files are read instead. Raises TrustUnreadable.
-
-    Args:
-        paths: the project's folders.
-        settings: the user's settings.
-        is_current: skip the refresh.
-        names: limits the result to the memories that one of these names may mean; None does not.
-        title: with `names`, adds the memories with this title, and those that share an id with one of them.
+    `is_current` skips the refresh. If the index cannot be used or more files are due than one round reads, all files are read instead.
+    Raises TrustUnreadable.
     """
     accept_from = settings.texts("trust.accept_from")
     try:
@@ -169,49 +153,27 @@ def overview(
             if report.remaining or report.problem:
                 return survey(paths, accept_from)
         connection = open_index(index_path(paths), timeout=_WAIT)
-    except (IndexUnavailable, SqliteError, OSError, RuntimeError):
+    except (*INDEX_ERRORS, OSError, RuntimeError):
         return survey(paths, accept_from)
     result = Survey([], [], [])
     trust = load_trust(paths, accept_from)
-    try:
-        keys = None if names is None else _keys(connection, names, plain_title(title))
+    with closing(connection):
         for store in stores(paths):
-            _add_store(connection, store, trust, result, keys)
-    finally:
-        connection.close()
+            _add_store(connection, store, trust, result)
     return result
 
 
-def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories that names may mean or come near, and of those with their ids or the title (`plain_title`)."""
-    ids = {storable(name.rpartition("/")[2]) for name in names}
-    if title:
-        ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))
-    ids.discard("")  # of a file that is no memory
-    for name in names:
-        if connection.execute(_NAMED, (storable(name.rpartition("/")[2]),)).fetchone() is None:
-            rows = connection.execute("SELECT id, key, title FROM documents WHERE id > ''").fetchall()
-            meant = [identity for identity, key, begun in rows if may_mean(name, key, begun)]
-            ids.update(meant or nearest(name, [(identity, begun) for identity, _, begun in rows]))
-    return [row[0] for identity in sorted(ids) for row in connection.execute(_NAMED, (identity,))]
-
-
-def _add_store(
-    connection: Connection, store: Store, trust: Trust, result: Survey, keys: list[str] | None
-) -> None:
-    """Add the memories and problems of one store, or only the memories with some keys."""
+def _add_store(connection: Connection, store: Store, trust: Trust, result: Survey) -> None:
+    """Add the memories and problems of one store."""
     reason = why_not_read(store)
     if reason:
         result.left_alone.append(reason)
-    condition, values = ("", [()]) if keys is None else ("AND d.key = ?", [(key,) for key in keys])
-    for value in values:
-        for row in connection.execute(_QUERY % condition, (store.scope, *value)):
-            if row[5] == UNREADABLE:
-                result.problems.append(FileProblem(row[9], row[13]))
-            else:
-                result.items.append(_item(row, store, trust))
-    if keys is None:
-        result.problems.extend(skipped_entries(store))
+    for row in connection.execute(_QUERY, (store.scope,)):
+        if row[5] == UNREADABLE:
+            result.problems.append(FileProblem(row[9], row[13]))
+        else:
+            result.items.append(_item(row, store, trust))
+    result.problems.extend(skipped_entries(store))
 
 
 def _item(row: tuple[Any, ...], store: Store, trust: Trust) -> Item:

@@ -12,8 +12,6 @@ from ..recall import follow_hygiene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths
@@ -86,13 +84,11 @@ class WorkContext(Context):
 
         return survey(self.paths, self.accept_from)
 
-    def overview(
-        self, *, is_current: bool = False, names: Collection[str] | None = None, title: str = ""
-    ) -> Survey:
-        """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
+    def overview(self, *, is_current: bool = False) -> Survey:
+        """Return the same from the index, without texts; `is_current` skips its refresh. Raises TrustUnreadable."""
         from ..recall.memory_search import overview
 
-        return overview(self.paths, self.settings, is_current=is_current, names=names, title=title)
+        return overview(self.paths, self.settings, is_current=is_current)
 
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""

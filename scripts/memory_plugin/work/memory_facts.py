@@ -46,9 +46,8 @@ def is_personal(category: str, title: str) -> bool:
     return category == "preference" and _PERSONAL.match(title) is not None
 
 
-def current(context: WorkContext, key: str) -> tuple[Item, str]:
-    """Return a memory as the refreshed index has it, and its shortest unambiguous name."""
-    items = context.overview(is_current=True, names=[key]).items
+def current(items: list[Item], key: str) -> tuple[Item, str]:
+    """Return a memory and its shortest unambiguous name."""
     return choose(items, key), shortest_names(items)[key]
 
 
@@ -272,11 +271,12 @@ def similar_lines(similar_memories: Iterable[Similar]) -> list[str]:
     return lines
 
 
-def similar_to(context: WorkContext, new: list[tuple[str, Memory]]) -> list[list[Similar]]:
+def similar_to(context: WorkContext, items: list[Item], new: list[tuple[str, Memory]]) -> list[list[Similar]]:
     """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
 
     Args:
-        context: gives access to the stores and to the index, which already contains the new memories.
+        context: gives access to the index, which already contains the new memories.
+        items: all memories.
         new: memories with their keys; only the first 200 are compared.
     """
     texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
@@ -286,7 +286,6 @@ def similar_to(context: WorkContext, new: list[tuple[str, Memory]]) -> list[list
         return results
     positions = {key: at for at, (key, _) in enumerate(new)}
     compared_with = {*chain.from_iterable(near.keys), *near.others}
-    items = context.overview(is_current=True, names=compared_with.union(positions)).items
     names, active = shortest_names(items), dict(_active(items, compared_with))
     similarity = Similarity(active.values(), near.stopwords)
     for at, ((key, memory), near_keys) in enumerate(zip(new, near.keys)):

@@ -77,8 +77,7 @@ class Saved(NamedTuple):
 
 def save(new: NewMemory, context: WorkContext) -> Saved:
     """Store a memory. Raises InvalidMemory, and WorkError if another active memory has its title."""
-    names = [new.supersedes] if new.supersedes else []
-    items = context.overview(names=names, title=shown_line(new.title, MAX_TITLE)).items
+    items = context.overview().items
     old = choose(items, new.supersedes) if new.supersedes else None
     data = _data(new, old, context)
     if taken := TakenTitles(items, new.scope, old).owner(data):
@@ -96,8 +95,9 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
         notices.append(_NOT_REPLACED % replaced)
         replaced = ""
     key, memory = written.stored.key, written.stored.memory
-    item, name = memory_facts.current(context, key)
-    similar = memory_facts.similar_to(context, [(key, memory)])[0]
+    items = context.overview(is_current=True).items
+    item, name = memory_facts.current(items, key)
+    similar = memory_facts.similar_to(context, items, [(key, memory)])[0]
     record = {
         **memory_facts.as_json(item),
         "guard": memory_facts.guard_as_json(memory),
@@ -180,7 +180,8 @@ def save_chosen(
     texts = [data for _, data in chosen]
     written = [lifecycle.save(context.paths, project, one, approved, how, only_new=only_new) for one in texts]
     notice = refresh(context)
-    found = memory_facts.similar_to(context, [(one.stored.key, one.stored.memory) for one in written])
+    items = context.overview(is_current=True).items
+    found = memory_facts.similar_to(context, items, [(one.stored.key, one.stored.memory) for one in written])
     names = [one.stored.memory.id for one in written]
     records, lines = [], []
     for one, name, near in zip(written, names, found):
@@ -199,8 +200,7 @@ def refuse_title(context: WorkContext, item: Item, title: str) -> None:
     """Raise InvalidMemory if another active memory of the scope has the new title."""
     if plain_title(title) == plain_title(item.stored.memory.title) or life_cycle_state(item) != ACTIVE:
         return
-    data, shown = {**item.stored.memory.data, "title": title}, shown_line(title, MAX_TITLE)
-    items = context.overview(is_current=True, names=[item.stored.key], title=shown).items
+    data, items = {**item.stored.memory.data, "title": title}, context.overview(is_current=True).items
     name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
     if name:
         raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))

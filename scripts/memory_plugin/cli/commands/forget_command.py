@@ -128,7 +128,7 @@ def _restore(arguments: Namespace, context: CommandContext) -> None:
     else:
         stored = restore(context.paths, item.stored, approved).stored
     context.refresh_index()
-    after, name = current(context, stored.key)
+    after, name = current(context.overview(is_current=True).items, stored.key)
     restored = "restored: %s (%s)" % (after.stored.memory.id, status_text(after))
     context.console.result(as_json(after), restored, *approval_lines(after, name))
     if approved:

@@ -134,7 +134,7 @@ def _edit_approval(arguments: Namespace, context: CommandContext) -> Approval | 
     """Return the trusted memory that would change; None for one with a guard, which is pending after the change."""
     if not _changed_fields(arguments) and arguments.superseded_by is None:
         return None
-    stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
+    stored = read_item(choose(context.overview().items, arguments.id)).stored
     has_guard = memory_facts.is_guarded(stored, context) or memory_facts.holds_guard(stored)
     if has_guard or _has_guard_option(arguments) or before_write(context.paths, stored).state != TRUSTED:
         return None
@@ -144,8 +144,7 @@ def _edit_approval(arguments: Namespace, context: CommandContext) -> Approval | 
 def _edit(arguments: Namespace, context: CommandContext) -> None:
     """Change the memory, which stays trusted, pending or rejected."""
     memory_input.check_fields(arguments)
-    # Only a chain of successors leads to other memories.
-    items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
+    items = context.overview().items
     item = choose(items, arguments.id)
     if _changed_fields(arguments) or arguments.superseded_by is not None:
         _edit_by_options(arguments, context, item, items)
@@ -236,7 +235,7 @@ def _change(
 
 def _report(arguments: Namespace, context: CommandContext, written: Written) -> None:
     context.refresh_index()
-    item, name = memory_facts.current(context, written.stored.key)
+    item, name = memory_facts.current(context.overview(is_current=True).items, written.stored.key)
     memory = item.stored.memory
     facts = memory.category, item.stored.store.scope, memory_facts.status_text(item)
     lines = ["changed: %s (%s)" % (memory.id, ", ".join(facts))]

@@ -52,7 +52,7 @@ def _configure_show(parser: ArgumentParser) -> None:
 def _show(arguments: Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     name = " ".join(arguments.id)
-    item = choose(context.overview(names=[name]).items, name)
+    item = choose(context.overview().items, name)
     # The index does not know a file that changed just now.
     trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
     item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
