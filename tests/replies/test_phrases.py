@@ -14,16 +14,19 @@ from memory_plugin.kernel.paths import load_data
 from memory_plugin.kernel.settings import Settings, defaults
 from memory_plugin.replies.gate import AMBIGUOUS
 from memory_plugin.replies.prose import (
+    INSIDE,
+    LINE,
     POSITIONS,
+    SENTENCE,
+    Classes,
     PhraseIndex,
     Prose,
-    match_ends,
     parse_pattern,
     rule_problem,
     word_classes,
 )
 from memory_plugin.replies.score import QueryClassifier
-from memory_plugin.replies.signals import USER_PACK, load_filler_rules, measure_reply
+from memory_plugin.replies.signals import USER_PACK, FillerRules, load_filler_rules, measure_reply
 from tests.replies.builders import RULES, measure
 
 CLASSES = {"praise": frozenset(["great", "good"])}
@@ -50,20 +53,18 @@ UNMATCHED = [
 ]
 
 
+def longest(pattern: str, text: str, classes: Classes = CLASSES) -> int:
+    """Return the number of the word after a pattern's longest match at the first word; -1 for none."""
+    index = PhraseIndex([(pattern, INSIDE, "")], classes)
+    return max((end for _, ends in index.matches(Prose(text), 0, INSIDE) for end in ends), default=-1)
+
+
 def test_a_match_ends_after() -> None:
-    assert [
-        (pattern, text, end)
-        for pattern, text, end in MATCHED
-        if PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) != end
-    ] == []
+    assert [(pattern, text, end) for pattern, text, end in MATCHED if longest(pattern, text) != end] == []
 
 
 def test_no_match() -> None:
-    assert [
-        (pattern, text)
-        for pattern, text in UNMATCHED
-        if PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) != -1
-    ] == []
+    assert [(pattern, text) for pattern, text in UNMATCHED if longest(pattern, text) != -1] == []
 
 
 @pytest.mark.parametrize("pattern", ["", "a? b", "*2 b", "@nothing", "a *9", "a *x", "a||b", "a|"])
@@ -74,36 +75,30 @@ def test_a_malformed_pattern_is_rejected(pattern: str) -> None:
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.lists(st.sampled_from("abc"), max_size=8))
 def test_plain_patterns_match_like_lists(pattern: list[str], words: list[str]) -> None:
-    prose = Prose(" ".join(words))
-    end = PhraseIndex([" ".join(pattern)], {}).match(0, prose, 0) if words else -1
+    end = longest(" ".join(pattern), " ".join(words), {}) if words else -1
     assert (end == len(pattern)) == (words[: len(pattern)] == pattern)
 
 
-PIECES = st.sampled_from(["a", "b", "c", "a|b", "b?", "c?", "a|c?", "*1", "*2"])
-
-
-@given(st.lists(PIECES, max_size=5), st.lists(st.sampled_from("abc."), min_size=1, max_size=8))
-def test_the_longest_of_all_matches_counts(pieces: list[str], words: list[str]) -> None:
-    pattern, prose = " ".join(["a", *pieces]), Prose("a " + " ".join(words))
-    phrases = PhraseIndex(["c", pattern, "b", pattern], {})
-    ends = match_ends(parse_pattern(pattern, {}), prose, 0)
-    assert phrases.match(1, prose, 0) == max(ends, default=-1)
-
-
-def test_patterns_are_found_by_their_first_word() -> None:
-    assert PhraseIndex(["a b c", "@praise *1 c", "b|a"], CLASSES).first_words == {
-        "a": [0, 2], "b": [2], "great": [1], "good": [1],
+def test_patterns_are_found_by_their_first_word_and_what_stands_before_it() -> None:
+    entries = [("a b", INSIDE, 1), ("@praise *1 c", SENTENCE, 2), ("b|a", LINE, 3)]
+    index = PhraseIndex(entries, CLASSES)
+    assert {word: [owner for *_, owner in found] for word, found in index.by_word.items()} == {
+        "a": [1, 3], "b": [3], "great": [2], "good": [2],
     }  # fmt: skip
+    prose = Prose("a b")
+    assert list(index.matches(prose, 0, SENTENCE)) == [(1, {2})]
+    assert list(index.matches(prose, 0, LINE)) == [(1, {2}), (3, {1})]
 
 
 def test_the_longest_match_that_a_sign_follows_counts() -> None:
-    prose = Prose("a b, c d e.")
-    assert [PhraseIndex(["a *4"], {}).match(0, prose, 0, signs) for signs in ("", ",", ".", "!")] == [
-        5,
-        2,
-        5,
-        -1,
-    ]
+    text = "a b, c d e."
+    own = {"id": "x", "category": "own", "position": "anywhere", "patterns": ["a *4"]}
+    found = {}
+    for signs in ("", ".", ",", "!"):
+        rules = FillerRules({"rules": [{**own, "behind": signs}]})
+        matches = measure_reply(text, rules).matches
+        found[signs] = [text[one.start : one.end] for one in matches if one.rule.id == "x"]
+    assert found == {"": ["a b, c d e"], ".": ["a b, c d e"], ",": ["a b"], "!": []}
 
 
 TABLE = load_data("replies", "query_types")
@@ -198,7 +193,7 @@ def test_an_invalid_user_rule_is_reported_and_ignored(entry: object, tmp_path: A
     (tmp_path / USER_PACK).write_text(json.dumps({"rules": [entry]}), encoding="utf-8")
     rules = load_filler_rules(str(tmp_path))
     assert str(rules.error).startswith("a rule of your own pack is left out: ")
-    assert len(rules.rule_of) == len(RULES.rule_of)
+    assert rules.phrases.by_word == RULES.phrases.by_word
 
 
 def test_a_pack_adds_and_exempts(tmp_path: Any) -> None:  # noqa: ANN401
@@ -217,7 +212,7 @@ def test_a_pack_adds_and_exempts(tmp_path: Any) -> None:  # noqa: ANN401
 def test_a_damaged_pack_leaves_the_rules_as_shipped(content: bytes, tmp_path: Any) -> None:  # noqa: ANN401
     (tmp_path / USER_PACK).write_bytes(content)
     rules = load_filler_rules(str(tmp_path))
-    assert len(rules.rule_of) == len(RULES.rule_of)
+    assert rules.phrases.by_word == RULES.phrases.by_word
 
 
 def test_a_pack_that_is_a_link_is_not_read(tmp_path: Any) -> None:  # noqa: ANN401

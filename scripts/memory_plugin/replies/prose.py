@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.paths import load_data
@@ -25,6 +25,7 @@ from ..kernel.settings.schema import schema_problem
 from ..kernel.text import IN_WORDS
 
 Classes = Mapping[str, frozenset[str]]
+Owner = TypeVar("Owner")
 
 MASK = "\x01"
 INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # the boundary before a word, weakest first
@@ -220,28 +221,25 @@ def rule_problem(entry: Any, classes: Classes) -> str:  # noqa: ANN401 - any JSO
     return problem and "%s: %s" % (as_text(as_object(entry).get("id"))[:_MAX_ID], problem)
 
 
-class PhraseIndex:
-    """An index of patterns by their first words. A pattern is parsed when its first word first occurs in a text.
+class PhraseIndex(Generic[Owner]):
+    """Patterns by their first words, each with the boundary that it needs before it (see `Prose.boundary`) and its owner.
 
-    `first_words` maps a word to the numbers of the patterns whose first slot accepts it.
+    A pattern is parsed when its first word first occurs in a text.
     """
 
-    def __init__(self, patterns: Sequence[str], classes: Classes) -> None:
-        self._slots = cache(lambda number: parse_pattern(patterns[number], classes))
-        self.first_words: dict[str, list[int]] = {}
-        for number, pattern in enumerate(patterns):
-            for word in _alternatives(pattern.split(" ", 1)[0], classes):
-                self.first_words.setdefault(word, []).append(number)
+    def __init__(self, patterns: Iterable[tuple[str, int, Owner]], classes: Classes) -> None:
+        self._slots = cache(partial(parse_pattern, classes=classes))
+        self.by_word: dict[str, list[tuple[str, int, Owner]]] = {}
+        for entry in patterns:
+            for word in _alternatives(entry[0].split(" ", 1)[0], classes):
+                self.by_word.setdefault(word, []).append(entry)
 
-    def match(self, number: int, prose: Prose, at: int, signs: str = "") -> int:
-        """Return the number of the word after the pattern's longest match at word `at`; -1 for none.
-
-        With `signs`, a match counts only if one of them follows it; the end of the text counts as a full stop.
-        """
-        ends = match_ends(self._slots(number), prose, at)
-        return max(
-            (end for end in ends if not signs or (prose.next_sign(end - 1) or ".") in signs), default=-1
-        )
+    def matches(self, prose: Prose, at: int, boundary: int) -> Iterator[tuple[Owner, set[int]]]:
+        """Yield the owner of each pattern that matches at word `at` behind a boundary, with the words after its matches."""
+        for pattern, level, owner in self.by_word.get(prose.words[at], ()):
+            ends = match_ends(self._slots(pattern), prose, at) if level <= boundary else None
+            if ends:
+                yield owner, ends
 
 
 def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:

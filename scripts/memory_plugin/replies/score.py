@@ -41,10 +41,13 @@ class QueryClassifier:
 
     def __init__(self) -> None:
         self._table = table = load_data("replies", "query_types")
-        entries = [(kind["id"], *pair) for kind in table["types"] for pair in kind["patterns"]]
-        entries += [(_DRAFTING, *pair) for pair in table["drafting"]["patterns"]]
-        self._phrases = PhraseIndex([pattern for _, _, pattern in entries], word_classes(table))
-        self._rules = [(owner, POSITIONS[position]) for owner, position, _ in entries]
+        owners = [*table["types"], {**table["drafting"], "id": _DRAFTING}]
+        patterns = [
+            (pattern, POSITIONS[position], owner["id"])
+            for owner in owners
+            for position, pattern in owner["patterns"]
+        ]
+        self._phrases = PhraseIndex(patterns, word_classes(table))
 
     def classify(self, prompt: str) -> tuple[str, bool]:
         """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in someone's voice."""
@@ -62,13 +65,8 @@ class QueryClassifier:
     def _count_matches(self, prose: Prose) -> Counter[str]:
         """Return at how many words a pattern of each kind begins."""
         counts: Counter[str] = Counter()
-        for at, word in enumerate(prose.words):
-            kinds: set[str] = set()
-            for number in self._phrases.first_words.get(word, ()):
-                kind, position = self._rules[number]
-                if position <= prose.boundary(at) and self._phrases.match(number, prose, at) >= 0:
-                    kinds.add(kind)
-            counts.update(kinds)
+        for at in range(len(prose)):
+            counts.update({kind for kind, _ in self._phrases.matches(prose, at, prose.boundary(at))})
         return counts
 
 

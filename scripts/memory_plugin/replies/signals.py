@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.files import read_regular
 from ..kernel.paths import load_data
 from .prose import (
     BREAK,
+    INSIDE,
     LINE,
     POSITIONS,
     SENTENCE,
@@ -39,14 +41,12 @@ class RulePackError(RuntimeError):
 class FillerRule(NamedTuple):
     """One rule about filler phrases.
 
-    A match must begin at least a `level` (see `Prose.boundary`), and one of the signs in `followed_by` must follow it, if there are any. An
-    `exempt` rule still claims its matches, so no other rule reports the same words. With `unless_concrete`, an offer that names a concrete
-    alternative is no match.
+    One of the signs in `followed_by` must follow a match, if there are any. An `exempt` rule still claims its matches, so no other rule
+    reports the same words. With `unless_concrete`, an offer that names a concrete alternative is no match.
     """
 
     id: str
     category: str
-    level: int
     followed_by: str
     exempt: bool
     unless_concrete: bool
@@ -63,25 +63,21 @@ class FillerMatch(NamedTuple):
 
 
 class FillerRules:
-    """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last error in the user's pack, else None."""
+    """All rules in effect. `error` is the last error in the user's pack, else None."""
 
     def __init__(self, pack: Mapping[str, Any]) -> None:
         table = load_data("replies", "filler")
         classes = word_classes(table)
-        own, exempt = pack.get("rules"), pack.get("exempt")
+        own, exempt = pack.get("rules"), as_object(pack.get("exempt"))
         checked = [(entry, rule_problem(entry, classes)) for entry in own] if isinstance(own, list) else []
         problems = ["a rule of your own pack is left out: " + problem for _, problem in checked if problem]
         self.error = RulePackError(problems[-1]) if problems else None
-        entries = [*table["rules"], *(entry for entry, problem in checked if not problem)]
-        patterns: list[str] = []
-        self.rule_of: list[FillerRule] = []
-        for entry in entries:
-            is_exempt = (isinstance(exempt, dict) and entry["id"] in exempt) or entry.get("exempt") is True
-            level, signs = POSITIONS[entry["position"]], entry.get("behind", "")
-            is_offer = entry.get("unless_concrete") is True
-            patterns += entry["patterns"]
-            rule = FillerRule(entry["id"], entry["category"], level, signs, is_exempt, is_offer)
-            self.rule_of += [rule] * len(entry["patterns"])
+        patterns: list[tuple[str, int, FillerRule]] = []
+        for entry in [*table["rules"], *(entry for entry, problem in checked if not problem)]:
+            is_exempt = entry["id"] in exempt or entry.get("exempt", False)
+            signs, is_offer = entry.get("behind", ""), entry.get("unless_concrete", False)
+            rule = FillerRule(entry["id"], entry["category"], signs, is_exempt, is_offer)
+            patterns += [(pattern, POSITIONS[entry["position"]], rule) for pattern in entry["patterns"]]
         self.phrases = PhraseIndex(patterns, classes)
         names = ("interjections", "chain", "alternative", "vague")
         self.interjections, chain, self.alternative, self.vague = (
@@ -118,7 +114,7 @@ def read_user_pack(state_dir: str | None) -> dict[str, Any]:
 def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
     """Return the filler phrases from left to right; of several at one place, the longest."""
     found: list[FillerMatch] = []
-    starters = rules.chain | rules.phrases.first_words.keys()
+    starters = rules.chain | rules.phrases.by_word.keys()
     # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
     end = inherited = -1
     for at in [at for at, word in enumerate(prose.words) if word in starters]:
@@ -146,15 +142,17 @@ def _inherited_level(prose: Prose, at: int, level: int) -> int:
 
 
 def _best_match(prose: Prose, rules: FillerRules, at: int, level: int) -> FillerMatch | None:
-    best: FillerMatch | None = None
-    for number in rules.phrases.first_words.get(prose.words[at], ()):
-        rule = rules.rule_of[number]
-        end = rules.phrases.match(number, prose, at, rule.followed_by) if rule.level <= level else -1
-        is_first = end >= 0 and best is None
-        if is_first or (best and end > best.end_word):
-            start, stop = prose.folded.original_span(prose.starts[at], prose.end(end - 1))
-            best = FillerMatch(rule, start, stop, at, end)
-    return best
+    """Return the longest match at a word, of equal ones the first; the end of the text counts as a full stop."""
+    found = [
+        (end, rule)
+        for rule, ends in rules.phrases.matches(prose, at, level)
+        for end in ends
+        if not rule.followed_by or (prose.next_sign(end - 1) or ".") in rule.followed_by
+    ]
+    if not found:
+        return None
+    end, rule = max(found, key=itemgetter(0))
+    return FillerMatch(rule, *prose.folded.original_span(prose.starts[at], prose.end(end - 1)), at, end)
 
 
 def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
@@ -267,11 +265,11 @@ def _unscored(prose: Prose, words: int, content: int) -> str:
 
 
 @cache
-def _leads() -> tuple[PhraseIndex, list[str]]:
-    """Return the patterns of preambles, and the scope of each."""
+def _leads() -> PhraseIndex[str]:
+    """Return the patterns of preambles with their scopes."""
     table = load_data("replies", "preamble")
-    pairs = [(pattern, lead["scope"]) for lead in table["leads"] for pattern in lead["patterns"]]
-    return PhraseIndex([pattern for pattern, _ in pairs], word_classes(table)), [scope for _, scope in pairs]
+    patterns = [(pattern, INSIDE, lead["scope"]) for lead in table["leads"] for pattern in lead["patterns"]]
+    return PhraseIndex(patterns, word_classes(table))
 
 
 def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch]) -> int:
@@ -312,13 +310,8 @@ def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch]) -> int:
     if at in openers:
         match = openers[at]
         return max(end, match.end_word) if match.rule.category in _SENTENCE_CATEGORIES else match.end_word
-    leads, scopes = _leads()
-    ends = [at]
-    for number in leads.first_words.get(prose.words[at], ()):
-        after = leads.match(number, prose, at)
-        if after >= 0:
-            ends.append(_scope_end(prose, scopes[number], after, at, end))
-    return max(ends)
+    leads = _leads().matches(prose, at, INSIDE)
+    return max([at, *(_scope_end(prose, scope, max(ends), at, end) for scope, ends in leads)])
 
 
 def _scope_end(prose: Prose, scope: str, after: int, at: int, end: int) -> int:
