@@ -169,21 +169,19 @@ def _read_turns(record: object, place: int) -> list[ConversationTurn] | None:
     """Return the turns in a record: one, or a question and its answer by their roles; None if it cannot be read whole."""
     if not isinstance(record, dict):
         return None
-    number = as_integer(record.get("turn"))
-    role = next((role for role in (_role(record.get(field)) for field in _ROLE_FIELDS) if role), "")
+    role = next(filter(None, (_role(record.get(field)) for field in _ROLE_FIELDS)), "")
     if role:
         given = [record[field] for field in _TEXT_FIELDS if record.get(field) is not None]
         parts = [(role, given[0] if given else [] if record.get("tool_calls") else None)]
     else:
         parts = [(_role(key), value) for key, value in record.items() if _role(key)]
-    turns = []
-    for role, value in parts:
-        text = _text(value)
-        if text is None:
-            return None
-        number = place if number is None else number
-        turns.append(ConversationTurn(number, role, without_private(text), record.get("failed") is True))
-    return turns or None
+    number, failed = as_integer(record.get("turn")), record.get("failed") is True
+    turns = [
+        ConversationTurn(place if number is None else number, role, without_private(text), failed)
+        for role, text in ((role, _text(value)) for role, value in parts)
+        if text is not None
+    ]
+    return turns if turns and len(turns) == len(parts) else None
 
 
 def _text(value: object) -> str | None:

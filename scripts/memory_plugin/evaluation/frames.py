@@ -183,12 +183,11 @@ def _suffix(form: str) -> str:
 
 
 class Frame(NamedTuple):
-    """A frame's source, and its patterns over tagged text, all of which must match.
+    """The patterns of a frame over tagged text, all of which must match.
 
     `needs` are sets of words and classes. A sentence must contain one of each set to match; checking that first saves most of the work.
     """
 
-    source: str
     patterns: tuple[str, ...]
     needs: tuple[frozenset[str], ...]
 
@@ -249,4 +248,4 @@ def compile_frame(source: str, macros: Macros, lexicon: Lexicon) -> Frame:
     """Compile a frame over the classes of a lexicon. Raises ValueError for a malformed frame."""
     needs: list[frozenset[str]] = []
     patterns = ["(?<![^ ])" + _sequence(part, macros, lexicon, needs) for part in source.split(" & ")]
-    return Frame(source, tuple(patterns), tuple(needs))
+    return Frame(tuple(patterns), tuple(needs))
