@@ -36,14 +36,13 @@ _FLAGS = re.IGNORECASE | re.MULTILINE
 
 
 class SolvedError(NamedTuple):
-    """The contents of a runbook: the command, the error lines, the changes, the command that passed, and the turns of both."""
+    """The contents of a runbook: the command, the error lines, the changes, the command that passed, and the turn of the failure."""
 
     command: str
     symptom: tuple[str, ...]
     changes: tuple[str, ...]
     proof: str
     failed: int
-    passed: int
     strength: float
 
     @property
@@ -114,7 +113,7 @@ class ErrorWatch:
         if call.failed or error_pattern("failed_output").search(output):
             return []
         same = [failure for failure in self._open if runs_same(failure.line, line)]
-        solved_errors = [self._solved(failure, line, turn) for failure in same]
+        solved_errors = [self._solved(failure, line) for failure in same]
         self._open = deque((failure for failure in self._open if failure not in same), _MAX_OPEN)
         kind = change_kind(text)
         if kind or (line.heads and not line.is_check and text.split()[0] not in _RECORDING):
@@ -134,7 +133,7 @@ class ErrorWatch:
         if line.heads and symptom and not explains_itself(output):
             self._open.append(_Failure(line, symptom, turn))
 
-    def _solved(self, failure: _Failure, line: CommandLine, turn: int) -> SolvedError | None:
+    def _solved(self, failure: _Failure, line: CommandLine) -> SolvedError | None:
         """Return the solved error; None if it was part of the usual loop, only code changed, or some steps are unknown."""
         changes, kinds = list(failure.changes), set(failure.kinds)
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
@@ -151,7 +150,7 @@ class ErrorWatch:
         if not kinds or len(changes) > _MAX_CHANGES:
             return None
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
-        parts = (failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn, turn)
+        parts = (failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn)
         return SolvedError(*parts, strength)
 
 
