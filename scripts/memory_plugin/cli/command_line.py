@@ -100,7 +100,7 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     approval = handler.approval and handler.approval(arguments, context)
     if approval is None:
         return _started(arguments, context, handler)
-    if not ticket or take_ticket(context.paths, context.session, ticket, argv) is None:
+    if not ticket or not take_ticket(context.paths, context.session, ticket, argv):
         raise CommandError(_NOT_APPROVED % approval.question)
     console.result({"waits_for": "Claude Code's transcript"}, _NOTED)
     return DONE

@@ -75,8 +75,9 @@ def _asked(event: Event) -> dict[str, object] | None:
     if not needed:
         return None
 
+    asked = {name: needed[name] for name in ("project", "texts")}
     source = {"call": event.field("tool_use_id"), "transcript": event.transcript}
-    number = issue_ticket(event.paths, event.session, words, needed["project"], needed["texts"], **source)
+    number = issue_ticket(event.paths, event.session, {"words": words, **asked, **source})
     changed = {**call, "command": "%s %s %s" % (line.strip(), OPTION, number)}
     return _decided(event, "ask", _ASKS % needed["question"], updatedInput=changed)
 

@@ -183,23 +183,23 @@ def _why_left_out(document: _Document, roles: set[str], *, is_one: bool, has_rec
     `roles` are the fields of records that have a text, and `is_one` says that the document is one record.
     """
     fields, title, text = document.fields, document.title, document.text
-    if any(map(form("template").fullmatch, os.path.split(document.path))) or form("blank").match(title):
-        return _TEMPLATE
-    if not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *texts_in(fields.get("tags"))]):
-        return INDEX
+    tags, first = texts_in(fields.get("tags")), _HEAD.sub("", text)
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
-    if is_linked and ("clippings" in texts_in(fields.get("tags")) or "published" in fields):
-        return _WEB
-    if fields and not has_records and markdown.content(text) < _FEW and any(mark in text for mark in _LINKS):
-        return _POINTER
-    first = _HEAD.sub("", text)
+    is_short = bool(fields) and markdown.content(text) < _FEW
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
-    if is_over and not has_records:
-        return _ENDED
     is_record = is_one or document.runbook or _STATUS in roles
-    is_unwritten = ANSWERS.isdisjoint(roles) and ANSWERS.intersection(_roles(markdown.headings(text)))
-    return _UNWRITTEN if is_record and is_unwritten else ""
+    asks = is_record and ANSWERS.isdisjoint(roles)
+    names = os.path.split(document.path)
+    reasons = {
+        _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
+        INDEX: not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *tags]),
+        _WEB: is_linked and ("clippings" in tags or "published" in fields),
+        _POINTER: is_short and not has_records and any(mark in text for mark in _LINKS),
+        _ENDED: is_over and not has_records,
+        _UNWRITTEN: asks and ANSWERS.intersection(_roles(markdown.headings(text))),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _decided(part: Section) -> Iterator[Section]:

@@ -14,9 +14,10 @@ from ..kernel.paths import load_data
 from .record import DEFAULT_CATEGORY, MAX_TITLE
 
 _FRONT = re.compile(r"\n*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
+# A field, its value, and the lines below up to the next field.
+_FIELD = re.compile(r"(?m)^([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)((?:\n(?![A-Za-z][\w-]*[ \t]*:).*)*)")
 _COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
-_DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
+_DASH = re.compile(r"(?m)^[ \t]*-[ \t]+(.*)")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 # Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
 FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
@@ -24,13 +25,15 @@ _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between s
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)")
 _BOX = re.compile(r"\A\s*[-*+]\s+\[[ xX]\]\s")
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])")
+_CODE_SPAN = r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?(?P=ticks)(?!`)"
+_LINK = re.compile(
+    _CODE_SPAN + r"|!?\[(?P<shown>[^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])"
+)
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
-_STRONG = re.compile(r"(\*\*|~~)(?=\S)((?:(?!\1).)+?)(?<=\S)\1")
+_STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
 _HIDDEN = r"(?P<comment><!--(?:(?!<!--).)*?-->)|!\[(?P<image>[^\[\]\n]{0,100})\]\([^()\n]{0,500}\)"
 _CODE_OR_HIDDEN = re.compile(FENCED.pattern + r"|`[^`\n]+`|" + _HIDDEN, re.DOTALL)
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?\1(?!`)")
-_ASIDE = re.compile(r"\0(\d+)\0")
+_NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(
@@ -109,25 +112,21 @@ def front_matter(text: str) -> tuple[Fields, str]:
     start = 0
     # Two tools may each have added theirs.
     while head := _FRONT.match(text, start):
-        more = _fields(head[1].splitlines())
+        more = _fields(head[1])
         if head[1].strip() and not more:
             break  # a text between two lines
         fields, start = {**more, **fields}, head.end()
     return fields, "\n" * text.count("\n", 0, start) + text[start:]
 
 
-def _fields(lines: list[str]) -> Fields:
+def _fields(text: str) -> Fields:
     fields: Fields = {}
-    name = ""
-    for line in lines:
-        field, item, value = _FIELD.match(line), _DASH.match(line), fields.get(name, "")
-        if field is not None:
-            name = field[1].lower()
-            fields[name] = _value(field[2].strip())
-        elif item is not None and name:
-            fields[name] = [*([value] if isinstance(value, str) and value else value), _unquoted(item[1])]
-        elif name and line.startswith((" ", "\t")) and isinstance(value, str):
-            fields[name] = ("%s\n%s" % (value, line.strip())).strip()
+    for name, written, below in _FIELD.findall(text):
+        value, items = _value(written.strip()), list(map(_unquoted, _DASH.findall(below)))
+        block = [line.strip() for line in below.splitlines() if line[:1].isspace()]
+        if items and len(items) >= len(block):
+            value = [*([value] if isinstance(value, str) and value else value), *items]
+        fields[name.lower()] = "\n".join([value, *block]).strip() if isinstance(value, str) else value
     return fields
 
 
@@ -196,18 +195,14 @@ def _outside_code(text: str) -> list[str]:
 
 def without_markdown(text: str) -> str:
     """Return a text as one line without Markdown's marks and tables; code keeps its backticks and every character in them."""
-    spans: list[str] = []
-
-    def put_aside(match: re.Match[str]) -> str:
-        spans.append(match[0])
-        return "\0%d\0" % (len(spans) - 1)
-
-    text = _CODE_SPAN.sub(put_aside, text.replace("\0", ""))
-    text = _LINK.sub(r"\1", text)
+    text = _LINK.sub(_shown, text)
     lines = (_MARK.sub("", line).strip() for line in text.splitlines())
-    text = " ".join(line for line in lines if not line.startswith(("```", "~~~", "|", "---", "===")))
-    text = " ".join(_STRONG.sub(r"\2", text).split())
-    return _ASIDE.sub(lambda match: " ".join(spans[int(match[1])].split()), text)
+    text = " ".join(line for line in lines if not _NO_TEXT.match(line))
+    return " ".join(_STRONG.sub(_shown, text).split())
+
+
+def _shown(part: re.Match[str]) -> str:
+    return part[0] if part["shown"] is None else part["shown"]
 
 
 def title_for(text: str, heading: str = "") -> str:

@@ -7,7 +7,8 @@ one text, so none of its lines can pass for another field.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from difflib import unified_diff
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import digest, dumps
@@ -143,14 +144,9 @@ def _indented(lines: list[str]) -> list[str]:
 def _difference(old: list[str], new: list[str]) -> list[str]:
     if len(old) + len(new) > _MAX_DIFFERENCE:
         return [*("- " + line for line in old), *("+ " + line for line in new)]
-    lines: list[str] = []
-    for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            lines += ["  " + line for line in old[start:end]]
-        else:
-            lines += ["- " + line for line in old[start:end]]
-            lines += ["+ " + line for line in new[new_start:new_end]]
-    return lines
+    # The lines after the names of both versions and their numbers; all of both, because each has as much context.
+    lines = islice(unified_diff(old, new, n=len(old), lineterm=""), 3, None)
+    return ["%s %s" % (line[0], line[1:]) for line in lines]
 
 
 def _guard_text(memory: Memory) -> str:

@@ -31,43 +31,33 @@ _WHY = {
 }
 
 
-def issue_ticket(
-    paths: Paths,
-    session: str,
-    words: list[str],
-    project: str,
-    texts: frozenset[str] | list[str],
-    *,
-    call: str = "",
-    transcript: str = "",
-) -> str:
+def issue_ticket(paths: Paths, session: str, asked: dict[str, object]) -> str:
     """Write a ticket for a command in a session and return its number.
 
-    `project` is the key of the project that the command acts on; `texts` are the digests of the texts that the user is asked about;
-    `call` is the id of the tool call in the session's transcript. Raises OSError.
+    `asked` holds the command's `words`, the key of the `project` that it acts on, the digests of the `texts` that the user is asked about,
+    and the id of the tool `call` in the session's `transcript`. Raises OSError.
     """
     number = os.urandom(8).hex()
-    ticket = {"words": list(words), "project": project, "texts": sorted(texts), "until": now() + SECONDS}
-    write_state(_path(paths, session, number), {**ticket, "call": call, "transcript": transcript})
+    write_state(_path(paths, session, number), {**asked, "until": now() + SECONDS})
     return number
 
 
-def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> frozenset[str] | None:
-    """Defer the command of a ticket; return the digests of the texts that it covers, or None if it is not valid for this command.
+def take_ticket(paths: Paths, session: str, number: str, words: list[str]) -> bool:
+    """Defer the command of a ticket; return whether it is valid for this command.
 
     The process that removes the file has used the ticket, so it works once even if two try. Raises OSError.
     """
     path = _path(paths, session, number)
     ticket = read_state(path)
     if not remove_file(path):
-        return None
+        return False
     until = ticket.get("until")
     is_valid = isinstance(until, float) and 0 <= until - now() <= SECONDS
     if not is_valid or (ticket.get("words"), ticket.get("project")) != (list(words), paths.project_key):
-        return None
+        return False
     name = _stem(session) + _DEFERRED + os.path.basename(path).removeprefix(_stem(session))
     write_state(paths.state(FOLDER, name), {**ticket, "folder": os.getcwd()})
-    return frozenset(as_texts(ticket.get("texts")))
+    return True
 
 
 def settle(
@@ -84,13 +74,10 @@ def settle(
     end = now() + wait
     for path in _files(paths, _stem(session) + _DEFERRED):
         command = read_state(path)
-        who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
-        while not who and now() < end:
+        source = as_text(command.get("transcript")), as_text(command.get("call"))
+        while not (who := who_allowed(*source)) and now() < end:
             sleep(_PAUSE)
-            who = who_allowed(as_text(command.get("transcript")), as_text(command.get("call")))
-        if not who and not is_last:
-            continue
-        if not remove_file(path):  # another process carries it out
+        if not (who or is_last) or not remove_file(path):  # another process carries it out
             continue
         if who == PERSON:
             allowed.append(command)
