@@ -15,7 +15,6 @@ from ..evaluation import EvaluationError
 from ..host.commands import first_on_path, is_own
 from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.context import days_ago, iso, now
-from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
@@ -52,7 +51,6 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
-_MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
 
@@ -136,7 +134,8 @@ def environment(context: WorkContext) -> Check:
     if not risky and not taint.unread:
         return Check(name, OK, "the project's settings set no variable that memory uses")
     shown = risky[:_MAX_NAMES]
-    details = ["%s:%s sets %s" % (taint.names[one], _line(taint.names[one], one), one) for one in shown]
+    places = ((taint.names[one], one) for one in shown)
+    details = ["%s:%s sets %s" % (path, line_of(path, ("env", one)) or "?", one) for path, one in places]
     if len(risky) > len(shown):
         details.append("and %d more names" % (len(risky) - len(shown)))
     details += ["%s cannot be read" % path for path in taint.unread]
@@ -145,14 +144,6 @@ def environment(context: WorkContext) -> Check:
     if "PATH" in taint.names:
         text += "; it may replace the python3 that runs the hooks, which no plugin can prevent"
     return Check(name, WARN, text, "read these lines before you trust the project", tuple(details))
-
-
-def _line(path: str, name: str) -> str:
-    try:
-        text = read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig")
-        return str(line_of(text, ("env", name)) or "?")
-    except (OSError, ValueError, RecursionError):
-        return "?"
 
 
 def settings(context: WorkContext) -> Check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,8 @@ def test_the_style_of_the_file_is_kept(box: Box, text: str, after: str) -> None:
         assert file.read() == after
 
 
-def test_lines() -> None:
+def test_lines(tmp_path: Path) -> None:
     cases = [(("a",), 2), (("a", "c"), 4), (("d",), 6), (("e",), None), (("d", "e"), None)]
-    assert [(path, line) for path, line in cases if line_of(PRETTY, path) != line] == []
+    file = tmp_path / "settings.json"
+    file.write_text(PRETTY, encoding="utf-8")
+    assert [(path, line) for path, line in cases if line_of(str(file), path) != line] == []

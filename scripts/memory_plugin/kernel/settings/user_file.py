@@ -248,20 +248,31 @@ def _read(path: str) -> tuple[bytes, int]:
     return data, stat.S_IMODE(status.st_mode)
 
 
-def line_of(text: str, path: Path) -> int | None:
-    """Return the line, from 1, of a JSON text where a key is, after the keys of the objects around it; None if there is none."""
+def line_of(file: str, path: Path) -> int | None:
+    """Return the line, from 1, of a settings file where a key is, after the keys of the objects around it; None if there is none.
+
+    Without a key it is the line of the first error in the file's JSON.
+    """
+    try:
+        text = read_regular(file, MAX_BYTES, follow=True)[0].decode("utf-8-sig", "replace")
+        if not path:
+            json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.lineno
+    except (OSError, ValueError, RecursionError):
+        return None
     at = 0
     for name in path:
         key = re.compile(r"%s\s*:" % re.escape(json.dumps(name, ensure_ascii=False))).search(text, at)
         if key is None:
             return None
         at = key.end()
-    return text.count("\n", 0, at) + 1
+    return text.count("\n", 0, at) + 1 if path else None
 
 
 def problem_sentence(problem: Problem) -> str:
     """Return a problem in one line: file, line, key, expected, got, and the fix."""
-    at = _line(problem)
+    at = line_of(problem.file, problem.path)
     place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
     key = readable(problem.key) + ": " if problem.path else ""
     got = terminal_safe(problem.got)
@@ -273,7 +284,7 @@ def problem_record(problem: Problem) -> dict[str, object]:
     return {
         "kind": problem.kind,
         "file": problem.file,
-        "line": _line(problem),
+        "line": line_of(problem.file, problem.path),
         "key": problem.key,
         "expected": problem.expected,
         "got": problem.got,
@@ -293,20 +304,6 @@ def unknown_key_hint(key: str) -> str:
 def readable(name: str) -> str:
     """Return a name from a file, safe for a terminal and at most 80 characters long."""
     return terminal_safe(name)[:_MAX_NAME]
-
-
-def _line(problem: Problem) -> int | None:
-    """Return the line of a problem's key, or of the first JSON error; None if it cannot be determined."""
-    try:
-        text = read_regular(problem.file, MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
-        if problem.path:
-            return line_of(text, problem.path)
-        json.loads(text.lstrip("\ufeff"))
-    except json.JSONDecodeError as error:
-        return None if problem.path else error.lineno
-    except (OSError, ValueError, RecursionError):
-        pass
-    return None
 
 
 def _hint(problem: Problem) -> str:
