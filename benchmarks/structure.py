@@ -44,7 +44,6 @@ _TRACER = """
 import os, sys
 package, event, report, rows = sys.argv[1:]
 sys.path.insert(0, os.path.dirname(package))
-from memory_plugin.kernel.bytecode import import_with_cache_repair
 seen = []
 def note(frame, what, argument):
     path = frame.f_code.co_filename

@@ -46,7 +46,6 @@ def write_package(folder: str, entry: str) -> None:
     for name in (
         "hooks/__init__.py",
         "kernel/__init__.py",
-        "kernel/bytecode.py",
         "kernel/quick_start.py",
     ):
         shutil.copy(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", name), os.path.join(package, name))

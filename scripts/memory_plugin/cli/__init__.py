@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Callable
 
-from ..kernel.bytecode import import_with_cache_repair
+from ..kernel import import_fast
 
 
 def run_command() -> int:
     """Run the command of this process and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
-    return import_with_cache_repair(_main)(sys.argv[1:])
-
-
-def _main() -> Callable[[list[str]], int]:
+    import_fast()
     from .command_line import main
 
-    return main
+    return main(sys.argv[1:])

@@ -23,7 +23,6 @@ from .. import VERSION
 from ..host.caller import Caller, identify
 from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
-from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.fastjson import as_texts
 from ..kernel.files import bug_text, error_text
 from ..kernel.paths import locate
@@ -41,7 +40,6 @@ _NOTED = (
 )
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
 _CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
-_DAMAGED = "Python's bytecode cache was damaged and has been deleted. Run the command again."
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)' \(choose from (.*)\)")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -86,8 +84,7 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
         console.error("stopped")
         return _INTERRUPTED
     except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
-        bug = "a bug in memory: %s: %s" % (bug_text(error), error)
-        console.error(_DAMAGED if discard_damaged() else bug)
+        console.error("a bug in memory: %s: %s" % (bug_text(error), error))
         return FAILED
 
 
@@ -202,8 +199,7 @@ def parse_arguments(words: Sequence[str]) -> Namespace:
 
 def handler_of(command: str) -> Handler:
     """Return what carries out a command."""
-    name = ".commands." + COMMANDS[command].module
-    module = import_with_cache_repair(lambda: import_module(name, __package__))
+    module = import_module(".commands." + COMMANDS[command].module, __package__)
     return cast("Handler", module.HANDLERS[command])
 
 

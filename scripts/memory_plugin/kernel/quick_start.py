@@ -5,8 +5,8 @@ an empty interpreter takes; the replacement takes 2.5 million. Nearly all names 
 `os.path` is the real `posixpath`. Any other name imports the real module, which then takes the place of the replacement.
 
 Most of an import's time is Python's general file search. The fast import handles only `NAME.py` in its package's folder with an
-up-to-date cache file. Everything else is left to Python's own import, which also writes the cache. A damaged cache file is deleted, as
-`bytecode` explains.
+up-to-date cache file. Everything else is left to Python's own import, which also writes the cache. A damaged cache file is deleted, for
+the reason given in `kernel`.
 """
 
 from __future__ import annotations
