@@ -6,8 +6,6 @@ file when it meets one. Disks fill up in whole blocks, mostly of 4 kB: the bytec
 smaller, so they are complete or empty, and Python ignores an empty one.
 """
 
-from __future__ import annotations
-
 
 def import_fast(*, without_os: bool = False) -> None:
     """Import this package's modules fast from now on, past damaged bytecode files; `without_os` replaces the import of `os`, too."""
