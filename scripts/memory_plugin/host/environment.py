@@ -122,8 +122,8 @@ def restore_launch_values(launch: Mapping[str, str], *, keep: Sequence[str] = ()
             continue
         if name in launch:
             os.environ[name] = launch[name]
-        else:
-            os.environ.pop(name, None)
+        elif name in os.environ:
+            del os.environ[name]
 
 
 def _collect_names(path: str, taint: Taint) -> None:

@@ -100,19 +100,11 @@ class _Environment(dict):  # type: ignore[type-arg]
         os.unsetenv(name)
         del self._raw[_encoded(name)]
 
-    def pop(self, name: str, *default: object) -> object:
-        """Remove a name and return its value, or the default without one. Raises KeyError without a default."""
-        if name not in self and default:
-            return default[0]
-        value = self[name]
-        del self[name]
-        return value
-
     def _refuse(self, *_: object, **__: object) -> object:
         """Raise TypeError, because no hook changes the environment in other ways."""
-        raise TypeError("set, delete or pop one name")
+        raise TypeError("set or delete one name")
 
-    clear = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
 
 
 class _Finder:
