@@ -76,11 +76,10 @@ class Shadow:
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         """Build the shadow from (text, start, end): each piece with its span in the original."""
-        nonempty = [piece for piece in pieces if piece[0]]
-        self.text = "".join(text for text, _, _ in nonempty)
-        self._starts = [start for _, start, _ in nonempty]
-        self._ends = [end for _, _, end in nonempty]
-        self._offsets = list(accumulate((len(text) for text, _, _ in nonempty), initial=0))
+        self._pieces = [piece for piece in pieces if piece[0]]
+        texts = [text for text, _, _ in self._pieces]
+        self.text = "".join(texts)
+        self._offsets = list(accumulate(map(len, texts), initial=0))
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original from which `text[start:end]` was made; it must not be empty."""
@@ -88,8 +87,8 @@ class Shadow:
 
     def _place(self, at: int) -> tuple[int, int]:
         number = bisect_right(self._offsets, at) - 1
-        start, end = self._starts[number], self._ends[number]
-        if end - start != self._offsets[number + 1] - self._offsets[number]:
+        text, start, end = self._pieces[number]
+        if end - start != len(text):
             return start, end  # a change: its characters have no places of their own
         start += at - self._offsets[number]
         return start, start + 1

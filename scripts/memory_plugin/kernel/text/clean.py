@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import chain, groupby, islice
 from unicodedata import combining, normalize
 
 from . import CONTROLS, FILLERS, FORMAT, OTHERS, character_class
@@ -72,13 +73,8 @@ def _visible(text: str) -> str:
 
 
 def _limit_marks(run: re.Match[str]) -> str:
-    result: list[str] = []
-    marks = 0
-    for character in run[0]:
-        marks = marks + 1 if combining(character) else 0
-        if marks <= _MAX_MARKS:
-            result.append(character)
-    return "".join(result)
+    parts = groupby(run[0], lambda character: combining(character) > 0)
+    return "".join(chain.from_iterable(islice(part, _MAX_MARKS if marks else None) for marks, part in parts))
 
 
 def _cut(text: str, limit: int) -> str:
