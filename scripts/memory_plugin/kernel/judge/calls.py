@@ -78,8 +78,7 @@ def make_calls(questions: Sequence[Question], target: Target, deadline: Deadline
         target = target._replace(tls=tls_context(target.access))
     verdicts = [Verdict(None, "timeout") for _ in questions]
     started = deadline.elapsed_ms()
-    numbered = enumerate(questions)
-    tasks = [partial(_make, one, target, deadline, verdicts, at) for at, one in numbered]
+    tasks = [partial(_make, one, target, deadline, verdicts, at) for at, one in enumerate(questions)]
     run_until(deadline, tasks)
     results = list(verdicts)  # a late answer no longer counts
     for verdict in results:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..fastjson import as_object, as_text
@@ -57,16 +57,16 @@ class UserEnvironment:
 
     def get(self, name: str) -> str:
         """Return the value of a variable, stripped; empty if it is not set."""
-        return (self._own.get(name) or os.environ.get(name) or "").strip()
+        return self.find([name])[0]
 
-    def is_own(self, name: str) -> bool:
-        """Return whether the user's own settings file holds a variable."""
-        return bool(self._own.get(name, "").strip())
+    def find(self, names: Iterable[str]) -> tuple[str, str, str]:
+        """Return the value, the name and the place of the first of some variables that the settings file sets, else the environment.
 
-    def first(self, names: Sequence[str]) -> str:
-        """Return the first of some variables that the settings file sets, else the first that the environment sets, else ""."""
-        both = (self._own, os.environ)
-        return next((name for values in both for name in names if values.get(name, "").strip()), "")
+        All three are empty if none is set.
+        """
+        places = ((self._own, _USER_FILE), (os.environ, _ENVIRONMENT))
+        found = ((values.get(name, "").strip(), name, place) for values, place in places for name in names)
+        return next((one for one in found if one[0]), ("", "", ""))
 
 
 class AddressSource(NamedTuple):
@@ -91,16 +91,12 @@ class AddressSource(NamedTuple):
 
 
 def address_source(
-    key: str, names: Sequence[str], vendor: str, settings: Settings, variables: UserEnvironment
+    key: str, names: Iterable[str], vendor: str, settings: Settings, variables: UserEnvironment
 ) -> AddressSource:
     """Return the address that the setting `key` names, else the first variable that is set, else the vendor's own."""
-    if settings.text(key):
-        return AddressSource(settings.text(key), key, _USER_FILE)
-    name = variables.first(names)
-    if not name:
-        return AddressSource(vendor, "", "")
-    source = _USER_FILE if variables.is_own(name) else _ENVIRONMENT
-    return AddressSource(variables.get(name), name, source)
+    url = settings.text(key)
+    found = (url, key, _USER_FILE) if url else variables.find(names)
+    return AddressSource(*found) if found[0] else AddressSource(vendor, "", "")
 
 
 def server_source(vendor: Vendor, settings: Settings, variables: UserEnvironment) -> AddressSource:
@@ -146,10 +142,10 @@ def _key_headers(
     variable = settings.text("judge.key_variable")
     if variable:
         forms = {variable: forms.get(variable, vendor.keys[-1][1])}
-    name = variables.first(list(forms))
+    key, name, _ = variables.find(forms)
     if name:
         header, form = forms[name]
-        return ((header, form % _valid_key(variables.get(name), name)),)
+        return ((header, form % _valid_key(key, name)),)
     if helper and variables.helper and vendor.helper:
         key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
         return tuple((header, form % key) for header, form in vendor.helper)

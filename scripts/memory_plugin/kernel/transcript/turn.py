@@ -113,8 +113,7 @@ class Totals:
 
     def mark(self, record: dict[str, object]) -> None:
         """Record a row's session, folder, time and client version."""
-        if record.get("sessionId") != self.session:
-            self.session = _field(record, "sessionId") or self.session
+        self.session = _field(record, "sessionId") or self.session
         self.folder = self.folder or _field(record, "cwd")
         self.branch = _field(record, "gitBranch") or self.branch
         time = _field(record, "timestamp")
