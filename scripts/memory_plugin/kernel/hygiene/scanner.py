@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -45,11 +45,7 @@ class Redaction(NamedTuple):
 
 
 def scan(
-    text: str,
-    kinds: Collection[str] | None,
-    place: str,
-    packs: tuple[str, ...] = (),
-    allowed: Collection[str] = (),
+    text: str, kinds: Collection[str] | None, place: str, packs: tuple[str, ...], allowed: Collection[str]
 ) -> list[Finding]:
     """Return the findings in order, without overlaps, each with the action for `place`; the `allowed` rules are allowed everywhere.
 
@@ -62,14 +58,13 @@ def scan(
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
     in_use = rules(packs)
     text = text.replace(_HIDDEN, " ")
-    hidden = _MARKER.sub(lambda marker: _hidden_marker(marker, packs), text)
+    hidden = _MARKER.sub(lambda marker: _hidden_marker(marker, in_use), text)
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[Span] = []
     filtered: dict[str, int] = {}
     for _ in range(_MAX_ROUNDS):
-        spans = _resolved(
-            [*_spans(hidden, anchors, kinds, filtered, packs), *_disguised(hidden, kinds, packs)], packs
-        )
+        plain, shadowed = _spans(hidden, anchors, kinds, filtered, packs), _disguised(hidden, kinds, packs)
+        spans = _resolved([*plain, *shadowed], in_use)
         if not spans:
             break
         found += spans
@@ -96,9 +91,9 @@ def _disguised(hidden: str, kinds: Collection[str] | None, packs: tuple[str, ...
                 yield first, last, rank
 
 
-def _hidden_marker(marker: re.Match[str], packs: tuple[str, ...]) -> str:
+def _hidden_marker(marker: re.Match[str], in_use: Sequence[Rule]) -> str:
     """Return the filler for a marker of a known rule; any other text of that form is kept, because it could be a secret."""
-    is_known = any(rule.id == marker[1] for rule in rules(packs))
+    is_known = any(rule.id == marker[1] for rule in in_use)
     return _filler(len(marker[0])) if is_known else marker[0]
 
 
@@ -200,9 +195,8 @@ def _in_context(rule: Rule, candidate: PatternMatch) -> bool:
     return pattern.search(before) is not None or pattern.search(after) is not None
 
 
-def _resolved(spans: list[Span], packs: tuple[str, ...]) -> list[Span]:
+def _resolved(spans: list[Span], in_use: Sequence[Rule]) -> list[Span]:
     """Return the spans by position without overlaps: the better rank wins, and overlapping spans of one kind are merged."""
-    in_use = rules(packs)
     resolved: list[Span] = []
     for start, end, rank in sorted(spans):
         if not resolved or start >= resolved[-1][1]:
