@@ -104,7 +104,7 @@ class _Environment(dict):  # type: ignore[type-arg]
         """Raise TypeError, because no hook changes the environment in other ways."""
         raise TypeError("set or delete one name")
 
-    clear = pop = popitem = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
+    clear = pop = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
 
 
 class _Finder:
