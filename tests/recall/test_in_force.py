@@ -13,6 +13,7 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
+from memory_plugin.recall.store_refresh import ReadBudget, RefreshReport
 from tests.project import Project
 from tests.recall.store_files import accept_all, all_documents, at_home, memory, put, store
 
@@ -29,7 +30,7 @@ def settle(paths: Paths, *, trusted: bool = True) -> None:
         refresh_index(paths, settings)
         return
     with closing(open_index(index_path(paths))) as connection:
-        refresh(connection, paths, settings)
+        refresh(connection, paths, settings, ReadBudget(), RefreshReport())
 
 
 def injectable(paths: Paths) -> set[str]:

@@ -24,7 +24,7 @@ from memory_plugin.recall.index_file import (
     open_index,
     transaction,
 )
-from memory_plugin.recall.index_refresh import create_index, refresh_model
+from memory_plugin.recall.index_refresh import create_index
 
 
 @pytest.fixture
@@ -106,11 +106,3 @@ def test_a_transaction_undoes_everything_on_an_error(path: str) -> None:
         with transaction(connection):
             meta_set(connection, "mark", "whole")
         assert meta_get(connection, "mark") == "whole"
-
-
-def test_an_index_of_an_older_release_gets_the_weights_of_this_one(path: str) -> None:
-    with closing(create_index(path)) as connection:
-        present = meta_get(connection, "model")
-        meta_set(connection, "model", "{}")
-        refresh_model(connection)
-        assert meta_get(connection, "model") == present

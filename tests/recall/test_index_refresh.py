@@ -19,7 +19,7 @@ from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
 from memory_plugin.recall import index_refresh
-from memory_plugin.recall.index_file import index_path, open_index
+from memory_plugin.recall.index_file import index_path, meta_get, meta_set, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
 from memory_plugin.recall.store_refresh import ReadBudget, RefreshReport
 from tests.project import Project
@@ -30,7 +30,9 @@ def inline(paths: Paths, most: int = 60, characters: int = 65_536) -> RefreshRep
     """Return the report of what a prompt refreshes."""
     with closing(open_index(index_path(paths))) as connection:
         budget = ReadBudget(most, characters, 20_000)
-        return refresh(connection, paths, load(paths.config_dir, paths.project_root), budget=budget)
+        report = RefreshReport()
+        refresh(connection, paths, load(paths.config_dir, paths.project_root), budget, report)
+        return report
 
 
 def fully(paths: Paths) -> RefreshReport:
@@ -235,6 +237,16 @@ def test_the_state_of_the_index_is_reported(project: Project) -> None:
         with open(index_path(paths), "wb") as file:
             file.write(b"no database")
         assert index_state(paths)[0] == "unusable"
+
+
+def test_an_index_of_an_older_release_gets_the_weights_of_this_one(project: Project) -> None:
+    with at_home(project) as paths:
+        fully(paths)
+        with closing(open_index(index_path(paths))) as connection:
+            present = meta_get(connection, "model")
+            meta_set(connection, "model", "{}")
+            fully(paths)
+            assert meta_get(connection, "model") == present
 
 
 def written(paths: Paths, title: str) -> StoredMemory:

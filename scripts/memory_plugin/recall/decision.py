@@ -77,7 +77,8 @@ class Choice:
 
     def inject(self, hit: Hit) -> None:
         """Choose a hit in full, or withhold it with the reason."""
-        reason = self._why_not_injected(hit)
+        reason = self._why_not(hit, "", len(self.full) < self._limits.max_inject)
+        reason = reason or ("" if self._budget.take(hit.injection_text) else "over_budget")
         if reason:
             self.withheld[hit.key] = reason
         else:
@@ -87,7 +88,10 @@ class Choice:
         """Choose a hit as a pointer, or withhold it with the reason."""
         is_listed = self._history.was_pointed(LISTED + hit.key, one_line(hit.title))
         line, is_all = pointer_line(hit, is_listed=is_listed)
-        reason = self._why_not_pointed(hit, line)
+        # Claude Code lists its notes at the start of a session, and `memory show` cannot show them.
+        has_place = len(self.pointers) < self._limits.max_pointers
+        reason = "note" if hit.scope == _NOTES else self._why_not(hit, line, has_place)
+        reason = reason or ("" if self._budget.take_pointer(line) else "over_budget")
         if reason:
             self.withheld[hit.key] = reason
         else:
@@ -96,16 +100,6 @@ class Choice:
                 self.stated.add(hit.key)
             self.withheld.pop(hit.key, None)
             self.pointers.append(hit)
-
-    def _why_not_injected(self, hit: Hit) -> str:
-        reason = self._why_not(hit, "", len(self.full) < self._limits.max_inject)
-        return reason or ("" if self._budget.take(hit.injection_text) else "over_budget")
-
-    def _why_not_pointed(self, hit: Hit, line: str) -> str:
-        if hit.scope == _NOTES:
-            return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
-        reason = self._why_not(hit, line, len(self.pointers) < self._limits.max_pointers)
-        return reason or ("" if self._budget.take_pointer(line) else "over_budget")
 
     def _why_not(self, hit: Hit, line: str, has_place: bool) -> str:
         """Return why a hit gets neither its text nor, if there is a `line`, its pointer; usually empty."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 # Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
-# injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
+# injected text, or the names of signals. A change to weights alone needs none, because each refresh copies them into the index.
 SCHEMA = 17
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.

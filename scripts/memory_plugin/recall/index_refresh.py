@@ -91,28 +91,24 @@ def refresh_index(
     """
     path = index_file.index_path(paths)
     make_folder(os.path.dirname(path))
-    total = RefreshReport(remaining=1)
-
-    def refresh_open(connection: Connection) -> RefreshReport:
-        with closing(_for_writing(connection)):
-            refresh_model(connection)
-            return refresh(connection, paths, settings, budget)
-
+    report = RefreshReport()
     for number in range(rounds):
-        if not total.remaining:
-            break
         if number:
             sleep(_PAUSE)
         with index_file.refresh_lock(path, wait):
             try:
-                report = refresh_open(index_file.open_index(path, timeout=_WRITER_WAIT))
+                with closing(_for_writing(index_file.open_index(path, timeout=_WRITER_WAIT))) as connection:
+                    refresh(connection, paths, settings, budget or ReadBudget(), report)
             except index_file.INDEX_ERRORS as error:
                 if index_file.failure_reason(error) == index_file.LOCKED:
                     raise
-                report = refresh_open(create_index(path))
-        total = total._replace(remaining=0).plus(report)
+                report = RefreshReport()
+                with closing(create_index(path)) as connection:
+                    refresh(connection, paths, settings, budget or ReadBudget(), report)
+        if not report.remaining:
+            break
         budget = None
-    return total
+    return report
 
 
 def _for_writing(connection: Connection) -> Connection:
@@ -138,13 +134,10 @@ def scrub_index(paths: Paths) -> None:
 
 
 def refresh(
-    connection: Connection, paths: Paths, settings: Settings, budget: ReadBudget | None = None
-) -> RefreshReport:
-    """Update the index with the files that changed, up to the budget (None: that of one round).
-
-    The caller must hold `refresh_lock`.
-    """
-    budget = budget or ReadBudget()
+    connection: Connection, paths: Paths, settings: Settings, budget: ReadBudget, report: RefreshReport
+) -> None:
+    """Update the index with the files that changed, up to the budget, and add to the report. The caller must hold `refresh_lock`."""
+    report.remaining = 0
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
     marks = index_file.snapshot(watched, wait=budget.entries is None)  # a hook does not wait
@@ -153,6 +146,8 @@ def refresh(
     present = trust.trusted, trust.rejected, trust.accept_from
     decided, trust_state = index_file.new_decisions(connection, *present)
     with transaction(connection):
+        if index_file.meta_get(connection, "model") != model():  # of an older version of the plugin
+            index_file.meta_set(connection, "model", model())
         index_file.meta_set(connection, index_file.PROJECT_ROOT, paths.project_root)
         if index_file.meta_get(connection, index_file.STALE) is None:
             seed_guards(paths, connection)
@@ -160,16 +155,11 @@ def refresh(
         if decided is None and not total_documents(connection):
             # Prompts use the first memories before all are read.
             index_file.meta_set(connection, index_file.DECIDED, trust_state)
-    run = RefreshPass(
-        connection,
-        trust,
-        None if decided is None else files_of_texts(connection, decided),
-        marks,
-        budget,
-    )
-    report = refresh_stores(run, stores(paths))
+    edited = None if decided is None else files_of_texts(connection, decided)
+    run = RefreshPass(connection, trust, edited, marks, budget, report)
+    refresh_stores(run, stores(paths))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
-    report = report.plus(refresh_notes(run, folders))
+    refresh_notes(run, folders)
     marks.update(index_file.snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     is_stale = _derive(paths, connection)
     # Last, so that a refresh that is interrupted before is repeated.
@@ -177,7 +167,6 @@ def refresh(
         index_file.meta_set(connection, index_file.STALE, str(int(is_stale)))
         index_file.meta_set(connection, index_file.WATCHED, dumps(marks))
         index_file.meta_set(connection, index_file.DECIDED, trust_state)
-    return report
 
 
 def _derive(paths: Paths, connection: Connection) -> bool:
@@ -244,13 +233,6 @@ def create_index_in_memory() -> Connection:
     connection = index_file.connect_index(":memory:", 0.0)
     _create_tables(connection, fts5=True)
     return connection
-
-
-def refresh_model(connection: Connection) -> None:
-    """Copy the weights of this version of the plugin into an index that an older one created."""
-    current = model()
-    if index_file.meta_get(connection, "model") != current:
-        index_file.meta_set(connection, "model", current)
 
 
 def _create_tables(connection: Connection, fts5: bool) -> None:

@@ -34,7 +34,6 @@ _QUERY = """SELECT d.key, d.id, d.title, d.tags, d.files, d.status, d.created_at
     d.supersedes, coalesce(s.by, ''), d.new_phrases
     FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? ORDER BY d.path"""
 _MAX_TEXT = 2000  # characters
-_OTHERS = "SELECT key FROM documents WHERE scope != 'native' AND status = 'active' ORDER BY rowid LIMIT ?"
 
 
 class SearchResult(NamedTuple):
@@ -50,10 +49,9 @@ class SearchResult(NamedTuple):
 
 
 class Neighbors(NamedTuple):
-    """For each text the keys of the nearest memories, best first; the keys of some others; the stop words of that index by language."""
+    """For each text the keys of the nearest memories, best first; the stop words of that index by language."""
 
     keys: list[list[str]]
-    others: list[str]
     stopwords: dict[str, frozenset[str]]
 
 
@@ -89,10 +87,8 @@ def hit_record(hit: Hit, result: SearchResult) -> dict[str, object]:
     }
 
 
-def neighbors(
-    paths: Paths, settings: Settings, texts: list[str], limit: int, others_limit: int = 0
-) -> Neighbors | None:
-    """Return the `limit` nearest memories of each text, and `others_limit` any others, from the index as it is.
+def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
+    """Return the `limit` nearest memories of each text, from the index as it is.
 
     After ten seconds the remaining texts get none. Returns None if no index answers: a missing duplicate check must not make a save fail.
     """
@@ -100,7 +96,6 @@ def neighbors(
     keys: list[list[str]] = [[] for _ in texts]
     try:
         with closing(open_index(index_path(paths), timeout=1.0)) as connection:
-            others = [key for (key,) in connection.execute(_OTHERS, (others_limit,))]
             stopwords = load_model(connection).stopwords
             backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
             with suppress(TimeoutError):
@@ -109,7 +104,7 @@ def neighbors(
                     found += [hit.key for hit in hits]
     except (*INDEX_ERRORS, RuntimeError):
         return None
-    return Neighbors(keys, others, stopwords)
+    return Neighbors(keys, stopwords)
 
 
 def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:

@@ -143,17 +143,9 @@ def _repeated_in_reply(
 
 def _call_arguments(turns: list[Turn], injecting: str) -> str:
     """Return the text arguments of the turns' tool calls, the last first, without the call at which a memory was injected."""
-    parts: list[str] = []
-    room = _MAX_CHARACTERS
-    for turn in reversed(turns):
-        for call in turn.calls:
-            if injecting and call.id == injecting:
-                continue
-            for value in call.input.values():
-                if isinstance(value, str) and room > 0:
-                    parts.append(value[:room])
-                    room -= len(value)
-    return "\n".join(parts)
+    calls = [call for turn in reversed(turns) for call in turn.calls if call.id != injecting or not injecting]
+    values = (value for call in calls for value in call.input.values())
+    return "\n".join(value for value in values if isinstance(value, str))[:_MAX_CHARACTERS]
 
 
 def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:

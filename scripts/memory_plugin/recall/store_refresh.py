@@ -41,7 +41,8 @@ _BATCH_BYTES = 2 << 20
 _RACY_SECONDS = 2.1
 
 
-class RefreshReport(NamedTuple):
+@dataclass
+class RefreshReport:
     """The numbers of one refresh: memories read and dropped, unreadable files, and files still due.
 
     `remaining` is a lower limit. `problem` is why something could not be read this time; it stays in the index as it was.
@@ -53,10 +54,9 @@ class RefreshReport(NamedTuple):
     remaining: int = 0
     problem: str = ""
 
-    def plus(self, other: RefreshReport) -> RefreshReport:
-        """Return the sums of two reports, with the first problem of both."""
-        read, dropped, unreadable, left = map(sum, zip(self[:4], other[:4]))
-        return RefreshReport(read, dropped, unreadable, left, self.problem or other.problem)
+    def fail(self, problem: str) -> None:
+        """Note a problem, unless there was one before."""
+        self.problem = self.problem or problem
 
 
 @dataclass
@@ -101,6 +101,7 @@ class RefreshPass(NamedTuple):
     edited: files known to differ from the index, or in their trust; None to read all files, because the trust in any may have changed
     marks: the marks by which the next pass detects changes
     budget: what this pass may still read
+    report: what it has done
     """
 
     connection: Connection
@@ -108,6 +109,7 @@ class RefreshPass(NamedTuple):
     edited: set[str] | None
     marks: dict[str, str]
     budget: ReadBudget
+    report: RefreshReport
 
     def is_edited(self, path: str) -> bool:
         """Return whether a file must be read although its mark is that of the index."""
@@ -126,34 +128,29 @@ class RefreshPass(NamedTuple):
                 self.connection.executemany("UPDATE documents SET stamp = '' WHERE path = ?", paths)
 
 
-def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
+def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> None:
     """Bring the index up to date with the stores, up to the budget. Raises Busy, OSError and SqliteError."""
-    report = RefreshReport()
     due: list[DueFile] = []
     for store in stores:
         try:
-            found, gone, problem = _find_due(run, store)
+            found, gone = _find_due(run, store)
         except memory_files.TooManyEntries:
             run.check_again([path for path in run.marks if path.startswith(store.root)])
-            report = report.plus(RefreshReport(remaining=1))
+            run.report.remaining += 1
         else:
             due += found
-            report = report.plus(RefreshReport(dropped=_drop_gone(run, gone), problem=problem))
+            _drop(run, gone)
     now, later = _within_budget(run, due)
     for files in _batches(now):
-        report = report.plus(_refresh_batch(run, files))
+        _refresh_batch(run, files)
     run.defer(later)
-    return report.plus(RefreshReport(remaining=len(later)))
+    run.report.remaining += len(later)
 
 
-def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str], str]:
-    """Return the files to read in a store, those of the index that are gone, and why a folder could not be listed (usually empty).
-
-    Raises TooManyEntries.
-    """
+def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str]]:
+    """Return the files to read in a store, and those of the index that are gone. Raises TooManyEntries."""
     left, known = run.budget.entries, index_documents.stamps(run.connection, store.scope)
     due: list[DueFile] = []
-    problem = ""
     is_closed = bool(memory_files.why_not_read(store))
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
@@ -167,10 +164,10 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str],
                     due.append(DueFile(store, category, path, status.st_size))
         except OSError as error:
             run.check_again([folder])
-            problem = problem or os_error_text(error)
+            run.report.fail(os_error_text(error))
             folder = index_documents.storable(folder)
             known = {path: mark for path, mark in known.items() if os.path.dirname(path) != folder}
-    return due, list(known), problem
+    return due, list(known)
 
 
 def _unread_mark(status: os.stat_result) -> str:
@@ -178,12 +175,11 @@ def _unread_mark(status: os.stat_result) -> str:
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
-def _drop_gone(run: RefreshPass, gone: list[str]) -> int:
-    """Remove what the index has of deleted files; return how many memories were recalled or searched before."""
-    if not gone:
-        return 0
-    with transaction(run.connection):
-        return index_documents.drop(run.connection, gone)
+def _drop(run: RefreshPass, gone: list[str]) -> None:
+    """Remove what the index has of deleted files."""
+    if gone:
+        with transaction(run.connection):
+            run.report.dropped += index_documents.drop(run.connection, gone)
 
 
 def _within_budget(run: RefreshPass, due: list[DueFile]) -> tuple[list[DueFile], list[DueFile]]:
@@ -203,10 +199,10 @@ def _batches(files: list[DueFile]) -> list[list[DueFile]]:
     return [[file for file, _, _ in group] for _, group in groups]
 
 
-def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
+def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> None:
     """Read some files and write their memories to the index."""
     connection, trust = run.connection, run.trust
-    memories, unreadable, problem = _read(run, files)
+    memories, unreadable = _read(run, files)
     trust.record_names(memories)
     documents = list(unreadable)
     with transaction(connection):
@@ -217,27 +213,27 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
             injectable = document.injectable and document.key not in superseded
             own, new_phrases = trust.is_own(stored), trust.new_phrases(whole)
             documents.append(document._replace(injectable=injectable, own=own, new_phrases=new_phrases))
-        dropped = index_documents.drop(connection, [one.path for one in unreadable])
+        run.report.dropped += index_documents.drop(connection, [one.path for one in unreadable])
         index_documents.put(connection, documents)
         index_documents.update_guards(connection, memories, trust)
-    return RefreshReport(len(memories), dropped, len(unreadable), problem=problem)
+    run.report.read += len(memories)
+    run.report.unreadable += len(unreadable)
 
 
-def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document], str]:
-    """Return the memories in the due files, the rows of the files without a memory, and why a file could not be read (usually empty).
+def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document]]:
+    """Return the memories in the due files, and the rows of the files without a memory.
 
     A file that could not be read this time is in neither list and stays due.
     """
     memories: list[StoredMemory] = []
     unreadable: list[Document] = []
     failed: list[DueFile] = []
-    problem = ""
     for file in files:
         try:
             status = os.lstat(file.path)  # before it is read, so that a later change shows
             memories.append(memory_files.read_memory(file.store, file.category, file.path))
         except ReadFailed as error:
-            problem = problem or "a memory could not be read: %s" % os_error_text(error)
+            run.report.fail("a memory could not be read: %s" % os_error_text(error))
             failed.append(file)
         except (FileNotFoundError, NotADirectoryError):
             run.check_again([os.path.dirname(file.path)])
@@ -249,25 +245,23 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
                 # Another process may still be writing it, which does not change its folder's mark.
                 run.check_again([os.path.dirname(file.path)])
     run.defer(failed)
-    return memories, unreadable, problem
+    return memories, unreadable
 
 
-def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
+def refresh_notes(run: RefreshPass, folders: list[str]) -> None:
     """Index changed notes, small files first, until the budget is used up, and drop deleted ones."""
     connection, known = run.connection, index_documents.stamps(run.connection, "native")
     listed = {path: status for folder in folders for path, status in note_files(folder)}
-    dropped = _drop_gone(run, [path for path in known if path not in listed])
-    read = remaining = 0
+    _drop(run, [path for path in known if path not in listed])
     for path in sorted(listed, key=lambda path: (listed[path].st_size, path)):
         if known.get(path) == stamp(listed[path]):
             continue
-        if remaining or not run.budget.reserve(listed[path].st_size):
-            remaining += 1
+        if not run.budget.reserve(listed[path].st_size):
+            run.report.remaining += 1
             run.check_again([os.path.dirname(path)])
             continue
         documents = [note_document(note) for note in notes_in(path)]
         with transaction(connection):
             index_documents.drop(connection, [path])
             index_documents.put(connection, documents)
-        read += len(documents)
-    return RefreshReport(read, dropped, remaining=remaining)
+        run.report.read += len(documents)

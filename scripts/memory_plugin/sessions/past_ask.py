@@ -51,8 +51,6 @@ def words_data() -> dict[str, Any]:
         dates = _words["dates"]
         for table in (_words, dates):
             table.update({name: set(text.split()) for name, text in table.items() if isinstance(text, str)})
-        for name in ("weekdays", "months"):
-            dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
         stopwords = load_data("recall", "stopwords")["entries"].values()
         named = (dates["weekdays"], dates["months"], dates["days"])
         _words["common"] = _words["noise"].union(*named, *(entry["value"].split() for entry in stopwords))

@@ -280,13 +280,13 @@ def similar_to(context: WorkContext, items: list[Item], new: list[tuple[str, Mem
         new: memories with their keys; only the first 200 are compared.
     """
     texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in new[:_MAX_NEW]]
-    near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     results: list[list[Similar]] = [[] for _ in new]
     if near is None:
         return results
     positions = {key: at for at, (key, _) in enumerate(new)}
-    compared_with = {*chain.from_iterable(near.keys), *near.others}
-    names, active = shortest_names(items), dict(_active(items, compared_with))
+    others = [item.stored.key for item in items if life_cycle_state(item) == ACTIVE][:_COMPARED_WITH]
+    names, active = shortest_names(items), dict(_active(items, {*chain.from_iterable(near.keys), *others}))
     similarity = Similarity(active.values(), near.stopwords)
     for at, ((key, memory), near_keys) in enumerate(zip(new, near.keys)):
         for near_key in near_keys:

@@ -26,6 +26,7 @@ from .save import edit_draft
 
 MEMORY, CANDIDATE = "memory", "candidate"
 _STAYS_REPLACED = "{0}, which it replaces, is not shown either; to bring it back: memory restore {0}"
+_PERSONAL = "personal? to keep it out of the team's store once accepted: memory edit ID --scope user"
 _MAX_FIRST_LINE = 100
 _TITLES = {
     "repeated": "said in several sessions",
@@ -178,12 +179,7 @@ def _note(candidate: Candidate) -> str:
     """Return what to know before a candidate is accepted; usually empty."""
     if candidate.contradicts:
         return "contradicts %s" % shown_line(candidate.contradicts)
-    is_taste = is_personal(candidate.category, candidate.title)
-    return (
-        "personal? to keep it out of the team's store once accepted: memory edit ID --scope user"
-        if is_taste
-        else ""
-    )
+    return _PERSONAL if is_personal(candidate.category, candidate.title) else ""
 
 
 def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> list[str] | None:

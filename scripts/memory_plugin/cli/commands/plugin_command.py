@@ -90,7 +90,7 @@ def _refresh(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG
         lines.append("%s left; run it again to continue" % counted(report.remaining, "file"))
     if deleted:
         lines.append("deleted, because they were forgotten long ago: " + ", ".join(deleted))
-    record = {**report._asdict(), "deleted": deleted, "pruned": pruned}
+    record = {**vars(report), "deleted": deleted, "pruned": pruned}
     context.console.result(record, *lines)
     for problem in problems:
         context.console.error(problem)
