@@ -72,14 +72,12 @@ class GuardFile:
         self._texts = b""
         try:
             head, _, self._texts = read_regular(guard_file_path(paths), _MAX_BYTES)[0].partition(b"\n")
-            self._read(loads(head.decode("utf-8")), paths.project_root)
+            data: Any = loads(head.decode("utf-8"))
+            if data["schema"] == SCHEMA and data["root"] == paths.project_root:
+                self.has_files = data["has_files"] is True
+                self.guards = [GuardInForce(row) for row in data["guards"]]
         except (OSError, ValueError, KeyError, TypeError):
-            self.guards = []
-
-    def _read(self, data: object, root: str) -> None:
-        if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == root:
-            self.has_files = data["has_files"] is True
-            self.guards = [GuardInForce(row) for row in data["guards"]]
+            return
 
     def may_cover(self, tool_input: object) -> bool:
         """Return whether a guard could cover a tool call with this input: a cheap check, wrong only when it returns True."""

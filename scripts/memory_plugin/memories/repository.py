@@ -136,23 +136,14 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
 
 
 def _moved(paths: set[str], root: str) -> dict[str, str]:
-    """Return path -> new path for those of some missing files that were moved."""
+    """Return path -> new path for those of some missing files that git saw moved, or whose last text an untracked file has."""
     places = _renamed(paths, root)
-    by_name: dict[str, list[str]] = {}
-    for path in git(root, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
-        if os.path.lexists(os.path.join(root, path)):
-            by_name.setdefault(os.path.basename(path), []).append(path)
     new = [path for path in git(root, "ls-files", "-o", "--exclude-standard", "-z").split("\0") if path]
     blobs = {_blob(os.path.join(root, path)): path for path in new[:_MAX_HASHED]}
     for path in paths - set(places):
-        deleted = git(root, "log", "-n", "1", "--diff-filter=D", "--format=%H", "--", path).strip()
         blob = git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
-        before = deleted + "^:" if deleted else "HEAD:" if blob else ""
-        same = by_name.get(os.path.basename(path.rstrip("/")), [])
-        if before:  # what was there beside it is another file
-            same = [one for one in same if not git(root, "rev-parse", "--verify", "-q", before + one)]
-        if blob in blobs or len(same) == 1:
-            places[path] = blobs[blob] if blob in blobs else same[0]
+        if blob in blobs:
+            places[path] = blobs[blob]
     return places
 
 
