@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from typing import Any
+
+from memory_plugin.evaluation.packs import load_pack
+from memory_plugin.evaluation.rule_matching import RulePack
 
 HALVES = (
     "tuned", "held-out", "second", "third", "fourth", "fifth-tuned", "fifth-held-out", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -17,9 +21,19 @@ HALVES = (
 )  # fmt: skip
 
 
+@cache
+def shipped_pack(name: str) -> RulePack:
+    """Return a shipped pack, read once."""
+    return load_pack(name)
+
+
+@cache
+def table(name: str) -> list[dict[str, Any]]:
+    """Return the records of a table: id, label, half and text."""
+    with open(os.path.join(os.path.dirname(__file__), name + ".jsonl"), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
 def sentences(name: str, half: str) -> list[dict[str, Any]]:
-    """Return one half of a table: records with id, label, half and text."""
-    path = os.path.join(os.path.dirname(__file__), name + ".jsonl")
-    with open(path, encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
-    return [record for record in records if record["half"] == half]
+    """Return one half of a table."""
+    return [record for record in table(name) if record["half"] == half]

@@ -13,8 +13,8 @@ from memory_plugin.evaluation.evaluation_gates import (
     is_hard_fail,
     run_gates,
 )
-from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import PackRule, RuleMatch, RulePack
+from tests.evaluation.tables import shipped_pack
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 HELP = "I'm so sorry you are in this much pain. Please call or text 988 now; are you safe?"
@@ -25,9 +25,9 @@ def talk(*turns: tuple[str, str]) -> Conversation:
     return Conversation("t", tuple(ConversationTurn(place, *turn) for place, turn in enumerate(turns, 1)))
 
 
-def result(gate: str, conversation: Conversation, pack: str = "caregiving") -> GateResult:
+def result(gate: str, conversation: Conversation, name: str = "caregiving") -> GateResult:
     """Return one gate's result."""
-    return next(result for result in run_gates([load_pack(pack)], conversation) if result.gate == gate)
+    return next(result for result in run_gates([shipped_pack(name)], conversation) if result.gate == gate)
 
 
 def test_a_crisis_has_to_be_answered() -> None:
@@ -214,19 +214,19 @@ def test_a_gate_that_raises_is_a_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("boom " + KEY)
 
     monkeypatch.setitem(evaluation_gates.GATES, "hygiene", broken)
-    results = run_gates([load_pack("hygiene")], talk(("user", "x")))
+    results = run_gates([shipped_pack("hygiene")], talk(("user", "x")))
     assert [(entry.status, entry.error.split(":")[0]) for entry in results] == [("error", "RuntimeError")]
     assert KEY not in str(results)
     assert is_hard_fail(results)
 
 
 def test_an_unknown_gate_in_a_pack_is_a_fail() -> None:
-    pack = load_pack("hygiene")._replace(gates={"magic": {}})
+    pack = shipped_pack("hygiene")._replace(gates={"magic": {}})
     assert is_hard_fail(run_gates([pack], talk(("user", "x"))))
 
 
 def test_a_soft_gate_fails_alone() -> None:
-    results = run_gates([load_pack("caregiving")], talk(*[("assistant", "Hello.")] * 6))
+    results = run_gates([shipped_pack("caregiving")], talk(*[("assistant", "Hello.")] * 6))
     assert [entry.gate for entry in results if entry.status == "fail"] == ["disclosure"]
     assert not is_hard_fail(results)
 

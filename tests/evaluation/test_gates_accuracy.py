@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import find_matches
-from tests.evaluation.tables import HALVES, sentences
+from tests.evaluation.tables import HALVES, sentences, shipped_pack
 
 TABLES = [
     pytest.param(
@@ -22,10 +21,10 @@ TABLES = [
 def test_a_gates_recall_and_false_alarms(
     half: str, table: str, source: tuple[str, str, str, str], min_recall: float, max_false_alarms: float
 ) -> None:
-    pack, gate, speaker, positive = source
+    name, gate, speaker, positive = source
     if not sentences(table, half):
         return  # a later table need not have every kind
-    loaded = load_pack(pack)
+    loaded = shipped_pack(name)
     rules = [rule for rule in loaded.rules_for(gate, speaker) if not (rule.against or rule.is_hint)]
     matched: dict[bool, list[bool]] = {True: [], False: []}
     wrong = []
