@@ -68,7 +68,7 @@ class Console:
     def result(self, record: object, *lines: str) -> None:
         """Print a result: with `--json` the record as one document in ASCII, in which named tuples are objects; else the lines."""
         if self.as_json:
-            self.verbatim(json.dumps(_with_objects(record), indent=2))
+            self.verbatim(json.dumps(with_objects(record), indent=2))
         self.lines(*lines)
 
     def lines(self, *texts: str) -> None:
@@ -210,13 +210,13 @@ def announce_input() -> None:
         Console().error(_AWAITED)
 
 
-def _with_objects(value: object) -> object:
+def with_objects(value: object) -> object:
     """Return a value in which dictionaries stand for the named tuples."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
-        return {name: _with_objects(item) for name, item in value.items()}
-    return [_with_objects(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {name: with_objects(item) for name, item in value.items()}
+    return [with_objects(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def columns(text: str) -> int:

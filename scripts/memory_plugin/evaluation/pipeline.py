@@ -90,11 +90,7 @@ class EvaluationResult(NamedTuple):
         }
 
     def record(self) -> dict[str, object]:
-        """Return the whole result as JSON."""
-        gates = [
-            {**gate._asdict(), "findings": [finding._asdict() for finding in gate.findings]}
-            for gate in self.gates
-        ]
+        """Return the whole result; its named tuples are objects in JSON."""
         return {
             "schema": _SCHEMA,
             "id": self.conversation.id,
@@ -103,7 +99,7 @@ class EvaluationResult(NamedTuple):
             "tier": self.conversation.tier,
             "reason": self.overall.reason,
             "renormalised": self.overall.score is not None and 0 < self.overall.share < 1,
-            "gates": gates,
+            "gates": self.gates,
             "jury": self._jury_record(),
         }
 
@@ -123,13 +119,12 @@ class EvaluationResult(NamedTuple):
             }
             for juror, verdict in self.votes
         ]
-        rows = [row._asdict() for row in self.dimensions]
         return {
             "asked": True,
             "quorum": self.plan.quorum,
             "one_family": self.one_family,
             "judges": judges,
-            "dimensions": rows,
+            "dimensions": self.dimensions,
         }
 
     def ledger_row(self) -> dict[str, object]:
@@ -200,9 +195,8 @@ class Summary(NamedTuple):
     results: Sequence[EvaluationResult]
 
     def record(self) -> dict[str, object]:
-        """Return the summary as JSON."""
-        tiers, results = [tier._asdict() for tier in self.tiers], [result.record() for result in self.results]
-        return {"schema": _SCHEMA, **self._asdict(), "tiers": tiers, "results": results}
+        """Return the summary; its named tuples are objects in JSON."""
+        return {"schema": _SCHEMA, **self._asdict(), "results": [result.record() for result in self.results]}
 
 
 def evaluate(conversation: Conversation, plan: EvaluationPlan) -> EvaluationResult:

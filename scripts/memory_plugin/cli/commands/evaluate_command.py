@@ -29,7 +29,7 @@ from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..console import announce_input
+from ..console import announce_input, with_objects
 from ..options import Action, add_actions, add_flag, require_existing, require_known, run_action, write_output
 
 _TEXT = """\
@@ -115,7 +115,7 @@ def _report(arguments: Namespace, context: CommandContext, summary: Summary) -> 
         path = os.path.abspath(arguments.report)
         text = "<!-- %s -->\n\n%s" % (_MARK, markdown_report(summary))
         write_output(path + ".md", text.encode("utf-8", "replace"), _MARK.encode("ascii"), context)
-        data = json.dumps({"written_by": _MARK, **record}, indent=2)
+        data = json.dumps(with_objects({"written_by": _MARK, **record}), indent=2)
         write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
     lines = [line for result in summary.results for line in result.text_lines()]
     context.console.result(record, *lines, *(tier.line() for tier in summary.tiers))
