@@ -235,17 +235,16 @@ def ask_jury(
 ) -> list[Vote]:
     """Ask all jurors concurrently; return their votes in order. That of a juror without an answer in time is `timeout`."""
     material = jury_material(conversation)
+    questions = [rubric_question(rubric, juror.persona, material) for juror in jurors]
     verdicts = [Verdict(None, "timeout") for _ in jurors]
 
-    def ask(place: int, judge: Judge, question: Question) -> None:
-        verdicts[place] = judge.ask(question, deadline)
+    def ask(place: int) -> None:
+        verdicts[place] = jurors[place].judge.ask(questions[place], deadline)
 
-    threads = []
-    for place, juror in enumerate(jurors):
-        question = rubric_question(rubric, juror.persona, material)
-        # A daemon thread, because one that hangs must not keep the process alive.
-        threads.append(Thread(target=ask, args=(place, juror.judge, question), daemon=True))
-        threads[-1].start()
+    # Daemon threads, because one that hangs must not keep the process alive.
+    threads = [Thread(target=ask, args=(place,), daemon=True) for place in range(len(jurors))]
+    for thread in threads:
+        thread.start()
     for thread in threads:
         thread.join(deadline.remaining() + 1)
     return [Vote(juror, verdict) for juror, verdict in zip(jurors, verdicts)]

@@ -11,6 +11,7 @@ import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
@@ -78,6 +79,7 @@ def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
     return {key: value for key, value in result.items() if value is not None}
 
 
+@cache
 def _schema() -> dict[str, Any]:
     return load_data("evaluation", "pack.schema")
 
