@@ -33,8 +33,6 @@ MAX_INPUT = 32 << 20
 class Event:
     """One event of the client: its name and fields, the paths, what the project's settings set, and the deadline of its handler."""
 
-    __slots__ = ("_context", "deadline", "name", "paths", "payload", "taint")
-
     def __init__(
         self, name: str, payload: dict[str, object], paths: Paths, taint: Taint, deadline: Deadline
     ) -> None:

@@ -50,8 +50,6 @@ _MARK_SECONDS = 60.0  # a process that a hook started reads its mark at once
 class Ancestor:
     """One process. `start` distinguishes it from a later process with the same id."""
 
-    __slots__ = ("_environment", "_words", "name", "parent", "pid", "start", "terminal")
-
     def __init__(
         self,
         pid: int,

@@ -50,8 +50,6 @@ class Taint:
     decides, or may decide, where keys and texts go.
     """
 
-    __slots__ = ("locked", "names", "unread")
-
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.unread: list[str] = []

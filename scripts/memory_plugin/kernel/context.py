@@ -42,8 +42,6 @@ def now_iso() -> str:
 class Deadline:
     """A point in time, passed to every call that may wait."""
 
-    __slots__ = ("_end", "_start")
-
     def __init__(self, seconds: float) -> None:
         self._start = monotonic()
         self._end = self._start + seconds
@@ -76,8 +74,6 @@ class Context:
     `session` is the host's id of the conversation; empty outside one.
     """
 
-    __slots__ = ("deadline", "paths", "session", "settings")
-
     def __init__(self, paths: Paths, settings: Settings, deadline: Deadline, session: str = "") -> None:
         self.paths = paths
         self.settings = settings
@@ -97,8 +93,6 @@ class Context:
 
 class Ledger:
     """One ledger file and its older parts."""
-
-    __slots__ = ("folder", "max_bytes", "name")
 
     def __init__(self, folder: str, name: str, max_bytes: int = 5_000_000) -> None:
         self.folder = folder

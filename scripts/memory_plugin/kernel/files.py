@@ -309,8 +309,6 @@ def lock_handle(handle: int, wait: float) -> None:
 class FileLock:
     """A lock file, held inside a `with` block. Entering raises Busy after `wait` seconds, and OSError if no file can be created."""
 
-    __slots__ = ("_handle", "_path", "_wait")
-
     def __init__(self, path: str, wait: float) -> None:
         self._path = path
         self._wait = wait

@@ -165,8 +165,6 @@ def _pointer(path: str, prefix: str) -> str:
 class Paths:
     """The folders of one project and its user; every path is absolute."""
 
-    __slots__ = ("config_dir", "launch_dir", "project_key", "project_root", "state_dir", "why_no_state")
-
     def __init__(self, launch: str) -> None:
         self.launch_dir = os.path.realpath(launch)
         self.project_root = project_root(launch)

@@ -80,8 +80,6 @@ def _decoded(path: str | bytes) -> str:
 class _Environment(dict):  # type: ignore[type-arg]
     """The environment as strings. A change is also made in the process and in `posix`, from which the real module copies it."""
 
-    __slots__ = ("_raw",)
-
     def __init__(self, raw: dict[bytes, bytes]) -> None:
         self._raw = raw
         super().__init__((_decoded(name), _decoded(value)) for name, value in raw.items())

@@ -85,8 +85,6 @@ class Form:
     Each feature has the forms of the ledgers that it writes.
     """
 
-    __slots__ = ("fields", "name")
-
     def __init__(self, name: str, fields: Mapping[str, Check]) -> None:
         self.name = name
         self.fields = {**dict.fromkeys(("time", "session", "project", "kind"), text), **fields}
@@ -109,8 +107,6 @@ class Records:
 
     `lines` counts all lines, and `skipped` those without a record and files that could not be read.
     """
-
-    __slots__ = ("_fields", "_paths", "_project", "_since", "_tail", "_until", "lines", "skipped")
 
     def __init__(
         self,

@@ -13,8 +13,6 @@ import sys
 class _FunctoolsStandIn:
     """Take the place of `functools` inside a `with` block, unless the real one is loaded already."""
 
-    __slots__ = ("_is_in_place",)
-
     def __enter__(self) -> None:
         self._is_in_place = "functools" not in sys.modules
         if self._is_in_place:

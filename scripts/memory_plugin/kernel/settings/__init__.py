@@ -40,8 +40,6 @@ class Problem:
     be a secret. `item`, the invalid item of a list, may contain one and must not be shown.
     """
 
-    __slots__ = ("expected", "file", "got", "item", "kind", "path")
-
     def __init__(
         self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str, item: object = None
     ) -> None:
@@ -64,8 +62,6 @@ class Settings:
     One default differs from that file: a feature's `judge.enabled` is False until the user's own file has the block `<feature>.judge`,
     because a judge sends text to a provider and costs money. Inside that block the default is true.
     """
-
-    __slots__ = ("_origins", "_own", "_values", "files", "problems")
 
     def __init__(self, defaults: Mapping[str, object]) -> None:
         self._values = dict(defaults)
