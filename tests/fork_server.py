@@ -16,6 +16,7 @@ import os
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import traceback
 from contextlib import suppress
@@ -26,8 +27,10 @@ CLEAN_PATH = list(sys.path)  # what a fresh Python has
 # Most texts of the tests need the same patterns as this one, which holds no secret.
 SAMPLE_TEXT = (
     "The staging database is db-2 (since 2026-01-02, 10:30): ask ada@example.org, see https://example.org/a?b=1. Use the api key by name, "
-    "key: token, --user ada, and mysql -h db-2."
+    "key: token, --user ada, and mysql -h db-2 -p 3306 at 10:30:00 or ::1; the passphrase of a zip file is s.12."
 )
+# A file system of Linux tells changes apart that are 10 ms apart. The plugin waits longer, for file systems of other machines.
+RESOLUTION_SECONDS = 0.012
 STREAMS = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
 
 
@@ -54,8 +57,7 @@ def warm_up() -> None:
     sys.modules["memory_plugin.recall.gate"].load_gate()
     sys.modules["memory_plugin.memories.hygiene"].shown(SAMPLE_TEXT)
     sys.modules["memory_plugin.memories.grants"].asks_to_save("please save this")
-    # A file system of Linux tells changes apart that are 10 ms apart. The plugin waits longer, for file systems of other machines.
-    vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = 0.012
+    vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = RESOLUTION_SECONDS
     if not sys.flags.isolated:  # hooks load no packs and parse no command line
         sys.modules["memory_plugin.cli.command_line"].parse_arguments(["list"])
         packs = sys.modules["memory_plugin.evaluation.packs"]
@@ -64,23 +66,43 @@ def warm_up() -> None:
 
 
 def start_in_forks(server: socket.socket) -> None:
-    """Let the plugin start its background processes as forks of the server, too; the real way has tests of its own."""
+    """Let the plugin start its own processes as forks of the server, too; the real way has tests of its own."""
 
-    def start(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+    def fork(
+        command: list[str], environment: dict[str, str], folder: str, data: bytes, output: int
+    ) -> socket.socket:
         ours, theirs = socket.socketpair()
         reading, writing = os.pipe()
-        with ours, open(os.devnull, "wb") as null:
-            socket.send_fds(server, [b"x"], [theirs.fileno(), reading, null.fileno(), null.fileno()])
-            theirs.close()
-            os.close(reading)
-            with open(writing, "wb") as file:
-                file.write(data)  # fits into the pipe
-            request = {"script": command[3], "words": command[4:], "cwd": os.getcwd(), "env": environment}
-            ours.sendall(json.dumps(request).encode("ascii"))
-            ours.shutdown(socket.SHUT_WR)
+        with open(os.devnull, "wb") as null, theirs:
+            socket.send_fds(server, [b"x"], [theirs.fileno(), reading, output, null.fileno()])
+        os.close(reading)
+        with open(writing, "wb") as file:
+            file.write(data)  # fits into the pipe
+        request = {"script": command[3], "words": command[4:], "cwd": folder, "env": environment}
+        ours.sendall(json.dumps(request).encode("ascii"))
+        ours.shutdown(socket.SHUT_WR)
+        return ours
+
+    def start(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+        with (
+            open(os.devnull, "wb") as null,
+            fork(command, environment, os.getcwd(), data, null.fileno()) as ours,
+        ):
             return ours.recv(64).startswith(b"process ")  # in its folder now, where `Project` looks for it
 
+    def check_output(command: list[str], *, env: dict[str, str], cwd: str | None, **_: object) -> bytes:
+        reading, writing = os.pipe()
+        with fork(command, env, cwd or os.getcwd(), b"", writing) as ours:
+            os.close(writing)
+            with open(reading, "rb") as file, ours.makefile("r") as status:
+                output = file.read()
+                *lines, last = status.read().splitlines()
+        if last != "exit 0" or any(line.startswith("refused") for line in lines):
+            raise subprocess.CalledProcessError(1, command)
+        return output
+
     vars(sys.modules["memory_plugin.work.background"])["_spawn_posix"] = start
+    subprocess.check_output = check_output  # type: ignore[assignment]  # the plugin calls it for its own script only
 
 
 def serve(control: socket.socket, inner: socket.socket) -> tuple[socket.socket, list[int]]:
@@ -211,6 +233,7 @@ def main(root: str, home: str, *allowed: str) -> int:
     guard = guards.Guard(home, [root, *allowed])
     gc.collect()
     gc.freeze()
+    gc.disable()  # in the forks: they are short
     inner, outer = socket.socketpair()
     start_in_forks(outer)
     connection, handles = serve(socket.socket(fileno=os.dup(0)), inner)

@@ -15,6 +15,7 @@ import pytest
 
 from tests import forks
 from tests.events import PLUGIN_ROOT, SCRIPTS, SESSION
+from tests.saving import has_plain_settings, save_here
 
 __all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
@@ -302,8 +303,11 @@ class Project:
     def save(
         self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False
     ) -> str:
-        """Save a memory through the command line and return its id."""
+        """Save a memory as `memory save` does and return its id."""
         words = ("--category", category, "--title", title, "--body", body, *more, "--json")
+        is_ours = (self.python, self.plugin_root, self.is_cold) == (sys.executable, PLUGIN_ROOT, False)
+        if is_ours and not (more or inside) and has_plain_settings(self.root, self.settings_path):
+            return save_here(self.root, self.config, category, title, body)
         run = self.cli("save", *words, inside=inside)
         assert run.returncode == 0, run.stderr
         return str(run.json["id"])

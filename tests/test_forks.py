@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -117,3 +119,31 @@ def test_a_variable_that_python_reads_at_start_needs_a_process(project: Project)
         assert not forks.is_like_a_process(project.environment(**{name: "x"}))
     assert not forks.is_like_a_process(project.environment(LANG="C"))
     assert not forks.is_like_a_process(project.environment(LANG=None))
+
+
+def test_a_save_of_a_test_leaves_what_the_command_leaves(make_project: Callable[..., Project]) -> None:
+    quick, command = make_project(), make_project()
+    for title, category in (
+        ("Use Postgres", "decision"),
+        ("No tabs", "preference"),
+        ("No tabs, ever", "preference"),
+    ):
+        words = ("--category", category, "--title", title, "--body", title + ".")
+        assert (
+            quick.save(title, title + ".", category=category)
+            == command.cli("save", *words, "--json").json["id"]
+        )
+    assert files_of(quick) == files_of(command)
+    for line in ("list", "review", "search postgres"):
+        outputs = [one.cli(*line.split()).stdout.replace(one.root, "") for one in (quick, command)]
+        assert sorted(outputs[0].splitlines()) == sorted(outputs[1].splitlines())
+    assert quick.prompt("Do we use Postgres?").context == command.prompt("Do we use Postgres?").context != ""
+
+
+def files_of(project: Project) -> dict[str, int]:
+    """Return the sizes of all files by path, without what names of files say about the folder."""
+    folder = os.path.dirname(project.root)
+    paths = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    return {
+        re.sub("-[0-9a-f]{12,}", "", os.path.relpath(path, folder)): os.path.getsize(path) for path in paths
+    }

@@ -7,6 +7,8 @@ import pytest
 from memory_plugin.evaluation.rule_matching import find_matches
 from tests.evaluation.tables import HALVES, sentences, shipped_pack
 
+pytestmark = pytest.mark.slow
+
 TABLES = [
     pytest.param(
         "compliance", ("caregiving", "compliance", "assistant", "violation"), 0.90, 0.05, id="compliance"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -49,7 +50,6 @@ def test_the_dialog_says_what_the_user_decides(pending: Project) -> None:
         (("config", "unset", "search"), "unset your setting search?"),  # config unset
         (("judge", "on"), "turn on the judge for recall? Cost of a prompt: "),  # judge on
         (("feedback", "reset", "--all"), "delete the feedback on all memories"),  # feedback reset
-        (("config", "statusline", "install"), "install the status line"),  # statusline
         (("replies", "tune", "--apply"), "change the filler rules"),  # replies tune
         (("feedback", "wrong", "use-postgres"), 'rate as wrong "Use Postgres"?'),  # feedback wrong
         (("config", "statusline", "install"), "install the status line"),  # config statusline
@@ -59,6 +59,13 @@ def test_the_dialog_says_what_the_user_decides(pending: Project) -> None:
         output = pending.dialog(*words)
         assert output["permissionDecision"] == "ask"
         assert output["permissionDecisionReason"].startswith("memory: " + reason)
+
+
+def test_the_hook_asks_the_command_itself(make_project: Callable[..., Project]) -> None:
+    cold = make_project(is_cold=True)  # a real hook, which starts a real `memory`
+    put(cold, "port", memory("The proxy listens on 7777", "A port."))
+    reason = cold.dialog("accept", "port")["permissionDecisionReason"]
+    assert reason.startswith('memory: accept "The proxy listens on 7777"? Claude will see this from then on.')
 
 
 def test_nothing_is_asked_where_nothing_needs_approval_or_nobody_inside_may_approve(pending: Project) -> None:

@@ -14,6 +14,8 @@ from tests.browser import Browser, find_browser
 from tests.cli.report.month import write_month
 from tests.project import Project
 
+pytestmark = pytest.mark.slow  # a step of CI names this file
+
 SCHEMES = ("light", "dark")
 WIDTHS = (390, 1280)
 # Returns the lowest contrast of text and background by the formula of WCAG 2, and the element that has it.
