@@ -92,6 +92,7 @@ def test_a_hand_edit_is_pending_and_undoing_it_restores_trust(mine: Project) -> 
     put(mine, "port", OTHER)
     assert recalled(mine, WHICH) == ""
     put(mine, "port", PORT)
+    assert mine.cli("refresh").returncode == 0  # the last prompt started one, which may have read the edit
     assert "7777" in recalled(mine, WHICH)
 
 
