@@ -46,19 +46,14 @@ def stamps(connection: Connection, scope: str) -> dict[str, str]:
 def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
     """Return the source files of at most `limit` documents with this trust."""
     query = "SELECT path FROM documents WHERE trust = ? AND status = 'active' LIMIT ?"
-    rows = connection.execute(query, (trust, limit))
-    return [path for (path,) in rows]
+    return [path for (path,) in connection.execute(query, (trust, limit))]
 
 
 def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
     """Return the source files of the documents whose `full_digest`, `text_digest` or `new_phrases` is one of these."""
-    files: set[str] = set()
-    for text in digests:
-        # The last condition lets SQLite use the partial index; without it, each text reads the whole table.
-        select = "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR (new_phrases = ? AND new_phrases != '')"
-        rows = connection.execute(select, (text, text, text))
-        files.update(path for (path,) in rows)
-    return files
+    # The last condition lets SQLite use the partial index; without it, each text reads the whole table.
+    select = "SELECT path FROM documents WHERE full_digest = ?1 OR text_digest = ?1 OR (new_phrases = ?1 AND new_phrases != '')"
+    return {path for text in digests for (path,) in connection.execute(select, (text,))}
 
 
 def total_documents(connection: Connection) -> int:

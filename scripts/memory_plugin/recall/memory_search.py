@@ -127,12 +127,10 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
 
 
 def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> SearchResult:
-    try:
+    with closing(connection):
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         hits = _ranked(connection, query, limit, Deadline(_SECONDS), backend)
         return SearchResult(hits, backend, "", superseded_documents(connection, [hit.key for hit in hits]))
-    finally:
-        connection.close()
 
 
 def overview(paths: Paths, settings: Settings, *, is_current: bool = False) -> Survey:

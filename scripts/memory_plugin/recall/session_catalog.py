@@ -230,16 +230,11 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
     return "memory: %s. To review: /memory:review" % "; ".join(lines)
 
 
-def count_without_phrases(connection: Connection) -> int:
-    """Return how many memories that may be recalled have no phrases. Raises SqliteError."""
-    query = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
-    return int(connection.execute(query).fetchone()[0])
-
-
 def _phrases_notice(path: str, connection: Connection) -> str:
     if str(read_state(path).get(_PHRASES, "")) > days_ago(_OFFER_DAYS):
         return ""
-    number = count_without_phrases(connection)
+    query = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
+    (number,) = connection.execute(query).fetchone()
     if number < _MIN_WITHOUT_PHRASES or not record_once(path, _PHRASES, now_iso()):
         return ""
     why = "have no search phrases, so prompts in other words miss them. To add some: /memory:phrases"

@@ -109,11 +109,9 @@ def _grade(work: _Work) -> None:
     """Ask the judge about a reply on which the rules are unsure, or that is in the audit sample; a failure may disable it."""
     context, score = work.context, work.score
     judges_off = work.ended.judges_off or bool(work.why_off)
-    if (
-        score is None
-        or not (score.escalate or score.audit)
-        or not may_request_grade(context, judges_off=judges_off)
-    ):
+    if score is None or not (score.escalate or score.audit):
+        return
+    if not may_request_grade(context, judges_off=judges_off):
         return
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     user, calls = read_turn(work.ended.transcript)

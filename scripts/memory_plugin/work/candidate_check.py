@@ -57,10 +57,7 @@ def _check(candidates: list[Candidate], context: Context) -> Coverage:
         results = {key: compare(candidate, active[key]) for key in keys if key in active}
         contradicted = [names[key] for key, result in results.items() if result == CONTRADICTED]
         covering = [key for key, result in results.items() if result == COVERED]
-        if contradicted:
-            coverage.by_candidate[candidate.id] = contradicted[0]
-        else:
-            coverage.by_candidate[candidate.id] = None if covering else ""
+        coverage.by_candidate[candidate.id] = next(iter(contradicted), None if covering else "")
         repeated = [repeated_correction(candidate, names[key]) for key in covering if key in injected]
         coverage.hints.extend(hint for hint in repeated if hint is not None)
     return coverage

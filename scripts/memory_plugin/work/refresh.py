@@ -120,13 +120,10 @@ def prune_state(paths: Paths) -> int:
     folders = [os.path.join(paths.state_dir, name) for name in (*_SESSION_FOLDERS, *_OTHER_FOLDERS)]
     deleted = 0
     for folder in [*folders, paths.config_dir or ""]:
-        try:
-            names = os.listdir(folder) if folder else []
-        except OSError:
-            continue
-        for name in names:
-            days = _days_kept(os.path.relpath(folder, paths.state_dir), name, paths.project_key)
-            deleted += days is not None and _delete_if_older(os.path.join(folder, name), days)
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                days = _days_kept(os.path.relpath(folder, paths.state_dir), name, paths.project_key)
+                deleted += days is not None and _delete_if_older(os.path.join(folder, name), days)
     return deleted
 
 
@@ -140,11 +137,9 @@ def _days_kept(folder: str, name: str, project: str) -> int | None:
 
 
 def _delete_if_older(path: str, days: int) -> bool:
-    try:
+    with suppress(OSError):
         status = os.lstat(path)
-        if now() - status.st_mtime <= days * _DAY or not stat.S_ISREG(status.st_mode):
-            return False
-        os.unlink(path)
-    except OSError:
-        return False
-    return True
+        if now() - status.st_mtime > days * _DAY and stat.S_ISREG(status.st_mode):
+            os.unlink(path)
+            return True
+    return False

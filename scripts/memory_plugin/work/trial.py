@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 from ..host import MAX_CHARACTERS
@@ -124,12 +125,8 @@ def _started_history(context: Context) -> RecallHistory:
     history = RecallHistory(context.paths, "")
     connection = current_index(context) if is_catalog_on(context) else None
     if connection is not None:
-        try:
+        with closing(connection), suppress(*INDEX_ERRORS):  # recall itself says what is wrong with the index
             session_catalog(connection, "startup", context, history)
-        except INDEX_ERRORS:  # recall itself says what is wrong with the index
-            pass
-        finally:
-            connection.close()
     return history
 
 
