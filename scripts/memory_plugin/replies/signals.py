@@ -162,9 +162,7 @@ def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
     """
     if not match.rule.unless_concrete:
         return False
-    end = match.first_word + 1
-    while end < len(prose) and prose.boundary(end) < SENTENCE:
-        end += 1
+    end = _sentence_end(prose, match.first_word)
     words = prose.words[match.first_word : end]
     is_named = BREAK in words or not rules.alternative.isdisjoint(words) or _begins_list(prose, end)
     return is_named and rules.vague.isdisjoint(words)
@@ -215,14 +213,13 @@ def measure_reply(text: str, rules: FillerRules, *, drafting: bool = False) -> R
     words = len(prose) - masked
     function_words = _function_words()
     content = sum(word not in function_words and len(word) > 1 for word in prose.words)
-    unscored = _unscored(prose, words, content) if text.strip() else "empty"
-    is_prose = unscored not in ("empty", "code_only", "other_script")
+    unscored = _unscored(prose, words, content)
     return ReplySignals(
         matches,
         words,
         sum(len(word) == 1 and word.isalnum() for word in prose.words if word not in "ai"),
         masked,
-        _preamble_words(text, prose, matches) if is_prose else 0,
+        _preamble_words(text, prose, matches),
         None if unscored else round(content / words, 3),
         unscored,
     )
