@@ -150,6 +150,18 @@ def test_what_is_left_out(world: World, prompt: str) -> None:
     assert world.exchanges(QUICK) == []
 
 
+def test_a_prompt_that_is_left_out_does_not_name_its_session(world: World) -> None:
+    said = [
+        Said("2026-10-07T21:0%d:00Z" % at, text, "Done.", ("a.py",))
+        for at, text in enumerate(("the code of the door is 4711 #nomem", "paint the door"))
+    ]
+    world.say(QUICK, *said)
+    world.index()
+    assert [(each.prompt, each.first) for each in world.exchanges(QUICK)] == [("paint the door",) * 2]
+    with open(past.index_path(world.paths), "rb") as file:
+        assert b"4711" not in file.read()
+
+
 def test_copies_and_sub_agents_are_left_out(world: World) -> None:
     rows = rows_of("4d5e6f70-copy", "Copy", SESSIONS[LAMP][1], world.paths.project_root)
     write_rows(world.config, world.root, "4d5e6f70-copy", rows)

@@ -258,6 +258,7 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
         _save_session(connection, Session(name, path, LEFT_OUT))
         return
     number, offset = session.number, session.offset
+    kept = (draft.prompt for draft in drafts if draft.prompt and not draft.is_left_out)
     if drafts and session.size:  # a prompt that was typed while Claude worked may have joined the last one
         _delete(connection, name, after=number)
     session = session._replace(
@@ -268,7 +269,7 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
         offset=offset + (drafts[-1].offset if drafts else 0),
         title=_clean(reader.totals.title, _MAX_TITLE) or session.title,
         branch=_clean(reader.totals.branch, _MAX_TITLE) or session.branch,
-        first=session.first or next((_clean(draft.prompt, _MAX_TITLE) for draft in drafts), ""),
+        first=session.first or _clean(next(kept, ""), _MAX_TITLE),
     )
     _save_session(connection, session)
     written = iso(max(0.0, min(status.st_mtime, now())))  # for rows without a time
