@@ -27,7 +27,8 @@ _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+(?:\s*\[!\w+\]
 _BOX = re.compile(r"\A\s*[-*+]\s+\[[ xX]\]\s")
 _CODE_SPAN = r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?(?P=ticks)(?!`)"
 _LINK = re.compile(
-    _CODE_SPAN + r"|!?\[(?P<shown>[^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])"
+    _CODE_SPAN
+    + r"|!?\[(?P<shown>(?:[^\[\]\n`]|`[^`\n]{0,500}`){0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])"
 )
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
