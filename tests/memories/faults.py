@@ -162,8 +162,8 @@ def act(command: str, root: str, word: bool) -> int:
         os.environ.pop("CLAUDECODE", None)
         os.environ.pop("CLAUDE_CODE_SESSION_ID", None)
     if command in TAKEN_APART:
-        chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute"}]}
-        return with_input(json.dumps(chosen), COMMANDS[command], root)
+        chosen = "memory: n1\ntitle: The export takes a minute\n"
+        return with_input(chosen, COMMANDS[command], root)
     return main(words_of(command, root))
 
 
