@@ -67,6 +67,7 @@ class Judge:
             None if request else settings.number("judge.caps.day_usd"),
         )
         self._access: ServerAccess | None = None
+        self._vendor = VENDORS.get(self.backend)
         self._price = price_of(self.model, self.backend, settings.block("judge.prices"))
         self._family = family_of(self.model, self.backend, iso(now())[:10])
 
@@ -87,9 +88,8 @@ class Judge:
 
     def address_source(self) -> AddressSource | None:
         """Return the address of the server and what names it; None for a backend without a server of ours."""
-        vendor = VENDORS.get(self.backend)
         variables = UserEnvironment(self._paths.config_dir)
-        return vendor and server_source(vendor, self._settings, variables)
+        return self._vendor and server_source(self._vendor, self._settings, variables)
 
     def ask(self, question: Question, deadline: Deadline, *, fresh: bool = False) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
@@ -150,10 +150,9 @@ class Judge:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         if self.backend == HOST:
             listener_key(self._paths.state(FOLDER), self._session)
-        vendor = VENDORS.get(self.backend)
-        if vendor is not None and self._access is None:
+        if self._vendor is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
-            self._access = resolve_access(vendor, self._settings, variables, not self._waits)
+            self._access = resolve_access(self._vendor, self._settings, variables, not self._waits)
 
     def _needs(self, questions: Sequence[Question], family: Family) -> list[float]:
         return [self._price.highest(question, family.max_tokens(question)) for question in questions]

@@ -118,12 +118,8 @@ def resolve_access(
         raise JudgeError("bad_url", "%s: expected https://, or http:// to this machine" % route.name)
     custom = _custom_headers(variables.get(vendor.headers_variable))
     has_key = not _KEY_HEADERS.isdisjoint(dict(custom))
-    headers: tuple[tuple[str, str], ...] = ()
-    try:
-        headers = _key_headers(vendor, settings, variables, address, helper and not has_key)
-    except JudgeError:
-        if not has_key:
-            raise
+    needs_none = has_key or (vendor.local_without_key and address.local)
+    headers = _key_headers(vendor, settings, variables, helper and not has_key, needs_none)
     # The later of two equal names is sent, so the user's headers replace ours.
     return ServerAccess(address, headers + custom, proxy_for(address, variables), variables.get(_CA_VARIABLE))
 
@@ -135,9 +131,9 @@ def _custom_headers(lines: str) -> tuple[tuple[str, str], ...]:
 
 
 def _key_headers(
-    vendor: Vendor, settings: Settings, variables: UserEnvironment, address: Address, helper: bool
+    vendor: Vendor, settings: Settings, variables: UserEnvironment, helper: bool, needs_none: bool
 ) -> tuple[tuple[str, str], ...]:
-    """Return the headers with the key; none if a local server needs none."""
+    """Return the headers with the key. Raises JudgeError `no_key` if there is none, unless the server needs none of ours."""
     forms = dict(vendor.keys)
     variable = settings.text("judge.key_variable")
     if variable:
@@ -149,7 +145,7 @@ def _key_headers(
     if helper and variables.helper and vendor.helper:
         key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
         return tuple((header, form % key) for header, form in vendor.helper)
-    if vendor.local_without_key and address.local:
+    if needs_none:
         return ()
     named = " nor ".join(forms)
     raise JudgeError("no_key", "neither %s is set" % named if len(forms) > 1 else "%s is not set" % named)
