@@ -36,8 +36,9 @@ _ABOUT = re.compile(
 )
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
 _TOTAL = "tota"  # no part counts as one
+_PASSED = "pass"
 _NOUNS = {  # by their first letters
-    **dict.fromkeys(("case", "test", "spec", "exam", "gree"), "pass"),
+    **dict.fromkeys(("case", "test", "spec", "exam", "gree"), _PASSED),
     **dict.fromkeys(("all", "line", "over", "cove", "gesa", "abde"), _TOTAL),
 }
 _MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
@@ -49,12 +50,11 @@ _SCALES = {
 }
 _ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
 _GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
-_NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
-_NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
+NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
+NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
 _MAX_EXECUTED = 2  # one of more commands may show what the rules do not know
 _LONG_WORD = re.compile(r"[a-z0-9]{3,}")
 _MIN_TELLING = 10  # a smaller number stands in most outputs
-_MAX_COUNTED = 1
 _MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
 
 
@@ -226,17 +226,19 @@ def _count_doubt(
 ) -> Doubt | None:
     """Return the doubt if outputs count a noun, but none as claimed.
 
-    It is a note if they count it more than once, or if a later run counts nothing.
+    It is a note if they count it more than once, unless more tests are said to pass than all together, or if a later run counts nothing.
     """
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None
     if value and noun != _TOTAL and any(value in _numbers(turn.output) for turn in before):
         return None  # it is the number of something else
-    last, unsure = before[counted[-1][0]], len(counted) > 1 or log.runs[-1].place > counted[-1][0]
-    if _is_rest(value, sorted(_numbers(last.output))):
+    place, total = counted[-1][0], sum(number for _, number in counted)
+    if _is_rest(value, sorted(_numbers(before[place].output))):
         return None
-    return Doubt("Turn %d shows another number." % last.number, unsure)
+    unsure = len(counted) > 1 and (noun != _PASSED or value <= total)
+    reason = "Turn %d shows another number." % before[place].number
+    return Doubt(reason, unsure or log.runs[-1].place > place)
 
 
 def _is_rest(value: float, numbers: list[float]) -> bool:
@@ -262,7 +264,7 @@ def _value(match: re.Match[str]) -> float:
     text = next(filter(None, match.groups())).lower()
     if text[0].isdigit():
         return float(_digits(text))
-    return next((float(_NUMBER_WORDS[word]) for word in text.split() if word in _NUMBER_WORDS), 0.0)
+    return next((float(NUMBER_WORDS[word]) for word in text.split() if word in NUMBER_WORDS), 0.0)
 
 
 def _digits(text: str) -> str:
