@@ -13,6 +13,7 @@ import pytest
 
 from memory_plugin.kernel.transcript.reader import open_transcript
 from memory_plugin.sessions import past_index
+from memory_plugin.sessions.past import SCHEMA, index_path
 from tests.kernel.transcript.rows import user
 from tests.project import PLUGIN_ROOT
 from tests.sessions.past_rows import (
@@ -139,3 +140,13 @@ def test_a_prompt_typed_before_an_answer_joins_the_last_one(world: World) -> Non
         write_rows(world.config, world.root, QUICK, rows_now)
         world.index()
     assert [each.prompt for each in world.exchanges(QUICK)] == ["paint the door no, the gate"]
+
+
+def test_an_index_of_an_older_version_is_deleted(world: World) -> None:
+    """It would keep the words of sessions that are forgotten later."""
+    older = Path(index_path(world.paths, SCHEMA - 1))
+    older.parent.mkdir(parents=True, exist_ok=True)
+    older.write_text("old words", encoding="utf-8")
+    world.index()
+    assert not older.exists()
+    assert Path(index_path(world.paths)).exists()

@@ -90,11 +90,11 @@ class Exchange:
         return {**texts, "turn": self.number, "score": round(self.score, 4)}
 
 
-def index_path(paths: Paths) -> str:
+def index_path(paths: Paths, schema: int = SCHEMA) -> str:
     """Return the path of a project's index, which its worktrees share."""
     main = main_worktree(paths.project_root)
     key = Paths(main).project_key if main else paths.project_key
-    return paths.state(PLACE, "%s.%d.sqlite3" % (key, SCHEMA))
+    return paths.state(PLACE, "%s.%d.sqlite3" % (key, schema))
 
 
 def read_index(path: str, rules: int, read: Callable[[Connection], Read]) -> Read | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import IO, Any, NamedTuple
 
 from ..kernel.context import iso, now
@@ -24,7 +24,7 @@ from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn, UserText
 from .detection import EDITORS, OWN_ERROR, failure_cause, pipeline_heads
-from .past import index_path, search_words
+from .past import SCHEMA, index_path, search_words
 from .past_ask import may_ask, words_data
 from .session_files import project_transcripts
 
@@ -162,6 +162,9 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
     path = index_path(paths)
     make_folder(os.path.dirname(path))
     with FileLock(path + ".lock", wait):
+        for schema in range(SCHEMA):  # of older versions, which would keep what the user has forgotten
+            with suppress(FileNotFoundError):
+                os.unlink(index_path(paths, schema))
         os.close(os.open(path, READ_WRITE, 0o600))
         with closing(connect(path, timeout=_WAIT, isolation_level=None)) as connection:
             connection.execute("PRAGMA cache_spill = OFF")  # prompts can read until the commit
