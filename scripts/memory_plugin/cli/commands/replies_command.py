@@ -51,8 +51,6 @@ _MAX_SHOWN = 20_000
 _FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
 _DAYS = 30
 _MAX_ROWS = 8
-_MAX_BARS = 30
-_BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _LEGEND = (
     "With filler: replies with at least one filler phrase. Wordy: replies with so much filler, or such low density, that Claude is"
     " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
@@ -211,10 +209,6 @@ def _show_history(scores: list[Score], context: CommandContext) -> None:
     shares = {"with filler": total.padded, "wordy": total.drifted, "for a judge": total.escalated}
     shares.update({"missed by rules (audit)": missed} if missed.n else {})
     console.table(["share", "replies"], [[name, str(part)] for name, part in shares.items()])
-    days = group_by_day(scores)[-_MAX_BARS:]
-    bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
-    spans = (bars, days[0].name, days[-1].name, _BARS[0], _BARS[-1])
-    console.lines("", "with filler, by day  %s  %s to %s, %s = none, %s = all" % spans)
     for name in ("model", "project"):
         console.line()
         table = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
@@ -254,6 +248,7 @@ _RESCORED = (
     "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
     " after: %(padded_after)d (phrases: %(phrases_after)d)."
 )
+_NO_CHANGE = "No change to the filler rules is proposed."
 
 
 def _configure_tune(parser: ArgumentParser) -> None:
@@ -283,7 +278,7 @@ def _tune(arguments: Namespace, context: CommandContext) -> None:
     record = {**study._asdict(), "advice": advice, "diff": diff, "rescored": effect}
     console.result({**record, "applied": applies})
     _show_study(study, advice, context)
-    _show_change(diff, effect, context)
+    console.lines("", *([*diff.splitlines(), "", _RESCORED % effect] if diff else [_NO_CHANGE]))
     reset_tuning_reminder(context.paths)
     if applies:
         path, backup = change.write(context.paths)
@@ -306,15 +301,6 @@ def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -
         if rows:
             console.line()
             console.table(head, rows[:_MAX_PHRASES])
-
-
-def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> None:
-    console = context.console
-    console.line()
-    if not diff:
-        console.line("No change to the filler rules is proposed.")
-        return
-    console.lines(*diff.splitlines(), "", _RESCORED % effect)
 
 
 HANDLERS = {
