@@ -103,7 +103,7 @@ def test_a_command_that_reads_a_terminal_says_so(project: Project, words: str) -
     if words.startswith("interview"):
         assert project.cli("interview", "start", "billing export").returncode == 0
     seen = in_terminal(project, 120, words.split())
-    assert "memory: reading standard input; to end it, type Ctrl-D on a line of its own" in seen
+    assert "memory: reading standard input; to end it, press Ctrl-D on an empty line" in seen
     assert "a bug in memory" not in seen
 
 

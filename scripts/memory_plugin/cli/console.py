@@ -32,7 +32,7 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 _FAILED = 1
 _BEAT = 1.0  # seconds
 _STYLE = re.compile("\033\\[[0-9;]*m")
-_AWAITED = "reading standard input; to end it, type Ctrl-D on a line of its own"
+_AWAITED = "reading standard input; to end it, press Ctrl-D on an empty line"
 _GAP = re.compile(r" {2,}")
 # Spaces, a word, or a command at the end of a clause, which stays on one line so that it can be copied.
 _PIECE = re.compile(

@@ -37,7 +37,7 @@ _HEADING = re.compile(
 )
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
-_OWN_PROJECT = "a project of its own"
+_OWN_PROJECT = "a separate project"
 _NOT_RULES = "ignored by git, text of others, prompts, skills or history; to import it, name it"
 
 

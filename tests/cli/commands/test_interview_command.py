@@ -38,7 +38,7 @@ def begin(project: Project, *more: str, inside: bool = False) -> str:
 def test_a_person_is_told_that_an_answer_is_awaited(project: Project) -> None:
     begin(project)
     run = PseudoTerminal(project, "interview", "answer")
-    run.until("reading standard input; to end it, type Ctrl-D on a line of its own")
+    run.until("reading standard input; to end it, press Ctrl-D on an empty line")
     run.type("Clerks export the bills.\n\x04")
     run.until(", turn 2, ")
     assert run.end() == 0

@@ -93,4 +93,4 @@ def test_a_malformed_record_is_listed_as_far_as_possible(project: Project, field
 
 def test_doctor_problems_are_listed(project: Project) -> None:
     project.write(".claude/memory/decisions/bad.json", "{")
-    assert "doctor: look at memories; details: memory doctor" in project.cli("status").stdout
+    assert "doctor: problems with memories; details: memory doctor" in project.cli("status").stdout

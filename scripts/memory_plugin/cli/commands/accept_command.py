@@ -20,10 +20,10 @@ from ..options import add_flag
 
 _ACCEPT_TEXT = """\
 accept pending memories, or save suggestions
-  memory review                           reads them first, in groups
+  memory review                           shows them first, in groups
   memory accept use-postgres retry-policy
   memory accept c-0123456789              saves a suggestion of memory review
-  memory accept --group GROUP             a whole group of memory review
+  memory accept --group GROUP             one group of memory review
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
 """
@@ -170,7 +170,7 @@ _REJECT_TEXT = """\
 reject pending memories or suggestions: Claude never sees these texts
   memory reject use-mysql retry-policy
   memory reject c-0123456789              rejects a suggestion of memory review
-  memory reject --group GROUP             a whole group of memory review
+  memory reject --group GROUP             one group of memory review
   memory accept use-mysql                 undoes a rejection
 """
 

@@ -14,7 +14,7 @@ from ..command_context import Approval, CommandContext, Handler, UsageError, abo
 _FORGET_TEXT = """\
 stop using a memory; its file is deleted after a grace period
   memory forget use-mysql
-  memory forget use-mysql --now           delete its file at once
+  memory forget use-mysql --now           deletes its file now, permanently
   memory forget old-release-process --keep --reason "replaced by the new pipeline"
 """
 
@@ -30,7 +30,7 @@ def _configure_forget(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--now", action="store_true", help="delete the file at once, permanently")
+    what.add_argument("--now", action="store_true", help="delete the file now, permanently")
     what.add_argument("--keep", action="store_true", help="archive the memory: its file stays")
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 

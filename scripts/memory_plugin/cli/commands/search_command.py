@@ -19,7 +19,7 @@ from ..console import Console, read_text
 from ..options import add_flag, up_to
 
 _TEXT = """\
-find memories, also pending and replaced ones
+find memories, including pending and replaced ones
   memory search "billing database"
   memory search --judge "how do we roll back"      a small model decides which ones matter
   printf '%s' "text with 'quotes' and $signs" | memory search -

@@ -45,7 +45,7 @@ def _configure_show(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     text = "a memory's id or title, or the start of one"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
-    text = "print the last changes, too, as the file has them; they are not part of what was accepted"
+    text = "also print the last changes that the file records; what you accepted does not include them"
     add_flag(parser, "--history", text)
 
 

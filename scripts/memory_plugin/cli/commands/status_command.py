@@ -73,7 +73,7 @@ def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
     if guards:
         console.line("%s in force; to list them: memory guards" % counted(guards, "guard"))
     _print_decisions(rows[:_SHOWN], labels, context)
-    names = "look at " + ", ".join(check.name for check in problems) if problems else _NO_PROBLEMS
+    names = "problems with " + ", ".join(check.name for check in problems) if problems else _NO_PROBLEMS
     console.lines("", "doctor: %s; %s: memory doctor" % (names, "details" if problems else "full check"))
 
 

@@ -16,7 +16,7 @@ from ..options import add_flag
 from .status_command import MAX_LINE, local_time, named, print_memory, print_off, shown_prompt
 
 _WHY_TEXT = """\
-explain why a prompt did or did not bring up memories, or test one
+explain why a prompt brought up memories or none, or test a prompt
   memory why
   memory why "how do we reset staging"               tries a prompt: what would Claude see?
   memory why a2fc9ec1 --json                         a prompt by the start of its id
