@@ -15,7 +15,7 @@ import pytest
 
 from tests import forks
 from tests.events import PLUGIN_ROOT, SCRIPTS, SESSION
-from tests.saving import has_plain_settings, save_here
+from tests.saving import fields_of, has_plain_settings, save_here
 
 __all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
@@ -306,8 +306,14 @@ class Project:
         """Save a memory as `memory save` does and return its id."""
         words = ("--category", category, "--title", title, "--body", body, *more, "--json")
         is_ours = (self.python, self.plugin_root, self.is_cold) == (sys.executable, PLUGIN_ROOT, False)
-        if is_ours and not (more or inside) and has_plain_settings(self.root, self.settings_path):
-            return save_here(self.root, self.config, category, title, body)
+        fields = fields_of(more)
+        if (
+            is_ours
+            and not inside
+            and fields is not None
+            and has_plain_settings(self.root, self.settings_path)
+        ):
+            return save_here(self.root, self.config, category, (title, body), fields)
         run = self.cli("save", *words, inside=inside)
         assert run.returncode == 0, run.stderr
         return str(run.json["id"])

@@ -18,6 +18,8 @@ from memory_plugin.recall.index_refresh import refresh_index
 from tests import forks
 from tests.fork_server import RESOLUTION_SECONDS
 
+_FIELDS = {"--file": "related_files", "--asked-as": "asked_as"}
+
 
 def has_plain_settings(root: str, settings_path: str) -> bool:
     """Return whether a save does the same in this process: only recall has settings, and only the user's."""
@@ -34,10 +36,22 @@ def has_plain_settings(root: str, settings_path: str) -> bool:
         return False
 
 
-def save_here(root: str, config: str, category: str, title: str, body: str) -> str:
-    """Save a memory of the user's in a project, accepted, and return its id."""
+def fields_of(options: tuple[str, ...]) -> dict[str, list[str]] | None:
+    """Return the fields that options of `save` set; None if they set others than lists of texts."""
+    fields: dict[str, list[str]] = {}
+    for name, value in zip(options[::2], options[1::2]):
+        if name not in _FIELDS:
+            return None
+        fields.setdefault(_FIELDS[name], []).append(value)
+    return fields
+
+
+def save_here(
+    root: str, config: str, category: str, text: tuple[str, str], more: dict[str, list[str]]
+) -> str:
+    """Save a memory of the user's in a project, accepted, and return its id; `text` is its title and body, `more` has further fields."""
     kind = category_named(category)
-    data = new_memory(kind, "", title, body_content(kind, body), {})
+    data = new_memory(kind, "", text[0], body_content(kind, text[1]), more)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", os.path.dirname(config))
         patch.setenv("CLAUDE_CONFIG_DIR", config)

@@ -128,9 +128,10 @@ def test_a_save_of_a_test_leaves_what_the_command_leaves(make_project: Callable[
         ("No tabs", "preference"),
         ("No tabs, ever", "preference"),
     ):
-        words = ("--category", category, "--title", title, "--body", title + ".")
+        more = ("--file", "src/a.py", "--asked-as", "what about " + title)
+        words = ("--category", category, "--title", title, "--body", title + ".", *more)
         assert (
-            quick.save(title, title + ".", category=category)
+            quick.save(title, title + ".", *more, category=category)
             == command.cli("save", *words, "--json").json["id"]
         )
     assert files_of(quick) == files_of(command)

@@ -149,7 +149,7 @@ def checked_phrases(item: Item | None, phrases: object, held: Counter[str]) -> t
     lines = [line for line in lines if held[line.casefold()] < _MAX_HOLDERS]
     if not lines:
         raise InvalidMemory(
-            "asked_as: other memories have the same phrases, so a prompt in these words would find none of them"
+            "asked_as: other memories have these phrases, so a prompt in these words would find none of them"
         )
     return item.stored, lines
 
