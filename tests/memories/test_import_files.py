@@ -155,6 +155,13 @@ def test_a_report_is_left_out_and_its_records_are_not(project: Project) -> None:
     assert "a long text" in reading.left_out[0][1]
 
 
+def test_a_part_of_an_answer_that_names_its_own_decision_stays_whole(project: Project) -> None:
+    text = "# Oil\n\n## Context\n\nIt leaks.\n\n## Decision\n\nWe buy new oil.\n\n### Old barrels\n\nThree are left.\n\n"
+    [draft] = read(project.write("0007-oil.md", text + "**Decision**: They are sold.\n")).drafts
+    decision = draft.data["content"]["decision"]
+    assert all(part in decision for part in ("We buy", "Old barrels", "Three are left", "They are sold"))
+
+
 def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) -> None:
     text = "# %s\n\n" + "".join("## Alert %d\n\n- Look at pump %d.\n\n" % (at, at) for at in range(20))
     project.write("docs/engines.md", text % "Engines")
@@ -181,6 +188,11 @@ def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) 
             "# Style\n- Never use red.\n- TODO: write about the colors\n- TODO: add examples.\n\n_TODO: this part is not written yet._\n",
             ["Never use red."],
             id="texts to be written",
+        ),
+        pytest.param(
+            '# Style\n\nMark what is old, and keep it:\n\n```csharp\n[Obsolete("use the new one")]\n```\n\n[Describe the colors here]\n',
+            ['Mark what is old, and keep it:\n\n```csharp\n[Obsolete("use the new one")]\n```'],
+            id="brackets in code",
         ),
         pytest.param(
             "# Debt\n- TODO: replace the parser of the old export format\n",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
@@ -158,10 +159,21 @@ class _Document(NamedTuple):
     is_diary: bool
 
 
+@cache
+def _code_or_unwritten() -> re.Pattern[str]:
+    unwritten = form("unwritten")
+    return re.compile("%s|%s" % (markdown.FENCED.pattern, unwritten.pattern), unwritten.flags)
+
+
+def _written(text: str) -> str:
+    """Return a text without what is still to be written; code keeps its lines in brackets, such as attributes."""
+    return _code_or_unwritten().sub(lambda part: part[0] if part[1] else "", text)
+
+
 def _document(path: str, text: str) -> _Document:
     fields, text = markdown.front_matter(text)
     *folders, name = path.split(os.sep)
-    stem, text = os.path.splitext(name)[0], form("unwritten").sub("", markdown.visible_text(text))
+    stem, text = os.path.splitext(name)[0], _written(markdown.visible_text(text))
     headed = _FIRST_HEADING.match(text)
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
     if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record

@@ -152,7 +152,8 @@ def named_paragraphs(part: Section) -> list[Section]:
     """Return the paragraphs of a section that name their field in bold as sections below it; itself if none is one of the answers."""
     named = form("named")
     roles = list(filter(None, map(role_of, named.findall(part.text))))
-    if len(roles) != len(set(roles)) or ANSWERS.isdisjoint(roles) or role_of(part.heading):
+    is_field = role_of(part.heading) or role_of(part.above)
+    if is_field or len(roles) != len(set(roles)) or ANSWERS.isdisjoint(roles):
         return [part]
     text = named.sub(lambda mark: "\n###### %s\n" % mark[1] if role_of(mark[1]) else mark[0], part.text)
     pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
