@@ -253,7 +253,7 @@ def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:
                 # Compare the word first: that is the cheapest check, and it fails most often.
                 if not slot.gap and words[here] not in slot.words:
                     break
-                if words[here] == BREAK or (here > at and prose.boundary(here) != INSIDE):
+                if (words[here] == BREAK and not slot.gap) or (here > at and prose.boundary(here) != INSIDE):
                     break
                 reached.add(here + 1)
         if not reached:

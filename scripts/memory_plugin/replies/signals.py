@@ -42,7 +42,8 @@ class FillerRule(NamedTuple):
     """One rule about filler phrases.
 
     One of the signs in `followed_by` must follow a match, if there are any. An `exempt` rule still claims its matches, so no other rule
-    reports the same words. With `unless_concrete`, an offer that names a concrete alternative is no match.
+    reports the same words. With `unless_concrete`, an offer that names a concrete alternative is no match, nor is a sentence with a word
+    of `unless`.
     """
 
     id: str
@@ -50,6 +51,7 @@ class FillerRule(NamedTuple):
     followed_by: str
     exempt: bool
     unless_concrete: bool
+    unless: frozenset[str]
 
 
 class FillerMatch(NamedTuple):
@@ -76,7 +78,8 @@ class FillerRules:
         for entry in [*table["rules"], *(entry for entry, problem in checked if not problem)]:
             is_exempt = entry["id"] in exempt or entry.get("exempt", False)
             signs, is_offer = entry.get("behind", ""), entry.get("unless_concrete", False)
-            rule = FillerRule(entry["id"], entry["category"], signs, is_exempt, is_offer)
+            unless = frozenset(entry.get("unless", "").split())
+            rule = FillerRule(entry["id"], entry["category"], signs, is_exempt, is_offer, unless)
             patterns += [(pattern, POSITIONS[entry["position"]], rule) for pattern in entry["patterns"]]
         self.phrases = PhraseIndex(patterns, classes)
         names = ("interjections", "chain", "alternative", "vague")
@@ -160,10 +163,10 @@ def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
 
     A question before a list names what is in the list.
     """
-    if not match.rule.unless_concrete:
-        return False
     end = _sentence_end(prose, match.first_word)
     words = prose.words[match.first_word : end]
+    if not (match.rule.unless_concrete and match.rule.unless.isdisjoint(words)):
+        return not match.rule.unless.isdisjoint(words)
     is_named = BREAK in words or not rules.alternative.isdisjoint(words) or _begins_list(prose, end)
     return is_named and rules.vague.isdisjoint(words)
 
