@@ -129,6 +129,48 @@ def test_all_steps_of_a_fix_are_listed(steps: list[str], changes: list[str] | No
     assert found.changes == tuple("ran `%s`" % step for step in changes or steps)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "docker compose -f docker-compose.test.yml up -d --wait", "docker-compose -p shop up -d", "kubectl -n shop apply -f db.yaml",
+        "npm --prefix web install", "volta install node@20", "fnm use 20", "mise use node@20", "n 20", "sdk default java 21-tem",
+        "nvm use 20", "asdf global nodejs 20", "pyenv install 3.12", "rbenv local 3.3.0", "rustup default nightly",
+    ],
+)  # fmt: skip
+def test_services_and_versions_are_changes_with_options_before_the_subcommand_too(step: str) -> None:
+    steps: list[Step] = [
+        ("fail", "npm run serve", MISSING),
+        ("pass", step, ""),
+        ("pass", "npm run serve", "ok"),
+    ]
+    assert len(watched(*steps)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "is_kept"),
+    [
+        pytest.param(
+            "docker compose stop redis", "docker compose start redis", False, id="stopped and started"
+        ),
+        pytest.param("docker compose -f a.yml down", "docker compose -f a.yml up -d", False, id="no names"),
+        pytest.param("sudo service mysql stop", "sudo service mysql start", False, id="name before the verb"),
+        pytest.param("rm .env", "cp .env.example .env", False, id="removed file"),
+        pytest.param("unset API_KEY", "export API_KEY=x", False, id="variable"),
+        pytest.param("docker compose stop worker", "docker compose up -d db", True, id="another service"),
+        pytest.param("docker compose restart db", "docker compose restart db", True, id="nothing stopped"),
+    ],
+)
+def test_a_failure_on_purpose_makes_no_runbook(before: str, step: str, is_kept: bool) -> None:
+    steps: list[Step] = [("pass", before, ""), ("fail", "dbt run", NO_DATABASE), ("pass", step, "")]
+    assert bool(watched(*steps, ("pass", "dbt run", "done"))) is is_kept
+
+
+def test_what_was_stopped_and_started_again_explains_no_later_failure() -> None:
+    before: list[Step] = [("pass", "docker compose down", ""), ("pass", "docker compose up -d", "")]
+    after: list[Step] = [("pass", "docker compose restart db", ""), ("pass", "dbt run", "done")]
+    assert len(watched(*before, ("fail", "dbt run", NO_DATABASE), *after)) == 1
+
+
 def test_a_fix_of_too_many_steps_makes_no_runbook() -> None:
     between: list[Step] = [("pass", "./scripts/step%d.sh" % number, "") for number in range(7)]
     assert watched(("fail", "dbt run", NO_DATABASE), *between, ("pass", "dbt run", "done")) == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _MAX_LINE = 200
 _MAX_COMMAND = 240
 _MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
+_MAX_STOPS = 3  # commands before a failure that may have caused it on purpose
 # These record work and change nothing for other commands, except those in the list of changes.
 _RECORDING = ("git", "gh")
 _HOOKED = ("git", "commit")  # fails if its hooks find something in the code
@@ -65,13 +67,14 @@ class SolvedError(NamedTuple):
 class _Failure:
     """A failed command, and the changes until the same command passes or fails differently, which ends them."""
 
-    def __init__(self, line: CommandLine, symptom: tuple[str, ...], turn: int) -> None:
+    def __init__(self, line: CommandLine, symptom: tuple[str, ...], turn: int, stops: list[_Target]) -> None:
         self.line = line
+        self.stops = stops
         self.symptom = symptom
         self.turn = turn
         self.changes: list[str] = []
         self.kinds: set[str] = set()
-        self.edited_code = self.has_ended = False
+        self.edited_code = self.has_ended = self.on_purpose = False
 
     def add(self, change: str, kind: str) -> None:
         """Record a change and how it changes the environment, "" if it does not."""
@@ -82,11 +85,19 @@ class _Failure:
         self.kinds |= {kind} - {""}
 
 
+class _Target(NamedTuple):
+    """What a command starts, stops, installs or removes: the program and the names that follow, if any."""
+
+    program: str
+    names: frozenset[str]
+
+
 class ErrorWatch:
     """Follows the tool calls of a session, turn by turn. Keeps at most 12 unsolved failures."""
 
     def __init__(self) -> None:
         self._open: deque[_Failure] = deque(maxlen=_MAX_OPEN)
+        self._stops: deque[list[_Target]] = deque(maxlen=_MAX_STOPS)
 
     def solved(self, turn: Turn) -> list[SolvedError]:
         """Return the errors that the calls of a turn solved."""
@@ -115,7 +126,12 @@ class ErrorWatch:
         same = [failure for failure in self._open if runs_same(failure.line, line)]
         solved_errors = [self._solved(failure, line) for failure in same]
         self._open = deque((failure for failure in self._open if failure not in same), _MAX_OPEN)
-        kind = change_kind(text)
+        kind, stopped = change_kind(text), _targets(text, "stops")
+        started = [] if stopped else _targets(text, "changes")
+        for failure in self._open:
+            failure.on_purpose |= _undoes(started, failure.stops)
+        self._stops = deque((each for each in self._stops if not _undoes(started, each)), _MAX_STOPS)
+        self._stops.append(stopped)
         if kind or (line.heads and not line.is_check and text.split()[0] not in _RECORDING):
             for failure in self._open:
                 failure.add("ran `%s`" % plain(text, 120), kind)
@@ -131,10 +147,12 @@ class ErrorWatch:
                     return
                 failure.has_ended = True
         if line.heads and symptom and not explains_itself(output):
-            self._open.append(_Failure(line, symptom, turn))
+            self._open.append(
+                _Failure(line, symptom, turn, [stop for stops in self._stops for stop in stops])
+            )
 
     def _solved(self, failure: _Failure, line: CommandLine) -> SolvedError | None:
-        """Return the solved error; None if it was part of the usual loop, only code changed, or some steps are unknown."""
+        """Return the solved error; None if it was part of the usual loop or on purpose, only code changed, or steps are unknown."""
         changes, kinds = list(failure.changes), set(failure.kinds)
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
         is_check = failure.line.is_check
@@ -147,7 +165,7 @@ class ErrorWatch:
         if in_environment and line.options - failure.line.options:
             kinds.add("arguments")
             changes.append("ran `%s` instead" % plain(line.text, 160))
-        if not kinds or len(changes) > _MAX_CHANGES:
+        if failure.on_purpose or not kinds or len(changes) > _MAX_CHANGES:
             return None
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
         parts = (failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn)
@@ -184,15 +202,14 @@ class CommandLine(NamedTuple):
 @lru_cache(maxsize=256)
 def command_line(text: str) -> CommandLine:
     """Parse a shell line; it has no heads if its commands only read."""
-    found = [[base_name(words[0]), *words[1:]] for words in run_commands(text[:_MAX_SHELL_LINE])]
-    commands = [command for command in found if not _begins(command, _prefixes("looks"))]
+    commands = [command for _, command in _run(text) if not _begins(command, _prefixes("looks"))]
     is_check = bool(commands) and all(map(_is_check, commands))
     return CommandLine(frozenset(map(_head, commands)), tuple(map(tuple, commands)), text, is_check)
 
 
 def _is_check(command: list[str]) -> bool:
     words = (word for word in command[: _MAX_HEAD * 2] if not word.startswith("-"))
-    return _begins(command, _prefixes("loops")) or any(map(_names_check, words))
+    return bool(_begins(command, _prefixes("loops"))) or any(map(_names_check, words))
 
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
@@ -215,8 +232,7 @@ def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
 
 def change_kind(text: str) -> str:
     """Return how a command line changes the environment: install, service, setup, format or script; otherwise ""."""
-    for words in run_commands(text[:_MAX_SHELL_LINE]):
-        command = [base_name(words[0]), *words[1:]]
+    for words, command in _run(text):
         for kind in ("install", "service", "setup", "format"):
             if _begins(command, _prefixes("changes", kind)):
                 return kind
@@ -224,6 +240,33 @@ def change_kind(text: str) -> str:
         if is_script and not words[0].startswith("/") and not any(map(_names_check, command)):
             return "script"
     return ""
+
+
+def _targets(text: str, name: str) -> list[_Target]:
+    """Return what the commands of a shell line act on that are in a list of `config/capture/errors.json`."""
+    kinds = ("install", "service", "setup") if name == "changes" else ("values",)
+    found = []
+    for _, command in _run(text):
+        begun = max(_begins(command, _prefixes(name, kind)) for kind in kinds)
+        if begun:
+            names = (word.partition("=")[0] for word in command[begun:] if not word.startswith("-"))
+            found.append(_Target(command[0], frozenset(names)))
+    return found
+
+
+def _undoes(started: list[_Target], stopped: list[_Target]) -> bool:
+    """Return whether something is started or installed again: the same names, or without names the same program."""
+    return any(
+        one.names & other.names or (one.program == other.program and not (one.names and other.names))
+        for one in started
+        for other in stopped
+    )
+
+
+def _run(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the words of each command of a shell line, as written and with the program's name alone."""
+    for words in run_commands(text[:_MAX_SHELL_LINE]):
+        yield words, [base_name(words[0]), *words[1:]]
 
 
 def _names_check(word: str) -> bool:
@@ -240,9 +283,26 @@ def _head(words: list[str]) -> tuple[str, ...]:
     return tuple(head)
 
 
-def _begins(words: list[str], prefixes: tuple[str, ...]) -> bool:
-    """Return whether a command begins with one of the prefixes."""
-    return " ".join([*words, ""]).startswith(prefixes)
+def _begins(words: list[str], prefixes: tuple[tuple[str, ...], ...]) -> int:
+    """Return how many words of a command the longest prefix takes that it begins with; options may stand between them."""
+    return max(
+        (_taken(words, prefix) for prefix in prefixes if words[0].startswith(prefix[0].rstrip("*"))),
+        default=0,
+    )
+
+
+def _taken(words: list[str], prefix: tuple[str, ...]) -> int:
+    """Return the number of words up to the end of a prefix; 0 if the command does not begin with it."""
+    at, before = 0, ""
+    for number, word in enumerate(words, 1):
+        if word == prefix[at] or (prefix[at][-1] == "*" and word.startswith(prefix[at][:-1])):
+            at += 1
+            if at == len(prefix):
+                return number
+        elif number == 1 or "-" not in (word[:1], before[:1]):  # neither an option nor the value of one
+            return 0
+        before = word
+    return 0
 
 
 def explains_itself(output: str) -> bool:
@@ -258,7 +318,6 @@ def error_pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def _prefixes(name: str, kind: str = "values") -> tuple[str, ...]:
-    """Return the beginnings of command lines in a list; each ends at the end of a word, unless `*` says that the word may go on."""
-    lines = load_data("capture", "errors")[name][kind]
-    return tuple(line[:-1] if line.endswith("*") else line + " " for line in lines)
+def _prefixes(name: str, kind: str = "values") -> tuple[tuple[str, ...], ...]:
+    """Return the beginnings of command lines in a list, as words; `*` ends a word that may go on."""
+    return tuple(tuple(line.split()) for line in load_data("capture", "errors")[name][kind])
