@@ -91,7 +91,7 @@ def test_one_command_names_all_files_as_they_are_now(project: Project) -> None:
         OLD + " was moved to pay/billing.py",
         "src/*.py was moved to pay/*.py",
     ]
-    assert found[2].startswith("README is gone; ")
+    assert found[2].startswith("README is not there; ")
     assert all(command in line for line in found)
     project.cli(*command.replace("'", "").split()[1:])
     assert lines(project) == []

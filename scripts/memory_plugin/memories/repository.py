@@ -43,6 +43,7 @@ _ADDED = (
     "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
 )  # fmt: skip
 _MOVED = ("log", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "--format=", "-n", "20000", "-z")
+_NAMED = ("log", "--no-ext-diff", "--name-only", "--format=", "-n", "20000", "-z")
 _STAGED = ("diff", "--no-ext-diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD")
 _LINE_NUMBER = re.compile(r":\d+(?:-\d+)?\Z")
 _PATTERN = re.compile(r"/[^/]*[*?\[{].*\Z")  # below a folder
@@ -58,11 +59,14 @@ class ClaimedCommit(NamedTuple):
 
 
 class GoneFile(NamedTuple):
-    """A file or pattern that a memory names and that is gone; `places` are those of all such files now, empty if unknown."""
+    """A file or pattern that a memory names and that is gone; `places` are those of all such files now, empty if unknown.
+
+    That of a file that git never knew is None.
+    """
 
     stored: StoredMemory
     name: str
-    places: dict[str, str]
+    places: dict[str, str | None]
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
@@ -80,7 +84,8 @@ class GoneFile(NamedTuple):
     def change(self) -> str:
         """Return what happened to the file."""
         place = self.places[self.name]
-        return "%s was moved to %s" % (self.name, place) if place else self.name + " is gone"
+        gone = " is not there" if place is None else " is gone"
+        return "%s was moved to %s" % (self.name, place) if place else self.name + gone
 
     @property
     def edit(self) -> str:
@@ -129,9 +134,11 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
     paths = {name: path for name, path in paths.items() if path and not _NO_PATH.search(path)}
     gone = {name: path for name, path in paths.items() if not os.path.lexists(os.path.join(root, path))}
     places = _moved(set(gone.values()), root) if gone else {}
-    now = {
-        name: places.get(path, "") and places[path] + wholes[name][len(path) :] for name, path in gone.items()
-    }
+    known = git(root, *_NAMED, "--", *gone.values()).split("\0") if gone else []
+    now: dict[str, str | None] = dict.fromkeys(gone)
+    for name, path in gone.items():
+        if any(one == path or one.startswith(path.rstrip("/") + "/") for one in [*known, *places]):
+            now[name] = places.get(path, "") and places[path] + wholes[name][len(path) :]
     return [GoneFile(one, name, now) for one in ours for name in one.memory.files if name in gone]
 
 

@@ -182,7 +182,7 @@ def test_a_secret_in_a_prompt_is_not_shown(project: Project) -> None:
 def test_stale_and_unused_memories_are_named_with_a_command(month: Project) -> None:
     memories = report(month)["memories"]
     stale = {row["title"]: row for row in memories["stale"]}["Roll back a release"]
-    assert stale["why"] == "deploy/rollback.sh is gone"
+    assert stale["why"] == "deploy/rollback.sh is not there"
     assert stale["fix"].startswith("memory edit ")
     unused = memories["unused"]
     assert "PDF exports use WeasyPrint" in {row["title"] for row in unused}
