@@ -131,7 +131,7 @@ def test_no_item_of_a_list_is_dropped_in_silence(
     path = project.write("style.md", text)
     reading = read(path)
     assert [draft.data["title"] for draft in reading.drafts] == titles
-    assert [source for source, why in reading.left_out if "state nothing" in why] == [
+    assert [source for source, why in reading.left_out if "states nothing" in why] == [
         "%s:%d" % (path, line + 1) for line in left_out
     ]
 
@@ -196,7 +196,7 @@ def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) 
         ),
         pytest.param(
             "# Debt\n- TODO: replace the parser of the old export format\n",
-            ["Debt:\n\n- TODO: replace the parser of the old export format"],
+            ["Debt:\n- TODO: replace the parser of the old export format"],
             id="work to be done",
         ),
         pytest.param(
@@ -301,7 +301,7 @@ kubectl get pods
         "Errors are counted.",
         "Critical: Look at the board.",
         "Slow reads:\n```promql\nsum(a)\n# of all\n/ sum(b)\n```",
-        "Then list them: `kubectl get pods`",
+        "Then list them:\n```sh\nkubectl get pods\n```",
     ]
 
 
@@ -355,5 +355,5 @@ def test_a_runbook_in_steps_is_one_memory(project: Project) -> None:
     assert (draft.data["category"], draft.data["title"]) == ("runbook", "Restore a backup")
     assert draft.data["content"]["steps"] == [
         "Step 1: stop: Stop the api",
-        "Step 2: restore: `restore --all`",
+        "Step 2: restore:\n```sh\nrestore --all\n```",
     ]

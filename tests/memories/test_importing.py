@@ -206,8 +206,8 @@ def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
         "a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n"
     )
     assert [title for _, title in titles(path)] == [
-        "Server offline? Look at the fuse box",
-        "Disk full? Drop the old logs",
+        "Trouble: Server offline? Look at the fuse box",
+        "Trouble: Disk full? Drop the old logs",
     ]
 
 
@@ -217,7 +217,7 @@ def test_a_folder_of_documents_may_have_a_folder_named_as_in_a_store(project: Pr
     found = titles(os.path.join(project.root, "docs"))
     assert [title for _, title in found] == [
         "Never push to the main branch",
-        "We use Postgres as a queue for jobs",
+        "Queues: We use Postgres as a queue for jobs",
     ]
 
 
@@ -373,7 +373,10 @@ def test_a_short_heading_over_code_is_named_after_its_document(project: Project)
     path = project.write(
         "apps.md", "# Apps by machine\n## Backend\n```\nsignon\n```\n## Lists of all apps\n```\nsignon\n```\n"
     )
-    assert [title for _, title in titles(path)] == ["Apps by machine: Backend", "Lists of all apps"]
+    assert [title for _, title in titles(path)] == [
+        "Apps by machine: Backend",
+        "Apps by machine: Lists of all apps",
+    ]
 
 
 def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:

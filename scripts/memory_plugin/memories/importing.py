@@ -30,11 +30,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORE
 _PLAIN_TITLE = re.compile(r"^(?=title:)", re.MULTILINE)
 _PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
-_TAG = re.compile(r"<summary>[^<\n]*</summary>|</?(?:br|center|details|div|img|p|summary)\b[^<>\n]*>")
-# A heading, the mark of the list item below it, and the heading that follows at once.
-_HEADING = re.compile(
-    r"(?m)^(#{1,6})[ \t]([^\n]*)(?:(?:\n[ \t]*)+|\Z)(?:(?:[-*+](?:[ \t]+\[[ xX]\])?|\d{1,3}[.)])[ \t]+)?(?=(#*))"
-)
+# Between the steps of a runbook: blank lines, and before an item of a list that is inside no other.
+_STEP_END = re.compile(r"\n(?:[ \t]*\n)+|\n(?=(?:[-*+]|\d{1,3}[.)])\s)")
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
 _OWN_PROJECT = "a separate project"
@@ -177,25 +174,24 @@ def item_data(item: object, category: str) -> dict[str, Any]:
 
 
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
-    """Return the steps of a runbook: code and tables stay with the step above; a heading that names no field begins the next step."""
-    steps, end = list[str](), 0
-    for start, code in [
-        *((match.start(), match[0]) for match in _CODE_OR_TABLE.finditer(body)),
-        (len(body), ""),
-    ]:
-        prose = _HEADING.sub(_before_step, _TAG.sub("", body[end:start]))
-        steps += texts_in(record.body_content(kind, prose)[kind.primary])
-        lines, end = dedent(code).strip().split("\n"), start + len(code)
-        if len(lines) == 3 and "`" not in lines[1] and lines[0][:1] != "|":
-            lines = ["`%s`" % lines[1].strip()]
+    """Return the steps of a runbook: its paragraphs and list items, the first below a heading with that, unless it names a field."""
+    steps = list[str]()
+    for part in markdown.sections(body):
+        first, *others = _steps_below(kind, part.text)
+        steps += [markdown.with_lead("" if markdown.role_of(part.heading) else part.heading, first), *others]
+    return {kind.primary: steps or [body]}
+
+
+def _steps_below(kind: record.Category, text: str) -> list[str]:
+    """Return the steps below a heading; code, tables and what is indented stay with the step above them."""
+    steps, end = [""], 0
+    for code in (*_CODE_OR_TABLE.finditer(text), None):
+        for part in _STEP_END.split(text[end : code.start() if code else None].strip("\n")):
+            step = "\n".join(texts_in(record.body_content(kind, part)[kind.primary]))
+            steps[-1:] = ["%s\n%s" % (steps[-1], step)] if part[:1].isspace() else [steps[-1], step]
         if code:
-            steps[-1:] = [(" " if len(lines) == 1 else "\n").join([*steps[-1:], "\n".join(lines)])]
-    return {kind.primary: steps}
-
-
-def _before_step(heading: re.Match[str]) -> str:
-    says_nothing = heading[1] == "#" or heading[3] or markdown.role_of(heading[2])
-    return "\n" if says_nothing else "\n%s: " % heading[2].strip(" \t#:")
+            steps[-1], end = "%s\n%s" % (steps[-1], dedent(code[0]).strip()), code.end()
+    return [step.strip() for step in steps if step.strip()] or [text]
 
 
 def _first(source: dict[str, object], names: list[str]) -> object:

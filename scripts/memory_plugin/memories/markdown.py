@@ -13,7 +13,10 @@ from typing import Any, NamedTuple
 from ..kernel.paths import load_data
 from .record import DEFAULT_CATEGORY, MAX_TITLE
 
-_FRONT = re.compile(r"\n*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+# Some begin at once with a list, such as `Tags:`.
+_FRONT = re.compile(
+    r"(?ms)\n*(?:---[ \t]*\n|(?=[A-Za-z][\w-]*:[ \t]*\n(?:[ \t]*-[ \t]+[^\n]*\n)+---))(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 # A field, its value, and the lines below up to the next field.
 _FIELD = re.compile(r"(?m)^([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)((?:\n(?![A-Za-z][\w-]*[ \t]*:).*)*)")
 _COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
@@ -32,8 +35,8 @@ _LINK = re.compile(
 )
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
-_HIDDEN = r"(?P<comment><!--(?:(?!<!--).)*?-->)|!\[(?P<image>[^\[\]\n]{0,100})\]\([^()\n]{0,500}\)"
-_CODE_OR_HIDDEN = re.compile(FENCED.pattern + r"|`[^`\n]+`|" + _HIDDEN, re.DOTALL)
+_OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
+_TARGET = re.compile(r"\]\[([^\[\]\n]{1,100})\]")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
@@ -53,22 +56,26 @@ Fields = dict[str, "str | list[str]"]
 
 
 class Section(NamedTuple):
-    """A heading, the heading `above` it, the text up to the next one, and the lines of the heading and of the text, counted from 1."""
+    """A heading, the `path` of headings to it, the text up to the next one, and the lines of the heading and of the text, from 1.
+
+    The title of the whole document distinguishes no section and is in no path.
+    """
 
     heading: str
-    above: str
+    path: tuple[str, ...]
     text: str
     line: int
     first: int
 
 
 class Statement(NamedTuple):
-    """A rule or a whole section; `context` is the paragraph that introduces a rule, `line` counts from 1 in the whole text."""
+    """A rule or a whole section; the paragraph that introduces a rule; its first and its `last` line in the whole text, from 1."""
 
     title: str
     text: str
     context: str
     line: int
+    last: int
 
 
 class _Block(NamedTuple):
@@ -150,27 +157,41 @@ def sections(text: str) -> list[Section]:
 
 def named_paragraphs(part: Section) -> list[Section]:
     """Return the paragraphs of a section that name their field in bold as sections below it; itself if none is one of the answers."""
-    named = form("named")
-    roles = list(filter(None, map(role_of, named.findall(part.text))))
-    is_field = role_of(part.heading) or role_of(part.above)
-    if is_field or len(roles) != len(set(roles)) or ANSWERS.isdisjoint(roles):
+    marks = [mark for mark in form("named").finditer(part.text) if role_of(mark[1])]
+    roles = {role_of(mark[1]) for mark in marks}
+    if any(map(role_of, part.path)) or len(roles) < len(marks) or ANSWERS.isdisjoint(roles):
         return [part]
-    text = named.sub(lambda mark: "\n###### %s\n" % mark[1] if role_of(mark[1]) else mark[0], part.text)
-    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
-    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
+    ends = [*(mark.start() for mark in marks), len(part.text)]
+    pieces = [part._replace(text=part.text[: ends[0]].rstrip())]
+    for mark, end in zip(marks, ends[1:]):
+        path, first = (*part.path, mark[1]), part.first + part.text.count("\n", 0, mark.end())
+        pieces.append(Section(mark[1], path, part.text[mark.end() : end].rstrip(), part.line, first))
+    return [piece for piece in pieces if piece.text]
+
+
+@cache
+def _code_or_hidden() -> re.Pattern[str]:
+    """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
+    parts = (FENCED.pattern, form("hidden").pattern)
+    return re.compile(r"%s|(?:(?=[`<!])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
 
 
 def visible_text(text: str) -> str:
-    """Return a text with blank lines for HTML comments and the descriptions of images; code keeps both."""
+    """Return a text with blank lines for what is hidden, the descriptions of images, and the targets of links where they are used."""
+    links: dict[str, str] = {}
 
     def shown(part: re.Match[str]) -> str:
-        return "\n" * part[0].count("\n") if part["comment"] else part["image"] or part[0]
+        links.update({part["name"].lower(): part["target"]} if part["name"] else {})
+        return part["image"] or ("\n" * part[0].count("\n") if part["hidden"] is not None else part[0])
 
-    return _CODE_OR_HIDDEN.sub(shown, text)
+    def target(link: re.Match[str]) -> str:
+        return "](%s)" % links[link[1].lower()] if link[1].lower() in links else link[0]
+
+    return _TARGET.sub(target, _code_or_hidden().sub(shown, text))
 
 
 def headings(text: str) -> list[Section]:
-    """Return the same with the sections whose text is empty."""
+    """Return the same, also with the sections whose text is empty."""
     lines = text.split("\n")
     marks = [(0, 0, "")]
     for number, line in enumerate(_outside_code(text), 1):
@@ -178,14 +199,14 @@ def headings(text: str) -> list[Section]:
             marks.append((number, len(mark[1]), mark[2]))
     found: list[Section] = []
     parents: list[tuple[int, str]] = []
+    top = int([level for _, level, _ in marks].count(1) == 1)
     for (line_of, level, heading), (end, _, _) in zip(marks, [*marks[1:], (len(lines) + 1, 0, "")]):
-        parents = [parent for parent in parents if parent[0] < level]
-        # The title of the whole document is above every section and distinguishes none.
-        above = parents[-1][1] if parents and parents[-1][0] > 1 else ""
+        parents = [*(parent for parent in parents if parent[0] < level), (level, heading)]
+        least = 0 if level == top and role_of(heading) else top
+        path = tuple(name for level_of, name in parents if level_of > least)
         body = _RULER.sub("", "\n".join(lines[line_of : end - 1])).rstrip()
         first = line_of + 1 + len(body) - len(body.lstrip("\n"))
-        found.append(Section(heading, above, body.lstrip("\n"), max(line_of, 1), first))
-        parents.append((level, heading))
+        found.append(Section(heading, path, body.lstrip("\n"), max(line_of, 1), first))
     return found
 
 
@@ -216,63 +237,58 @@ def title_for(text: str, heading: str = "") -> str:
 
 
 def with_lead(lead: str, text: str) -> str:
-    """Return a text after a few words that it needs; these may be empty."""
-    return ": ".join(filter(None, (lead.rstrip(" :."), text)))
+    """Return a text after a few words that it needs, which may be empty; a list, code or a table begins on a line of its own."""
+    return (":\n" if _OWN_LINE.match(text) else ": ").join(filter(None, (lead.rstrip(" :."), text)))
 
 
 def _first_sentence(text: str) -> str:
     parts = map(without_markdown, _PART_END.split(FENCED.sub("\n", text).strip()))
-    line = next(filter(None, parts), "")
+    lines = [*filter(None, parts), ""]
+    # What introduces something says nothing without it.
+    line = " ".join(lines[: 1 + lines[0].endswith(":")])
     match = _SENTENCE_END.search(line)
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
-def statements_in(section: Section, runbook: str, unsaid: list[int]) -> list[Statement]:
+def statements_in(section: Section, unsaid: list[int], is_runbook: bool = False) -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
     Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of
-    such items are added to `unsaid`. A section of a runbook stays one statement, since its parts are followed together; its title
-    begins with that of the runbook.
+    such items are added to `unsaid`. A section of a runbook stays one statement, since its parts are followed together.
     """
-    heading, above = without_markdown(section.heading), without_markdown(section.above)
-    is_checklist = form("checklist").search("%s %s %s" % (runbook, above, heading))
-    found = list(_blocks(section.text))
-    items = {block.line for block in found if block.kind != _TEXT}
+    headings = list(map(without_markdown, section.path or (section.heading,)))
+    is_checklist = is_runbook or form("checklist").search(" ".join(headings))
+    found = list(_blocks(section.text, section.first))
     blocks = [block for block in found if is_checklist or not _BOX.match(block.text)]
-    is_structure = any(map(form("structure").match, (heading, above)))
-    statements: list[Statement] = []
-    if not is_structure and any(content(block.text) for block in blocks):
-        if runbook or all(block.kind == _TEXT for block in blocks):
-            items.clear()
-            statements = [] if form("courtesy").match(section.text) else [_whole(section, heading, runbook)]
-        else:
-            statements = _rules_in(blocks, heading, section.first, items)
-    unsaid.extend(section.first + line for line in sorted(items))
+    says = any(content(block.text) for block in blocks) and not any(map(form("structure").match, headings))
+    is_whole = is_runbook or all(block.kind == _TEXT for block in blocks)
+    says &= not (is_whole and form("courtesy").match(section.text))
+    whole = [_whole(section, is_runbook)] if is_whole else _rules_in(blocks, headings[-1])
+    statements = whole if says else []
+    lines = (block.line for block in found if block.kind != _TEXT or not statements)
+    unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
 
 
-def _rules_in(blocks: list[_Block], heading: str, first: int, unsaid: set[int]) -> list[Statement]:
-    """Return the rules of the lists among these blocks, and the texts between them; what is said leaves `unsaid`."""
+def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
+    """Return the rules of the lists among these blocks, and the texts between them."""
     statements: list[Statement] = []
     lead, is_one = "", True
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            found = _of_list(part, lead, heading, first, unsaid)
-            statements, lead = statements + found, ""
-            is_one = len(found) == 1 < len(part)
-            continue
-        if _leads(part[-1], blocks, bool(statements)):
+            found = _of_list(part, lead, heading)
+            statements, lead, is_one = statements + found, "", len(found) == 1 < len(part)
+        elif _leads(part[-1], blocks, bool(statements)):
             lead = without_markdown(part.pop().text)
-        for block in part:
+        for block in () if is_list else part:
             # Code explains the rule above it, as does a text, unless that stands alone below rules.
             if statements and (is_one or FENCED.match(block.text) or form("refers").match(block.text)):
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
             elif content(block.text):
-                statements.append(
-                    Statement(title_for(block.text, heading), block.text, "", first + block.line)
-                )
+                title = title_for(block.text, heading)
+                statements.append(Statement(title, block.text, "", block.line, block.line))
     return statements
 
 
@@ -283,17 +299,16 @@ def _leads(block: _Block, blocks: list[_Block], is_later: bool) -> bool:
     return is_above and len(block.text) <= (_MAX_LEAD if looks_so else 0 if is_later else _MAX_TEXT)
 
 
-def _whole(section: Section, heading: str, runbook: str) -> Statement:
-    """Return a section without a list as one statement; a heading that is a rule is part of it."""
-    says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
-    title = heading if says else with_lead(heading, _first_sentence(section.text))
-    text = "%s\n\n%s" % (heading, section.text) if _states(heading) and not runbook else section.text
-    if runbook:
-        title = runbook if heading in ("", runbook) else with_lead(runbook, heading)
-    return Statement(title_for(title), text, "", section.line if section.heading else section.first)
+def _whole(section: Section, is_runbook: bool) -> Statement:
+    """Return a section without rules as one statement."""
+    heading = without_markdown(section.heading)
+    says = is_runbook or (len(heading.split()) >= MIN_WORDS and not form("document").search(heading))
+    title = title_for(heading if heading and says else with_lead(heading, _first_sentence(section.text)))
+    first = section.line if heading else section.first
+    return Statement(title, section.text, "", first, section.first + section.text.count("\n"))
 
 
-def _of_list(items: list[_Block], lead: str, heading: str, first: int, unsaid: set[int]) -> list[Statement]:
+def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
     items = [item for item in items if not form("placeholder").search(item.text)]
     telling = [item for item in items if content(item.text)]
@@ -301,37 +316,29 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int, unsaid: s
     sentences = [_first_sentence(text) for text in texts]
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
     orders = bool(lead and _states(lead))
-    alone = [
-        _states(said) or (not orders and _is_sentence(text, said)) for text, said in zip(texts, sentences)
-    ]
-    asks, long_lead = form("question").match(heading), lead if len(lead.split()) >= MIN_WORDS else ""
-    is_order = _states(heading) and len(heading.split()) > MIN_WORDS and not asks
-    name = long_lead if long_lead and not is_order else with_lead(heading, lead)
+    pairs = list(zip(texts, sentences))
+    alone = [_states(said) or (not orders and _is_sentence(text, said)) for text, said in pairs]
+    ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
+    name = heading if ended else with_lead(heading, lead)
     if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
-    steps, illustrates = telling[0].kind == _STEP, form("examples").search(lead or heading)
-    goes_on = lead.endswith(":") and 2 * sum(text[:1].islower() for text in texts) > len(texts)
-    is_long = goes_on and len(lead) > MAX_TITLE
-    if name and (steps or illustrates or is_long or 2 * sum(alone) < len(alone)):
-        is_procedure = steps and len(heading.split()) >= MIN_WORDS and not lead and not asks
-        names_it = is_order or is_procedure
-        title = with_lead(heading if names_it else name, long_lead if names_it else ", ".join(sentences))
+    is_procedure = telling[0].kind == _STEP
+    goes_on = len(lead) > MAX_TITLE and 2 * sum(text[:1].islower() for text in texts) > len(texts)
+    is_one = is_procedure or goes_on or form("examples").search(lead or heading)
+    if name and (is_one or 2 * sum(alone) < len(alone)):
+        is_named = is_procedure and not lead and len(heading.split()) >= MIN_WORDS
         text = "\n".join(item.text for item in items)
-        body = text if steps and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
-        unsaid.difference_update(item.line for item in items)
-        return [Statement(title_for(title), body, "", first + telling[0].line)]
-    ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
-    name = heading if ended else name
+        title = heading if is_named else with_lead(name, ", ".join(sentences))
+        body = text if is_procedure and not lead else with_lead(name, text)
+        return [Statement(title_for(title), body, lead if ended else "", items[0].line, items[-1].line)]
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
     found = []
     for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
-        leads_over = _SENTENCE_END.split(above.rstrip(" .:"))[-1].strip()
-        title = title_for(with_lead(leads_over, sentence)) if above else title_for(text, heading)
-        if is_rule or binding or content(sentence) > 1 or (above and form("nothing").search(sentence)):
-            context = lead if lead not in ("", above) else heading if is_order and not above else ""
-            found.append(Statement(title, with_lead(above, text), context, first + item.line))
-            unsaid.discard(item.line)
+        last = _SENTENCE_END.split(above.rstrip(" .:"))[-1].strip()
+        title = title_for(with_lead(last, sentence)) if above else title_for(text, heading)
+        context = "" if lead in above else lead
+        found.append(Statement(title, with_lead(above, text), context, item.line, item.line))
     return found
 
 
@@ -352,8 +359,8 @@ def content(text: str) -> int:
     return len(_WORD.findall(form("nothing").sub(" ", text)))
 
 
-def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the paragraphs, list items and code of a text; an item includes everything that is indented below it."""
+def _blocks(text: str, first: int) -> Iterator[_Block]:
+    """Yield the paragraphs, list items and code of a text from this line on; an item includes everything that is indented below it."""
     lines, starts = text.split("\n"), list[tuple[str, int]]()
     kind, indent, blank = "", 0, True
     for number, (line, seen) in enumerate(zip(lines, _outside_code(text))):
@@ -365,7 +372,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             starts.append((kind, number))
         blank = not line.strip()
     for (kind, start), (_, end) in zip(starts, [*starts[1:], ("", len(lines))]):
-        yield _Block(kind, "\n".join(lines[start:end]).rstrip(), start)
+        yield _Block(kind, "\n".join(lines[start:end]).rstrip(), first + start)
 
 
 def statement_category(text: str) -> str:

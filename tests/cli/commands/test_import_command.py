@@ -23,7 +23,7 @@ def imported(project: Project, *args: str, inside: bool = False) -> list[tuple[s
 
 def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
     path = project.write("NOTES.md", NOTES)
-    ids = ["code-style-tabs-not-spaces", "deploy-on-tuesdays"]
+    ids = ["shop-code-style-tabs-not-spaces", "shop-deploy-on-tuesdays"]
     assert imported(project, path) == [("stored now", one) for one in ids]
     assert imported(project, path) == [("already stored", one) for one in ids]
     assert "Tabs, not spaces." in project.prompt("what is our code style, tabs or spaces?").context
@@ -34,14 +34,14 @@ def test_secrets_are_redacted(project: Project) -> None:
     run = project.cli("import", project.write("NOTES.md", NOTES))
     assert "redacted in" in run.stdout
     assert SECRET not in run.stdout
-    assert SECRET not in project.cli("show", "deploy-on-tuesdays").stdout
+    assert SECRET not in project.cli("show", "shop-deploy-on-tuesdays").stdout
 
 
 def test_a_dry_run_writes_nothing(project: Project) -> None:
     path = project.write("NOTES.md", NOTES)
     assert imported(project, path, "--dry-run") == [
-        ("new", "code-style-tabs-not-spaces"),
-        ("new", "deploy-on-tuesdays"),
+        ("new", "shop-code-style-tabs-not-spaces"),
+        ("new", "shop-deploy-on-tuesdays"),
     ]
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
@@ -168,7 +168,7 @@ def test_a_heading_that_asks_is_a_phrase(project: Project) -> None:
     imported(
         project, project.write("faq.md", "# FAQ\n## Why do builds fail on Monday?\nThe cache is empty.\n")
     )
-    assert project.cli("show", "why-do-builds-fail-on-monday", "--json").json["asked_as"] == [
+    assert project.cli("show", "faq-why-do-builds-fail-on-monday", "--json").json["asked_as"] == [
         "Why do builds fail on Monday?"
     ]
 
