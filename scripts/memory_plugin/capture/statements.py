@@ -25,7 +25,7 @@ SEPARATOR = "|"  # between features that share a weight: one string parses a mil
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
 # Log-odds from which a sentence without a rule is proposed: of a prompt that is one sentence, and of any other, most of which are one task.
-THRESHOLDS = -0.5, 0.4
+THRESHOLDS = -0.55, 0.35
 RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
@@ -47,7 +47,7 @@ _WHOLE = re.compile(r".*(?:[.!?](?=\s|\Z)|\n)", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[\"')]*\s+(?=[^\s])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
+    r"(?<=[.!?])[\"')]*\s+(?=[^\s])|(?<=[\u3002\uff01\uff1f])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
 )
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf)\.$", re.IGNORECASE)
 # Begins or ends with a word for something that the sentence before names.
@@ -152,10 +152,11 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
 def own_sentences(prompt: str) -> list[str]:
     """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
     text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
-    *before, text = _TAGGED.sub("\0", _FENCED.sub("\n", _PLACEHOLDER.sub("", text))).split("\0")
-    text = "\n".join([*map(_whole_sentences, before), text])
+    text = _FENCED.sub("\n", _PLACEHOLDER.sub("", text))
     if _others_text("briefs").search(text):
         return []
+    *before, text = _TAGGED.sub("\0", text).split("\0")
+    text = "\n".join([*map(_whole_sentences, before), text])
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
@@ -282,8 +283,7 @@ def ask_about(prompt: str, context: Context) -> str:
     path = session_file(context.paths, context.session, "asked")
     if read_state(path):
         return ""
-    statements = find_statements(prompt)
-    if not any(statement.kind in _KINDS and statement.strength >= _MIN_ASKED for statement in statements):
+    if not any(one.kind in _KINDS and one.strength >= _MIN_ASKED for one in find_statements(prompt)):
         return ""
     write_state(path, {"asked": True})
     return _NOTE
