@@ -5,7 +5,7 @@
     capture_train.py --without eighth  leave out a set, for testing
     capture_train.py --sessions FOLDER also learn from the labeled prompts of public sessions, and cross-validate their two halves
 
-`config/capture/weights.json` was written with `--without eighth --write` and `--sessions` for two folders: 58 sessions, and 1081 read later.
+`config/capture/weights.json` was written with `--without eighth --write` and `--sessions` for two folders: 58 sessions, 1081 read later.
 Real sessions matter because ordinary prompts without any lasting statement are hard to make up, and because few real prompts hold one.
 
 The examples of `config/capture/statements.json` are always included. The model is a logistic regression. A prompt with a lasting statement
