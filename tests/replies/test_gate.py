@@ -15,6 +15,7 @@ from memory_plugin.replies import ReplyState
 from memory_plugin.replies.gate import (
     Drift,
     GateBounds,
+    add_up,
     choose_correction,
     find_drift,
     find_row,
@@ -121,8 +122,8 @@ def score_of(kind: str) -> Score:
     ("padding", "density", "categories", "severity"),
     [
         (0, 0.6, None, ""),
-        (1, 0.6, None, ""),
-        (2, 0.57, None, ""),
+        (1, 0.6, None, "trace"),
+        (2, 0.57, None, "trace"),
         (3, 0.6, ["padding"], "medium"),
         (5, 0.6, ["padding"], "high"),
         (0, 0.569, ["density"], "low"),
@@ -132,8 +133,46 @@ def score_of(kind: str) -> Score:
     ],
 )
 def test_drift(padding: int, density: float, categories: list[str] | None, severity: str) -> None:
-    found = find_drift(Score("", padding, threshold=0.6, words=100), density, 30)
+    found = find_drift(Score("", padding, density=density, threshold=0.6, words=100), density, 30)
     assert (list(found.categories), found.severity) == (categories or [], severity)
+
+
+@pytest.mark.parametrize(
+    ("fields", "categories", "severity"),
+    [
+        pytest.param({"density": 0.5, "words": 79}, [], "trace", id="too short for a drift"),
+        pytest.param({"density": 0.5, "words": 29}, [], "", id="too short for a trace"),
+        pytest.param({"density": 0.57, "words": 79}, [], "", id="in the band"),
+        pytest.param({"padding_count": 3}, ["padding"], "medium", id="not measured"),
+        pytest.param({"words": 100}, [], "", id="not measured and without filler"),
+    ],
+)
+def test_traces_of_drift(fields: dict[str, Any], categories: list[str], severity: str) -> None:
+    score = Score("", threshold=0.6)._replace(**fields)
+    found = find_drift(score, score.density or 0.0, 30)
+    assert (list(found.categories), found.severity) == (categories, severity)
+
+
+@pytest.mark.parametrize(
+    ("severities", "drifts"),
+    [
+        (["trace"] * 3, [3]),
+        (["trace", "", "trace", "trace"], [4]),
+        (["trace", "trace", "", ""], []),
+        (["trace", "", "", "trace", "trace"], []),
+        (["trace"] * 5, [3]),
+        (["trace"] * 6, [3, 6]),
+        (["trace", "trace", "medium", "trace"], [4]),
+        (["trace", "trace", "medium", ""], []),
+    ],
+)
+def test_traces_add_up(severities: list[str], drifts: list[int]) -> None:
+    recent, found = "", []
+    for number, severity in enumerate(severities, 1):
+        own = ["padding"] if severity == "medium" else []
+        recent, score = add_up(recent, Score("", drift=own, severity=severity))
+        found += [number] if score.drift == ["session"] else []
+    assert found == drifts
 
 
 @given(
@@ -164,6 +203,8 @@ def test_a_judge_never_lowers_a_drift(categories: list[str], severity: str, leve
         (["padding", "density"], "high", "code", "compound"),
         (["SyA"], "medium", "code", "judged-SyA"),
         (["padding", "SyA"], "high", "code", "padding"),
+        (["session"], "medium", "code", "session"),
+        (["session"], "medium", "emotional", "session-emotional"),
     ],
 )
 def test_the_most_specific_correction_wins(categories: list[str], severity: str, kind: str, row: str) -> None:
@@ -181,7 +222,7 @@ def test_a_correction_is_short_has_a_reason_and_all_its_numbers(row: dict[str, s
 
 
 @given(
-    st.sampled_from(["padding", "density", *DIMENSIONS]),
+    st.sampled_from(["padding", "density", "session", *DIMENSIONS]),
     st.sampled_from(["low", "medium", "high"]),
     st.sampled_from(QUERY_TYPES),
 )

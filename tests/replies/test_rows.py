@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.rows import (
@@ -115,6 +117,16 @@ def test_drifts_without_correction_or_next_reply_do_not_count(paths: Paths) -> N
     append_drift(paths, "none", "none", "three")
     effect = measure_effect(paths)
     assert (effect.corrected.n, effect.control.n, effect.gap) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("severity", "in_line"), [("", 1), ("trace", 0)])
+def test_after_a_drift_of_the_session_a_reply_without_any_trace_is_in_line(
+    paths: Paths, severity: str, in_line: int
+) -> None:
+    append_drift(paths, "a", "control", categories=["session"])
+    append_score(paths, "a", drift=["session"])
+    append_score(paths, "b", severity=severity)
+    assert (measure_effect(paths).control.k, measure_effect(paths).control.n) == (in_line, 1)
 
 
 def test_the_next_reply_is_of_the_same_session(paths: Paths) -> None:

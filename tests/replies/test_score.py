@@ -20,6 +20,7 @@ from tests.replies.builders import (
     assistant_record,
     call_record,
     context,
+    correction_is_pending,
     result_record,
     user_record,
     write_transcript,
@@ -53,6 +54,35 @@ def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
         "scores",
     ]
     assert [row["arm"] for row in Records(paths.state(), "drift")] == ["corrected"]
+
+
+def test_a_habit_of_several_replies_is_a_drift_of_the_session(paths: Paths) -> None:
+    texts = [
+        "Perfect! " + PLAIN,
+        PLAIN,
+        PLAIN + " Let me know if you need more.",
+        "Great idea! " + PLAIN,
+        PLAIN,
+    ]
+    drifts, pending = [], []
+    for number, text in enumerate(texts):
+        score, _, _ = score_reply(text, context(paths, holdout=0), "p%d" % number)
+        drifts.append(list(score.drift))
+        pending.append(correction_is_pending(paths, "s"))
+    assert drifts == [[], [], [], ["session"], []]
+    assert pending == [False, False, False, True, False]
+    assert [(row["categories"], row["correction"]) for row in Records(paths.state(), "drift")] == [
+        (["session"], "session")
+    ]
+
+
+def test_filler_is_a_drift_in_a_language_without_density(paths: Paths) -> None:
+    text = (
+        "Sehr gute Frage! Der Port ist 80, und der Proxy fragt alle zehn Sekunden nach. %s Viel Erfolg damit!"
+    )
+    score, _, _ = score_reply(text % "Melde dich gerne, falls du Fragen hast.", context(paths, holdout=0))
+    assert (score.density, score.gate, list(score.drift)) == (None, "other_language", ["padding"])
+    assert correction_is_pending(paths, "s")
 
 
 def test_a_judge_sees_the_beginning_and_the_end_of_a_very_long_reply(paths: Paths) -> None:

@@ -62,6 +62,10 @@ def test_filler() -> None:
         ("\u05d6\u05d4 \u05d8\u05e7\u05e1\u05d8 \u05d1\u05e2\u05d1\u05e8\u05d9\u05ea " * 5, "other_script"),
         ("\u042d\u0442\u043e \u0442\u0435\u043a\u0441\u0442 " * 8, "other_script"),
         ("Segue aqui uma explica\u00e7\u00e3o completa sobre esta fun\u00e7\u00e3o. " * 8, "other_language"),
+        ("Der Port ist 80, und der Proxy fragt alle zehn Sekunden nach.", "other_language"),
+        ("Voici le port : il est lu dans la configuration, et le serveur tourne.", "other_language"),
+        ("Listo, el puerto es 80 y los datos se guardan en la tabla.", "other_language"),
+        ("Die size, wafer map, MIT license, GPU clock, cache, bus width, yield.", ""),
         (PLAIN, ""),
     ],
 )

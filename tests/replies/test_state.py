@@ -47,7 +47,10 @@ def test_a_newer_reply_discards_the_correction(paths: Paths) -> None:
 
 def test_replies_are_counted(paths: Paths) -> None:
     state = ReplyState(paths, "s")
-    assert (state.replies(), state.count_reply(), state.count_reply(), state.replies()) == (0, 1, 2, 2)
+    state.count_reply("+")
+    state.count_reply("+-")
+    assert (state.replies(), state.recent()) == (2, "+-")
+    assert (ReplyState(paths, "t").replies(), ReplyState(paths, "t").recent()) == (0, "")
 
 
 def test_the_judge_is_disabled_for_one_session(paths: Paths) -> None:
@@ -84,7 +87,8 @@ def test_a_count_of_another_type_starts_again(paths: Paths, value: object) -> No
     state.count_reply()
     (name,) = os.listdir(paths.state("sessions"))
     write_state(paths.state("sessions", name), {"replies": value})
-    assert state.count_reply() == 1
+    state.count_reply()
+    assert state.replies() == 1
     write_state(paths.state("tuning.json"), {"judged": value, "since": value, "said": value})
     count_judged(paths)
     assert tuning_reminder(paths) == ""

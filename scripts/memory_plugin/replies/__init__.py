@@ -2,8 +2,8 @@
 
 Here is the state that hooks keep, in small files of the state folder. They are replaced atomically; no hook waits for a lock.
 
-Per session: `count` (replies scored so far), `drift` (the correction for the next prompt, or a mark that a reply is being scored) and
-`nojudge` (a provider refused).
+Per session: `count` (replies scored so far, and marks of the last ones), `drift` (the correction for the next prompt, or a mark that a
+reply is being scored) and `nojudge` (a provider refused).
 For all sessions: `tuning.json` (when `memory replies tune` was last run, and how many replies were judged since).
 """
 
@@ -47,11 +47,13 @@ class ReplyState:
         """Return how many replies of the session were scored."""
         return as_integer(read_state(self._path("count")).get("replies")) or 0
 
-    def count_reply(self) -> int:
-        """Count one more reply and return its number, from 1. Raises OSError."""
-        number = self.replies() + 1
-        write_state(self._path("count"), {"replies": number})
-        return number
+    def recent(self) -> str:
+        """Return the marks of the last replies (see `gate.add_up`)."""
+        return as_text(read_state(self._path("count")).get("recent"))
+
+    def count_reply(self, recent: str = "") -> None:
+        """Count one more reply, and keep the marks of the last ones. Raises OSError."""
+        write_state(self._path("count"), {"replies": self.replies() + 1, "recent": recent})
 
     def disable_judge(self, why: str) -> bool:
         """Ask no judge about later replies of this session; return False if that was so already. Raises OSError."""

@@ -19,6 +19,7 @@ from .rows import Score
 
 AMBIGUOUS = "ambiguous"
 _SEVERITIES = ("low", "medium", "high")
+_TRACE = "trace"
 
 
 class GateBounds(NamedTuple):
@@ -98,7 +99,7 @@ def find_drift(score: Score, density: float, margin: int) -> Drift:
     """Return the drift that rules detect: three or more filler phrases, or density below the borderline band.
 
     `density` counts code, paths and quotes as content: with them masked, a short factual reply consists of function words. `margin` is the
-    width of the band, in thousandths.
+    width of the band, in thousandths. Of a reply without drift, the severity is a trace if drift over the session may come of it.
     """
     table = load_data("replies", "drift")
     categories, weight = [], 0
@@ -106,11 +107,27 @@ def find_drift(score: Score, density: float, margin: int) -> Drift:
         categories.append("padding")
         weight = 2 if score.padding_count >= table["padding"]["high"] else 1
     gap = thousandths(score.threshold) - thousandths(density)
-    if gap > margin and score.words >= table["density"]["least_words"]:
+    is_thin = score.density is not None and gap > margin
+    if is_thin and score.words >= table["density"]["least_words"]:
         categories.append("density")
         steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
         weight = max(weight, sum(gap > step for step in steps))
-    return Drift(categories, _SEVERITIES[min(2, weight + len(categories) - 1)]) if categories else Drift()
+    if categories:
+        return Drift(categories, _SEVERITIES[min(2, weight + len(categories) - 1)])
+    has_trace = score.padding_count or (is_thin and score.words >= table["session"]["least_words"])
+    return Drift(severity=_TRACE if has_trace else "")
+
+
+def add_up(recent: str, score: Score) -> tuple[str, Score]:
+    """Return the marks of the session's last replies with this one, and the score, with the drift to which they add up, if any.
+
+    A mark is `+` for a reply with drift or a trace of it. After a drift over the session, they begin again.
+    """
+    table = load_data("replies", "drift")["session"]
+    recent = (recent + ("+" if score.severity else "-"))[-table["window"] :]
+    if score.severity == _TRACE and recent.count("+") >= table["drift"]:
+        return "", score._replace(drift=["session"], severity="medium")
+    return recent, score
 
 
 def raise_drift(before: Drift, levels: Mapping[str, int]) -> Drift | None:

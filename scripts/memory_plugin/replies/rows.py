@@ -285,6 +285,8 @@ def _is_in_line(categories: Iterable[str], reply: Score) -> bool | None:
     """Return whether a reply is in line in all categories that drifted before; None if none of them was measured."""
     if reply.density is None:
         return None
+    if "session" in categories:
+        return not reply.severity
     severe = severe_dimensions(reply.judged.levels) if reply.judged else set()
     measured = [name for name in categories if reply.judged or name in ("padding", "density")]
     return severe.union(reply.drift).isdisjoint(measured) if measured else None

@@ -26,8 +26,7 @@ from ..kernel.transcript import (
     user_input_of,
 )
 from ..kernel.transcript.reader import MAX_LINE, Row
-from . import ReplyState
-from .gate import AMBIGUOUS, Drift, GateBounds, find_drift, find_row, is_sampled, record_drift, run_steps
+from . import ReplyState, gate
 from .prose import BREAK, POSITIONS, PhraseIndex, Prose, word_classes
 from .rows import Score, score_id
 from .signals import load_filler_rules, measure_reply
@@ -54,7 +53,7 @@ class QueryClassifier:
         prose = Prose(prompt[: self._table["looked_at"]])
         counts = self._count_matches(prose)
         has_code = BREAK in prose.words or "```" in prompt
-        best, most = AMBIGUOUS, 0
+        best, most = gate.AMBIGUOUS, 0
         for kind in self._table["types"]:  # of equal ones, the first wins
             points = kind["weight"] * min(counts[kind["id"]], self._table["most_counted"])
             points += kind.get("with_code", 0) if has_code else 0
@@ -75,17 +74,17 @@ class ReplyScorer:
 
     def __init__(self, settings: Settings, state_dir: str | None) -> None:
         self._rules = load_filler_rules(state_dir)
-        self._bounds = GateBounds.of(settings)
+        self._bounds = gate.GateBounds.of(settings)
         self._classifier = cache(QueryClassifier)
         self.error = self._rules.error
 
     def score(self, text: str, prompt: str) -> Score:
         """Score a text as a reply to a prompt, without recording anything, so that it has no id.
 
-        Without a density it is neither escalated nor a drift, and `gate` is the reason.
+        Without a density it is not escalated, `gate` is the reason, and only filler is a drift.
         """
         bounds = self._bounds
-        query_type, drafting = self._classifier().classify(prompt) if prompt else (AMBIGUOUS, False)
+        query_type, drafting = self._classifier().classify(prompt) if prompt else (gate.AMBIGUOUS, False)
         signals = measure_reply(text, self._rules, drafting=drafting)
         score = Score(
             "",
@@ -98,11 +97,9 @@ class ReplyScorer:
             matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
             words=signals.words,
         )
-        if signals.density is None:
-            return score
-        gate, escalates = find_row(score, bounds)
-        drift = find_drift(score, signals.density_with_masked, bounds.margin)
-        return score._replace(gate=gate, escalate=escalates, drift=drift.categories, severity=drift.severity)
+        drift = gate.find_drift(score, signals.density_with_masked, bounds.margin)
+        row, escalates = (score.gate, False) if score.density is None else gate.find_row(score, bounds)
+        return score._replace(gate=row, escalate=escalates, drift=drift.categories, severity=drift.severity)
 
 
 def score_reply(
@@ -117,18 +114,19 @@ def score_reply(
     text = text or last.text
     scorer = ReplyScorer(context.settings, context.paths.state_dir)
     found = scorer.score(text, last.prompt)
-    state, gate = ReplyState(context.paths, context.session), load_data("replies", "gate")
+    state, table = ReplyState(context.paths, context.session), load_data("replies", "gate")
+    recent, found = gate.add_up(state.recent(), found)
     identity = score_id(context.session, prompt_id, text)
     # A sample of the replies that pass the gate is judged too, to measure what the rules miss.
     passes = found.density is not None and not found.escalate
     errors: list[Exception] = [scorer.error] if scorer.error else []
     kept = [""]
     if "replies" in context.settings.texts("ledger.keep_text"):
-        errors += run_steps(lambda: kept.append(_text_to_keep(text, last.prompt, transcript)))
+        errors += gate.run_steps(lambda: kept.append(_text_to_keep(text, last.prompt, transcript)))
     score = found._replace(
         id=identity,
-        matches=found.matches[: gate["recorded_matches"]],
-        audit=passes and is_sampled("audit", identity, gate["audit_share"]),
+        matches=found.matches[: table["recorded_matches"]],
+        audit=passes and gate.is_sampled("audit", identity, table["audit_share"]),
         mode=context.settings.text("scoring.mode"),
         prompt_id=prompt_id,
         model=last.model,
@@ -136,11 +134,11 @@ def score_reply(
         text=kept[-1],
         turn=state.replies() + 1,
     )
-    drift = Drift(score.drift, score.severity)
-    errors += run_steps(
-        state.count_reply,
+    drift = gate.Drift(score.drift, score.severity)
+    errors += gate.run_steps(
+        lambda: state.count_reply(recent),
         lambda: context.append("scores", score.fields()),
-        (lambda: record_drift(drift, score, context)) if score.drift else state.discard_correction,
+        (lambda: gate.record_drift(drift, score, context)) if score.drift else state.discard_correction,
     )
     return score, text, errors
 

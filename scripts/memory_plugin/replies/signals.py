@@ -214,7 +214,7 @@ def measure_reply(text: str, rules: FillerRules, *, drafting: bool = False) -> R
         matches = _around_draft(prose, matches)
     masked = prose.words.count(BREAK)
     words = len(prose) - masked
-    function_words = _function_words()
+    function_words = _words("function_words")
     content = sum(word not in function_words and len(word) > 1 for word in prose.words)
     unscored = _unscored(prose, words, content)
     return ReplySignals(
@@ -242,13 +242,13 @@ def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]
 
 
 @cache
-def _function_words() -> frozenset[str]:
-    return frozenset(load_data("replies", "density")["function_words"].split())
+def _words(name: str) -> frozenset[str]:
+    return frozenset(load_data("replies", "density")[name].split())
 
 
 def _unscored(prose: Prose, words: int, content: int) -> str:
     """Return why density cannot be measured, or ""."""
-    table, function_words = load_data("replies", "density"), _function_words()
+    table, function_words = load_data("replies", "density"), _words("function_words")
     if not words:
         return "code_only" if BREAK in prose.words else "empty"
     # Letters in other scripts; a Chinese or Japanese one counts three.
@@ -259,9 +259,12 @@ def _unscored(prose: Prose, words: int, content: int) -> str:
     if words < table["minimum_words"]:
         return "too_short"
     rules = table["language"]
-    is_measurable = words >= rules["least_words"]
-    is_other = is_measurable and words - content < rules["least_function_share"] * words
-    return "other_language" if is_other else ""
+    is_other = words >= rules["least_words"] and words - content < rules["least_function_share"] * words
+    others, english = (
+        sum(word in listed for word in prose.words)
+        for listed in (_words("other_function_words"), function_words)
+    )
+    return "other_language" if is_other or others >= max(rules["least_others"], english + 1) else ""
 
 
 @cache
