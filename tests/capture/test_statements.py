@@ -128,6 +128,7 @@ def test_other_peoples_text_is_no_statement() -> None:
         "<private>From now on we never mock the database.</private> Fix the test.",  # private
         "What does this say?\n\n> We never mock the database.",  # quoted as a mail
         'The README says "we never mock the database in any of the tests".',  # quoted
+        '"We never mock the database. Always use Postgres." (the old wiki, page 3)',  # quoted, of several sentences
         "```\nWe never mock the database.\n```\nfix it",  # fenced
         "<page>We never mock the database.</page> summarize",  # tagged
         "Address these review comments:\n\nWe never mock the database.",  # announced
@@ -162,6 +163,22 @@ def test_only_the_ends_of_a_long_prompt_count() -> None:
 def test_sentences_end_at_punctuation_and_line_breaks() -> None:
     text = "no, use pnpm here. It is e.g. faster!\nAnd stop adding comments"
     assert own_sentences(text) == ["no, use pnpm here.", "It is e.g. faster!", "And stop adding comments"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "own"),
+    [
+        pytest.param("We name branches feature/<ticket>-title.", ["We name branches feature/<ticket>-title."], id="in a word"),
+        pytest.param("<date>-name is our form", ["<date>-name is our form"], id="first in a word"),
+        pytest.param("It is <type>: <subject>, always", ["It is <type>: <subject>, always"], id="words"),
+        pytest.param("Summarize this <page>We never mock.</page>", [], id="a tag that closes"),
+        pytest.param("Summarize:\n<page>\nWe never mock.", ["Summarize:"], id="a tag on a line of its own"),
+        pytest.param('It said "Mock it. Never." We never mock.', ['It said "..."', "We never mock."], id="after a passage"),
+        pytest.param('the 5" one. we never use the 6" one.', ['the 5" one.', 'we never use the 6" one.'], id="inches"),
+    ],
+)  # fmt: skip
+def test_placeholders_are_words_and_a_quoted_passage_is_not_the_users(prompt: str, own: list[str]) -> None:
+    assert own_sentences(prompt) == own
 
 
 def test_hostile_prompts_take_linear_time() -> None:

@@ -41,9 +41,17 @@ MAX_SENTENCE = 320
 _MAX_LIST_ITEMS = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+_CLOSING = re.compile(r"</([a-zA-Z][\w:-]*)\s*>")
+_INSIDE_LINE = re.compile(r"(?<=[^\s>])( ?)<([a-zA-Z][\w:-]*)>|<([a-zA-Z][\w:-]*)>(?=[\w.:_/-])")
+_NAMED = str.maketrans("\1\2", "<>")
 # Of the client, for what is shown elsewhere.
 _PLACEHOLDER = re.compile(r"\[(?:image|pasted text)\b[^\]\n]{0,40}\]?", re.IGNORECASE)
 _WHOLE = re.compile(r".*(?:[.!?](?=\s|\Z)|\n)", re.DOTALL)
+# Of several sentences, with the gap before a new sentence.
+_PASSAGE = re.compile(
+    r"(?<![^\s(:,])(?:\"[^\"\n]+[.!?] [^\"\n]+\"|[\u201c\u201e][^\u201c-\u201e\n]+[.!?] [^\u201c-\u201e\n]+[\u201c\u201d])(?!\w)"
+    r"(?: (?=[A-Z]))?"
+)
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _SENTENCE_END = re.compile(
@@ -155,7 +163,7 @@ def own_sentences(prompt: str) -> list[str]:
     text = _FENCED.sub("\n", _PLACEHOLDER.sub("", text))
     if _others_text("briefs").search(text):
         return []
-    *before, text = _TAGGED.sub("\0", text).split("\0")
+    *before, text = _TAGGED.sub("\0", _with_names(text)).split("\0")
     text = "\n".join([*map(_whole_sentences, before), text])
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
@@ -168,6 +176,17 @@ def own_sentences(prompt: str) -> list[str]:
         if not continues:
             break
     return sentences
+
+
+def _with_names(text: str) -> str:
+    """Return a text in which `<name>` is marked as a word of the user's, no tag: inside a line, and nothing closes it."""
+    closed = set(_CLOSING.findall(text))
+
+    def mark(tag: re.Match[str]) -> str:
+        name = tag[2] or tag[3]
+        return tag[0] if name in closed else "%s\1%s\2" % (tag[1] or "", name)
+
+    return _INSIDE_LINE.sub(mark, text)
 
 
 def _own_lines(paragraph: str) -> tuple[list[str], bool]:
@@ -202,12 +221,15 @@ def _whole_sentences(text: str) -> str:
 
 def _sentences(text: str) -> list[str]:
     pieces: list[str] = []
+    text = _PASSAGE.sub(lambda quote: '"\u2026"' + "\n" * quote[0].endswith(" "), text.translate(_NAMED))
     for piece in _SENTENCE_END.split(text):
         if pieces and _ABBREVIATED.search(pieces[-1]):
             pieces[-1] += " " + piece
         else:
             pieces.append(piece)
-    sentences = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
+    sentences = (
+        " ".join(_QUOTED.sub('"..."', piece).replace('"\u2026"', '"..."').split()) for piece in pieces
+    )
     return [sentence for sentence in sentences if MIN_SENTENCE <= len(sentence) <= MAX_SENTENCE]
 
 
