@@ -365,11 +365,8 @@ def _title(title: str, answer: str) -> str:
     """Return the title of a record or note without its number; a single word is followed by the answer, unless that has it."""
     title = markdown.title_for(form("number").sub("", form("day").sub("", title)))
     title = title if " " in title else title.replace("-", " ")
-    words = re.findall(r"[^\W\d_]+", title)
-    # Not only a number, or "ADR 7".
-    said, is_name = markdown.title_for(answer), words and not (title.isupper() and re.search(r"\d", title))
-    named = title if is_name and title.lower() not in said.lower().split() else ""
-    return title if words[1:] else markdown.title_for(markdown.with_lead(named, said))
+    is_name = re.findall(r"[^\W\d_]+", title)[1:]
+    return title if is_name else _below(title, markdown.title_for(answer))
 
 
 def _relations(fields: Fields) -> Iterator[str]:

@@ -17,9 +17,7 @@ from ..kernel.files import read_regular
 from . import InvalidMemory, markdown, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
 from .markdown import form, is_named, table, texts_in, title_for
-from .memory_text import repeats_title
 from .nearby import STORE, has_store
-from .relations import plain_title
 from .repository import git
 
 STDIN = "-"
@@ -229,24 +227,6 @@ def archive_replaced(drafts: list[Draft]) -> None:
             old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
             if old is not draft.data and old["record_status"] == record.ACTIVE:
                 archive(old, "replaced by " + draft.data["title"])
-
-
-def distinguish_titles(drafts: list[Draft]) -> None:
-    """Add the answer to titles that several different documents have, such as the name of a template, unless it says the same.
-
-    A row keeps the title that somebody gave it.
-    """
-    same: dict[str, list[Draft]] = {}
-    for draft in drafts:
-        if draft.path.lower().endswith(_MARKDOWN):
-            same.setdefault(plain_title(draft.data["title"]), []).append(draft)
-    for group in same.values():
-        if all(draft.data["content"] == group[0].data["content"] for draft in group):
-            continue
-        for data in (draft.data for draft in group):
-            answer = title_for(record.main_text(data["category"], data["content"]))
-            if not repeats_title(answer, data["title"]):
-                data["title"] = title_for(markdown.with_lead(data["title"], answer))
 
 
 def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:

@@ -48,7 +48,7 @@ _SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 MIN_WORDS = 3
 ANSWERS = frozenset(["answer", "steps"])  # the fields of which a record has one
-_MAX_LEAD, _MAX_TEXT = 400, 160  # of an introduction; a longer text says something itself
+_MAX_TEXT = 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
 
@@ -279,7 +279,7 @@ def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
         if is_list:
             found = _of_list(part, lead, heading)
             statements, lead, is_one = statements + found, "", len(found) == 1 < len(part)
-        elif _leads(part[-1], blocks, bool(statements)):
+        elif _leads(part[-1], blocks):
             lead = without_markdown(part.pop().text)
         for block in () if is_list else part:
             # Code explains the rule above it, as does a text, unless that stands alone below rules.
@@ -292,11 +292,11 @@ def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
     return statements
 
 
-def _leads(block: _Block, blocks: list[_Block], is_later: bool) -> bool:
-    """Return whether a paragraph introduces the list below it; one after other rules only if it looks so."""
+def _leads(block: _Block, blocks: list[_Block]) -> bool:
+    """Return whether a paragraph introduces the list below it: unless it is long, and ends as a text does that says something itself."""
     is_above = block.line < blocks[-1].line and not FENCED.match(block.text)
     looks_so = block.text.startswith("**") or not block.text.endswith((".", "!", "?", "\u3002"))
-    return is_above and len(block.text) <= (_MAX_LEAD if looks_so else 0 if is_later else _MAX_TEXT)
+    return is_above and (looks_so or len(block.text) <= _MAX_TEXT)
 
 
 def _whole(section: Section, is_runbook: bool) -> Statement:

@@ -10,7 +10,7 @@ from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
 from ..memories.import_documents import Draft
-from ..memories.importing import STDIN, archive_replaced, distinguish_titles, read, read_lines
+from ..memories.importing import STDIN, archive_replaced, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory, slug
@@ -49,7 +49,6 @@ def gather(
     readings = [read(path, kind, root, everything=everything) for path in paths if path != STDIN]
     readings += [read_lines(given, kind)] if STDIN in paths else []
     drafts = [draft for reading in readings for draft in reading.drafts]
-    distinguish_titles(drafts)
     archive_replaced(drafts)
     outcomes = [_checked(draft, taken, stored) for draft in drafts]
     outcomes += [_not_stored(*row, SKIPPED) for reading in readings for row in reading.problems]
