@@ -242,9 +242,8 @@ def _rule_item(
     above = [about, *path] if document.is_runbook else [about] if is_bare or is_fact else []
     for name in reversed(above):
         title = _below(name, title)
-    package = document.package[-1] if document.package and bound[0][-1:] == "/" else ""
-    if package.lower() not in ("%s %s" % (title, rule.text)).lower():
-        title = _below(package, title)
+    if document.package and bound[0].endswith("/"):
+        title = _below(document.package[-1], title)
     said = ("%s\n%s" % (title, rule.text)).lower()
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
     spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
@@ -332,11 +331,14 @@ def _entries(
     """Yield a record, a runbook or a note, with its symptoms and questions as phrases, unless it is empty; `texts` are those by field."""
     fields, head = document.fields, texts.get(_NOTES, "")
     title = owner[-1] if owner else document.title
-    given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
     texts[_NOTES] = form("head_line").sub("", head)
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
+    about = (
+        body if category == "decision" else texts.get(CONTEXT) or body
+    )  # a step says little of its runbook
+    given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
     status = "\n".join(filter(None, (str(fields.get(_STATUS, "")), texts.get(_STATUS, "")))).strip()
     related = (said for said in _relations(fields) if said.lower() not in status.lower())
     texts[_STATUS] = status = "\n".join(filter(None, (status, *related)))
@@ -349,7 +351,7 @@ def _entries(
         **({"date": dated[1]} if dated else {}),
         **({"type": kind[1]} if kind else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": _title(title, "" if title in given else body) or title,
+        "title": _title(title, "" if title in given else about) or title,
         "body": body,
     }
     numbers = map(form("numbered").match, (document.stem, document.heading))
