@@ -43,7 +43,7 @@ class FillerRule(NamedTuple):
 
     One of the signs in `followed_by` must follow a match, if there are any. An `exempt` rule still claims its matches, so no other rule
     reports the same words. With `unless_concrete`, an offer that names a concrete alternative is no match, nor is a sentence with a word
-    of `unless`.
+    of `unless`, or what goes on behind its colon.
     """
 
     id: str
@@ -165,8 +165,10 @@ def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
     """
     end = _sentence_end(prose, match.first_word)
     words = prose.words[match.first_word : end]
-    if not (match.rule.unless_concrete and match.rule.unless.isdisjoint(words)):
-        return not match.rule.unless.isdisjoint(words)
+    if match.rule.unless and (match.end_word > end or not match.rule.unless.isdisjoint(words)):
+        return True
+    if not match.rule.unless_concrete:
+        return False
     is_named = BREAK in words or not rules.alternative.isdisjoint(words) or _begins_list(prose, end)
     return is_named and rules.vague.isdisjoint(words)
 
