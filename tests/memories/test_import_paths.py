@@ -81,6 +81,8 @@ def test_the_parts_of_an_alternative_keep_its_name(project: Project) -> None:
             "archived",
             "Superseded by ADR-30",
         ),
+        ("status: accepted\nobsoletes: ADR-30", "active", "Obsoletes: ADR-30"),
+        ("status: accepted\nsuperceded_by: ADR-30", "archived", "Superceded by: ADR-30"),
         ("status: accepted\namended-by:\n  - ADR-30", "active", "Amended by: ADR-30"),
     ],
 )

@@ -129,7 +129,7 @@ def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone
     reading.left_out.extend(("%s:%d" % (path, line), _UNSAID) for line in unsaid)
     bound = _bound_to(document, reading) if rules else []
     for section, rule in rules:
-        has_steps = is_runbook and _TO_FOLLOW.search(rule.text)
+        has_steps = (is_runbook or role_of(section.heading) == _STEPS) and _TO_FOLLOW.search(rule.text)
         kind = "runbook" if has_steps else markdown.statement_category(rule.text)
         yield Entry("%s:%d" % (path, rule.line), _rule_item(document, rule, section, bound, kind), kind)
 
@@ -236,9 +236,9 @@ def _rule_item(
     """Return a rule as an entry: with the headings above it that it does not say itself, and the files that it or its document is about."""
     title, about = rule.title, without_markdown(document.title)
     path = list(map(without_markdown, section.path))
-    # A heading of one or two words and a fact in a note say nothing without their document, a part of a runbook without its path.
+    # A short heading, and a fact or steps in a note, say nothing without their document, a part of a runbook without its path.
     is_bare = title == section.heading and not title.split()[2:] and not form("document").search(about)
-    is_fact = kind == DEFAULT_CATEGORY and not (document.is_guide or document.is_diary)
+    is_fact = kind in (DEFAULT_CATEGORY, "runbook") and not (document.is_guide or document.is_diary)
     above = [about, *path] if document.is_runbook else [about] if is_bare or is_fact else []
     for name in reversed(above):
         title = _below(name, title)
