@@ -33,6 +33,7 @@ def imported(project: Project, files: dict[str, str]) -> tuple[dict[str, str], R
         ("Partially superseded by ADR-2", "active"),
         ("Proposed", "archived"),
         ("Proposed, then accepted in May", "active"),
+        ("On hold", "archived"),
         ("Approved", "active"),
         ("Accepted\n\n**Superseded by**: none", "active"),
     ],
