@@ -52,9 +52,9 @@ _FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
 _DAYS = 30
 _MAX_ROWS = 8
 _LEGEND = (
-    "With filler: replies with at least one filler phrase. Wordy: replies with so much filler, or such low density, that Claude is"
-    " corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of words that carry"
-    " information, from 0 to 1; - if no reply was long enough to measure."
+    "With filler: replies with at least one filler phrase. Wordy: replies with so much filler, or such low density, alone or with those"
+    " before, that Claude is corrected on your next prompt. For a judge: replies that the rules leave to it. Density: the mean share of"
+    " words that carry information, from 0 to 1; - if no reply was long enough to measure."
 )
 _EFFECT = """\
 Wordy replies whose next reply was not wordy
