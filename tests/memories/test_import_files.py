@@ -180,6 +180,11 @@ def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) 
             id="comments",
         ),
         pytest.param(
+            "# Style\n<enforced>\n- Use tabs in Go.\n</enforced>\n- Use spaces in YAML.\n",
+            ["Use tabs in Go.", "Use spaces in YAML."],
+            id="tags",
+        ),
+        pytest.param(
             "# Style\n- Write `<!-- keep -->` above `![logo](a.png)` in pages.\n",
             ["Write `<!-- keep -->` above `![logo](a.png)` in pages."],
             id="marks in code",
