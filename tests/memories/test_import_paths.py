@@ -149,6 +149,12 @@ def test_the_sentences_of_a_step_stay_together(project: Project) -> None:
     ]
 
 
+def test_points_after_a_colon_are_one_step(project: Project) -> None:
+    text = "# Pump stops\n\n## Symptoms\n\nNo water.\n\n## Steps\n\nLook for:\n\n- a leak\n- a closed valve\n\nOpen it.\n\n- Wait.\n"
+    (draft,) = read(project.write("runbooks/pump.md", text), root=project.root).drafts
+    assert draft.data["content"]["steps"] == ["Look for:\n- a leak\n- a closed valve", "Open it.", "Wait."]
+
+
 def test_a_rule_file_with_a_description_is_a_list_of_rules(project: Project) -> None:
     text = "---\ndescription: How we write tests\n---\n# Tests\n\n- Never sleep in a test.\n- Prefer real databases.\n"
     path = project.write(".windsurf/rules/tests.md", text)

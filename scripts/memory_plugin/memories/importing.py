@@ -181,12 +181,15 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
 
 
 def _steps_below(kind: record.Category, text: str) -> list[str]:
-    """Return the steps below a heading; code, tables and what is indented stay with the step above them."""
-    steps, end = [""], 0
+    """Return the steps below a heading; code, tables, what is indented and points after a colon stay with the step above them."""
+    steps, end, leads = [""], 0, False
     for code in (*_CODE_OR_TABLE.finditer(text), None):
         for part in _STEP_END.split(text[end : code.start() if code else None].strip("\n")):
+            is_point = part[:2] in ("- ", "* ", "+ ")
             step = "\n".join(texts_in(record.body_content(kind, part)[kind.primary]))
-            steps[-1:] = ["%s\n%s" % (steps[-1], step)] if part[:1].isspace() else [steps[-1], step]
+            leads = leads if is_point else step.endswith(":")
+            joins = part[:1].isspace() or (is_point and leads)
+            steps[-1:] = ["%s\n%s" % (steps[-1], "- " * is_point + step)] if joins else [steps[-1], step]
         if code:
             steps[-1], end = "%s\n%s" % (steps[-1], dedent(code[0]).strip()), code.end()
     return [step.strip() for step in steps if step.strip()] or [text]
