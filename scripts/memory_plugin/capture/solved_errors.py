@@ -34,7 +34,11 @@ _MAX_SHELL_LINE = 4000
 _MAX_HEAD = 3  # words
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
 _KNOWN = ("install", "service", "setup", "config", "script")  # kinds of changes that surely solve something
+_OPTIONS = r"(?: -\S+(?: (?!-)\S+)?)*? "  # each with a value or without
 _FLAGS = re.IGNORECASE | re.MULTILINE
+_Target = tuple[
+    str, frozenset[str]
+]  # of a command: its program, and the names of what it starts, stops, installs or removes
 
 
 class SolvedError(NamedTuple):
@@ -85,13 +89,6 @@ class _Failure:
         self.kinds |= {kind} - {""}
 
 
-class _Target(NamedTuple):
-    """What a command starts, stops, installs or removes: the program and the names that follow, if any."""
-
-    program: str
-    names: frozenset[str]
-
-
 class ErrorWatch:
     """Follows the tool calls of a session, turn by turn. Keeps at most 12 unsolved failures."""
 
@@ -127,7 +124,7 @@ class ErrorWatch:
         solved_errors = [self._solved(failure, line) for failure in same]
         self._open = deque((failure for failure in self._open if failure not in same), _MAX_OPEN)
         kind, stopped = change_kind(text), _targets(text, "stops")
-        started = [] if stopped else _targets(text, "changes")
+        started = [] if stopped else _targets(text, "changes", "install", "service", "setup")
         for failure in self._open:
             failure.on_purpose |= _undoes(started, failure.stops)
         self._stops = deque((each for each in self._stops if not _undoes(started, each)), _MAX_STOPS)
@@ -202,14 +199,14 @@ class CommandLine(NamedTuple):
 @lru_cache(maxsize=256)
 def command_line(text: str) -> CommandLine:
     """Parse a shell line; it has no heads if its commands only read."""
-    commands = [command for _, command in _run(text) if not _begins(command, _prefixes("looks"))]
+    commands = [command for _, command in _run(text) if not _begins(command, "looks")]
     is_check = bool(commands) and all(map(_is_check, commands))
     return CommandLine(frozenset(map(_head, commands)), tuple(map(tuple, commands)), text, is_check)
 
 
 def _is_check(command: list[str]) -> bool:
     words = (word for word in command[: _MAX_HEAD * 2] if not word.startswith("-"))
-    return bool(_begins(command, _prefixes("loops"))) or any(map(_names_check, words))
+    return bool(_begins(command, "loops")) or any(map(_names_check, words))
 
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
@@ -234,32 +231,30 @@ def change_kind(text: str) -> str:
     """Return how a command line changes the environment: install, service, setup, format or script; otherwise ""."""
     for words, command in _run(text):
         for kind in ("install", "service", "setup", "format"):
-            if _begins(command, _prefixes("changes", kind)):
+            if _begins(command, "changes", kind):
                 return kind
-        is_script = "/" in words[0] or _begins(command, _prefixes("runners"))
+        is_script = "/" in words[0] or _begins(command, "runners")
         if is_script and not words[0].startswith("/") and not any(map(_names_check, command)):
             return "script"
     return ""
 
 
-def _targets(text: str, name: str) -> list[_Target]:
+def _targets(text: str, name: str, *kinds: str) -> list[_Target]:
     """Return what the commands of a shell line act on that are in a list of `config/capture/errors.json`."""
-    kinds = ("install", "service", "setup") if name == "changes" else ("values",)
-    found = []
-    for _, command in _run(text):
-        begun = max(_begins(command, _prefixes(name, kind)) for kind in kinds)
-        if begun:
-            names = (word.partition("=")[0] for word in command[begun:] if not word.startswith("-"))
-            found.append(_Target(command[0], frozenset(names)))
-    return found
+    begun = ((command[0], _begins(command, name, *kinds)) for _, command in _run(text))
+    return [(program, _names(found.string[found.end() :])) for program, found in begun if found]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(word.partition("=")[0] for word in text.split() if not word.startswith("-"))
 
 
 def _undoes(started: list[_Target], stopped: list[_Target]) -> bool:
     """Return whether something is started or installed again: the same names, or without names the same program."""
+    pairs = ((one, other) for one in started for other in stopped)
     return any(
-        one.names & other.names or (one.program == other.program and not (one.names and other.names))
-        for one in started
-        for other in stopped
+        names & before or (program == stopper and not (names and before))
+        for (program, names), (stopper, before) in pairs
     )
 
 
@@ -283,26 +278,9 @@ def _head(words: list[str]) -> tuple[str, ...]:
     return tuple(head)
 
 
-def _begins(words: list[str], prefixes: tuple[tuple[str, ...], ...]) -> int:
-    """Return how many words of a command the longest prefix takes that it begins with; options may stand between them."""
-    return max(
-        (_taken(words, prefix) for prefix in prefixes if words[0].startswith(prefix[0].rstrip("*"))),
-        default=0,
-    )
-
-
-def _taken(words: list[str], prefix: tuple[str, ...]) -> int:
-    """Return the number of words up to the end of a prefix; 0 if the command does not begin with it."""
-    at, before = 0, ""
-    for number, word in enumerate(words, 1):
-        if word == prefix[at] or (prefix[at][-1] == "*" and word.startswith(prefix[at][:-1])):
-            at += 1
-            if at == len(prefix):
-                return number
-        elif number == 1 or "-" not in (word[:1], before[:1]):  # neither an option nor the value of one
-            return 0
-        before = word
-    return 0
+def _begins(words: list[str], name: str, *kinds: str) -> re.Match[str] | None:
+    """Return how a command begins with a line of a list, if it does; options may stand between the words."""
+    return _prefixes(name, *(kinds or ("values",))).match(" ".join(words))
 
 
 def explains_itself(output: str) -> bool:
@@ -318,6 +296,8 @@ def error_pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def _prefixes(name: str, kind: str = "values") -> tuple[tuple[str, ...], ...]:
-    """Return the beginnings of command lines in a list, as words; `*` ends a word that may go on."""
-    return tuple(tuple(line.split()) for line in load_data("capture", "errors")[name][kind])
+def _prefixes(name: str, *kinds: str) -> re.Pattern[str]:
+    """Return a pattern of the beginnings of command lines in a list; `*` ends a word that may go on, or stands for one."""
+    lines = sorted((line for kind in kinds for line in load_data("capture", "errors")[name][kind]), key=len)
+    words = (re.escape(line).replace(r"\*", r"\S*").split(r"\ ") for line in reversed(lines))
+    return re.compile("(?:%s)(?!\\S)" % "|".join(map(_OPTIONS.join, words)))
