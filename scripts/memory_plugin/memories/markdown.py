@@ -156,10 +156,10 @@ def sections(text: str) -> list[Section]:
 
 
 def named_paragraphs(part: Section) -> list[Section]:
-    """Return the paragraphs of a section that name their field in bold as sections below it; itself if none is one of the answers."""
+    """Return the paragraphs of a section that name their field in bold as sections below it; itself unless they are a record."""
     marks = [mark for mark in form("named").finditer(part.text) if role_of(mark[1])]
     roles = {role_of(mark[1]) for mark in marks}
-    if any(map(role_of, part.path)) or len(roles) < len(marks) or ANSWERS.isdisjoint(roles):
+    if any(map(role_of, part.path)) or len(roles) < max(2, len(marks)) or ANSWERS.isdisjoint(roles):
         return [part]
     ends = [*(mark.start() for mark in marks), len(part.text)]
     pieces = [part._replace(text=part.text[: ends[0]].rstrip())]
