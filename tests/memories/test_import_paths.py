@@ -177,3 +177,10 @@ def test_what_stands_below_a_heading_about_templates_is_named(project: Project) 
     reading = read(path)
     assert [draft.data["title"] for draft in reading.drafts] == ["Never print at night"]
     assert [source for source, _ in reading.left_out] == [path + ":7"]
+
+
+def test_the_head_of_a_record_is_said_once_and_quoted_lines_of_it_are_no_notes(project: Project) -> None:
+    head = "---\nstatus: Accepted\n---\n# Jobs run at night\n\n> **Status**: Accepted\n> **Date**: 2026-01-02\n\n"
+    text = head + "## Status\n\nAccepted\n\n## Context\n\nBusy days.\n\n## Decision\n\nAt two.\n"
+    (draft,) = read(project.write("adr/ADR-3-jobs.md", text)).drafts
+    assert (draft.data["content"]["status"], draft.data["content"].get("notes")) == ("Accepted", None)

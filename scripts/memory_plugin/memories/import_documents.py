@@ -339,7 +339,8 @@ def _entries(
         body if category == "decision" else texts.get(CONTEXT) or body
     )  # a step says little of its runbook
     given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
-    status = "\n".join(filter(None, (str(fields.get(_STATUS, "")), texts.get(_STATUS, "")))).strip()
+    statuses = (str(fields.get(_STATUS, "")).strip(), texts.get(_STATUS, "").strip())
+    status = "\n".join(filter(None, dict.fromkeys(statuses)))
     related = (said for said in _relations(fields) if said.lower() not in status.lower())
     texts[_STATUS] = status = "\n".join(filter(None, (status, *related)))
     symptoms = (without_markdown(said).strip("\"' ") for said in texts.get("symptoms", "").splitlines())
