@@ -13,8 +13,9 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from ..kernel.text.words import fold
+from .claim_figures import digits, numbers_in, stands, stems, value_of
 from .conversations import ConversationTurn
-from .rule_matching import ClaimEvidence
+from .rule_matching import ClaimEvidence, split_sentences
 
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
@@ -22,38 +23,16 @@ _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|of done|requirements?|goals?|plan|to ?do|next steps?|expected|scenario|flow)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
-    r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\dm)\d+(?:\.\d+)?|(?<=\D\.)\d+"
-)
-_COMPARED = re.compile(
-    r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer|shr[aiu]nk|gr[eo]w)\w*|times|x)\b|\dx\b",
-    re.IGNORECASE,
-)
 _REST = re.compile(r"(?:[^,;.]|[,.]\d){0,40}")  # of a clause
-_ABOUT = re.compile(
-    r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
-    re.IGNORECASE,
-)
-_LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
 _TOTAL = "tota"  # no part counts as one
 _PASSED = "pass"
 _NOUNS = {  # by their first letters
     **dict.fromkeys(("case", "test", "spec", "exam", "gree"), _PASSED),
     **dict.fromkeys(("all", "line", "over", "cove", "gesa", "abde"), _TOTAL),
 }
-_MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
-_SCALES = {
-    "s": (1000, 0.001, 0.000001, 60, 1 / 60),
-    "m": (1000, 0.001, 60, 1 / 60),
-    "b": (1000, 1024, 0.001, 1 / 1024),
-    "%": (100,),
-}
-_ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_GERMAN = "ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf"
-NUMBER_WORDS = {word: value for words in (_ENGLISH, _GERMAN) for value, word in enumerate(words.split(), 1)}
-NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50, hundred=100, hundert=100)
 _MAX_EXECUTED = 2  # one of more commands may show what the rules do not know
 _LONG_WORD = re.compile(r"[a-z0-9]{3,}")
+_TOLD = 1500  # first and last characters of a run whose words a reply may use to say that it failed
 _MIN_TELLING = 10  # a smaller number stands in most outputs
 _MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
 
@@ -155,7 +134,7 @@ def is_planned(claim: Claim) -> bool:
 
 def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
-    if not claim.is_last or not log.runs or log.evidence.has("admits", claim.reply):
+    if not claim.is_last or not log.runs:
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
     recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
@@ -166,7 +145,7 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
             remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
             is_told = any(log.evidence.has("admits", remark) for remark in remarks)
             is_resolved = not all(later.failed for later in runs[at:])
-            if run.failed and not (is_told or is_resolved):
+            if run.failed and not (is_told or is_resolved or _is_admitted(log.evidence, claim, run)):
                 return _contradiction(claim, log.evidence, run)
     return None
 
@@ -182,7 +161,7 @@ def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[Conversatio
             return True
     claimed = {value for _, value in _pairs(evidence, claim.sentence)}
     told = (turn.output for turn in before if turn.role != "assistant")
-    return min(claimed, default=0) >= _MIN_TELLING and any(claimed <= _numbers(text) for text in told)
+    return min(claimed, default=0) >= _MIN_TELLING and any(claimed <= numbers_in(text) for text in told)
 
 
 def _figure_doubt(
@@ -199,10 +178,10 @@ def _figure_doubt(
         if not any(name.search(evidence.without("left_out", turn.content)) for turn in named_in):
             return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
     for match in evidence.find("times", claim.sentence):
-        times = _value(match)
+        times = value_of(match)
         files = {file for run in runs for file in _FILE.findall(run.turn.call)}
         if times > max(2, len(runs), len(files)) and not any(
-            times in _numbers(turn.content) for turn in tools
+            times in numbers_in(turn.content) for turn in tools
         ):
             return Doubt("The calls do not show %s." % match[0], others)
     pairs = _pairs(evidence, claim.sentence)
@@ -214,8 +193,8 @@ def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[Conversation
     """Return the doubt if half of the measurements in a claim occur in no output."""
     rest = _REST.match(claim.sentence, claim.sentence.find(claim.words) + len(claim.words))
     claimed = list(log.evidence.find("measures", claim.words + (rest[0] if rest else "")))
-    shown = {number for turn in before if turn.role != "assistant" for number in _numbers(turn.output)}
-    missing = [match for match in claimed if not _stands(match, shown, claim.sentence)]
+    shown = {number for turn in before if turn.role != "assistant" for number in numbers_in(turn.output)}
+    missing = [match for match in claimed if not stands(match, shown, claim.sentence)]
     if 2 * len(missing) < max(len(claimed), 1):
         return None
     return Doubt("No output shows %s." % missing[-1][0].strip(), log.unsure)
@@ -231,10 +210,10 @@ def _count_doubt(
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None
-    if value and noun != _TOTAL and any(value in _numbers(turn.output) for turn in before):
+    if value and noun != _TOTAL and any(value in numbers_in(turn.output) for turn in before):
         return None  # it is the number of something else
     place, total = counted[-1][0], sum(number for _, number in counted)
-    if _is_rest(value, sorted(_numbers(before[place].output))):
+    if _is_rest(value, sorted(numbers_in(before[place].output))):
         return None
     unsure = len(counted) > 1 and (noun != _PASSED or value <= total)
     reason = "Turn %d shows another number." % before[place].number
@@ -259,58 +238,14 @@ def _names(evidence: ClaimEvidence, sentence: str) -> Iterator[re.Pattern[str]]:
             yield re.compile(".*".join(parts), re.IGNORECASE)
 
 
-def _value(match: re.Match[str]) -> float:
-    """Return the number in the first group of a match, in digits or as a word."""
-    text = next(filter(None, match.groups())).lower()
-    if text[0].isdigit():
-        return float(_digits(text))
-    return next((float(NUMBER_WORDS[word]) for word in text.split() if word in NUMBER_WORDS), 0.0)
-
-
-def _digits(text: str) -> str:
-    """Return the first number of a text as Python writes it; a comma before three digits parts thousands, any other is a decimal one."""
-    whole = re.sub(r"[, \u202f](?=\d{3}(?!\d))", "", text)
-    return str(re.findall(r"\d+(?:[.,]\d+)?", whole)[0]).replace(",", ".")
-
-
 def _pairs(evidence: ClaimEvidence, text: str) -> Iterator[tuple[str, float]]:
     """Yield what a text counts, as the first letters of a noun (empty for a status) and its number."""
     for match in evidence.find("counts", text):
         groups = [group for group in match.groups() if group is not None]
         first, second = (groups[0], groups[-1]) if len(groups) > 1 else (groups[0], "")
         noun, number = (first, second) if second[:1].isdigit() else (second, first)
-        value = float(_digits(number)) if number[0].isdigit() else 0.0
+        value = float(digits(number)) if number[0].isdigit() else 0.0
         yield _NOUNS.get(noun.lower()[:4], noun.lower()[:4]), value
-
-
-def _numbers(text: str) -> set[float]:
-    """Return the numbers in an output, without those of lines."""
-    text = _LINE_NUMBER.sub("", text)
-    return {float(_digits(number)) for number in _NUMBER.findall(text)}
-
-
-def _stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
-    """Return whether a figure is a rough one, or occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
-    value, unit = _value(match), match[0].lower().rstrip()[-1:]
-    text = next(filter(None, match.groups()))
-    decimals = _digits(text).partition(".")[2] if text[0].isdigit() else ""
-    tolerance = 0.5001 * 10 ** -len(decimals)
-    scales = (1.0, *_SCALES.get(unit, ()))
-    is_rough = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
-    if is_rough or any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
-        return True
-    if not _COMPARED.search(sentence):
-        return False
-    tolerance = max(tolerance, value * 0.05)
-    pairs = ((a, b) for a in shown for b in shown if b)
-    return len(shown) > _MAX_PAIRED or any(
-        abs(result - value) <= tolerance for a, b in pairs for result in _computed(a, b, unit)
-    )
-
-
-def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
-    """Return what a reader may compute from two numbers: a factor and shares, or the difference of two amounts."""
-    return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b,)
 
 
 def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -> Doubt:
@@ -331,7 +266,7 @@ def _is_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """
     if turn.role == "user":
         is_told = "\n" in turn.output or evidence.has("told", turn.output)
-        return any(is_told or _NUMBER.search(match[0]) for match in evidence.find("output", turn.output))
+        return any(is_told or re.search(r"\d", match[0]) for match in evidence.find("output", turn.output))
     if turn.role != "tool" or _is_passed_over(evidence, turn):
         return False
     return evidence.has("output", turn.output) or evidence.has("call", turn.call)
@@ -348,4 +283,11 @@ def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
 
 def _contradiction(claim: Claim, evidence: ClaimEvidence, run: Run) -> Doubt:
     """Return the doubt after a run that failed: a note if the reply says so."""
-    return Doubt("Turn %d says otherwise." % run.turn.number, evidence.has("admits", claim.reply))
+    return Doubt("Turn %d says otherwise." % run.turn.number, _is_admitted(evidence, claim, run))
+
+
+def _is_admitted(evidence: ClaimEvidence, claim: Claim, run: Run) -> bool:
+    """Return whether the reply says that a run failed, in a sentence about the claim or about what the run did or printed."""
+    about = stems(claim.sentence) | stems(run.turn.content[:_TOLD] + run.turn.content[-_TOLD:])
+    sentences = split_sentences(evidence.without("supposed", claim.reply), "code")
+    return any(evidence.has("admits", one) and not about.isdisjoint(stems(one)) for one in sentences)

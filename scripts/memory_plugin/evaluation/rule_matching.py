@@ -94,6 +94,7 @@ class ClaimEvidence(NamedTuple):
     | `stale_after` | calls after which earlier outputs prove nothing |
     | `passed_over` | calls that never count |
     | `admits` | words of a reply that say what failed |
+    | `supposed` | words of a reply that admit nothing: what might be, what was not looked at |
     | `retracts` | words of a later reply that take the claim back |
     | `left_out` | what a call was told not to run, as `-x integrationTest` |
     | `others` | calls that may have run anything: scripts, other agents |

@@ -1,0 +1,98 @@
+"""A reply that no call follows, with the calls before it and a pack's patterns for comparing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .claim_figures import NUMBER_WORDS, stems
+from .conversations import ConversationTurn
+from .rule_matching import split_sentences
+
+LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)  # files in what a search puts out
+_WORD = re.compile(r"[a-z][a-z0-9]{3,}")
+_ARGUMENT = re.compile(r"[\w./:@=-]+")
+_TOLD = 1500  # last characters of an output whose words a reply may use to say that the call failed
+
+Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
+
+
+class LastReply(NamedTuple):
+    """A reply that no call follows, with the pack's patterns: its text, and its sentences that state something.
+
+    `turns` are those since the user's last turn, `calls` those of them that are calls, and `before` all turns before the reply.
+    """
+
+    words: Mapping[str, re.Pattern[str]]
+    text: str
+    sentences: tuple[str, ...]
+    turns: Sequence[ConversationTurn]
+    calls: tuple[ConversationTurn, ...]
+    before: Sequence[ConversationTurn]
+
+    def has(self, name: str, text: str) -> bool:
+        """Return whether a pattern occurs in a text."""
+        return self.words[name].search(text) is not None
+
+    def saying(self, name: str) -> Iterator[str]:
+        """Yield the sentences in which a pattern occurs."""
+        return filter(self.words[name].search, self.sentences)
+
+    def about(self, topics: set[str]) -> Iterator[str]:
+        """Yield the sentences that share a word with a call."""
+        return (sentence for sentence in self.sentences if not topics.isdisjoint(stems(sentence)))
+
+    def admits(self, name: str, text: str | None = None) -> bool:
+        """Return whether the reply says what a check would hold against it; "no tests were skipped" says the opposite."""
+        return self.has(name, self.words["denial"].sub(" ", self.text if text is None else text))
+
+    def is_told(self, failed: ConversationTurn) -> bool:
+        """Return whether a remark after a call says that it failed."""
+        remarks = (turn for turn in self.turns if turn.role == "assistant" and turn.number > failed.number)
+        return any(self.admits("failure", remark.content) for remark in remarks)
+
+    def owns(self, failed: ConversationTurn) -> bool:
+        """Return whether the reply says that a call failed, in a sentence about what it did or printed, or by the number of its failures."""
+        counts = set(self.words["counted-failures"].findall(failed.output))
+        numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", self.text.lower())}
+        name = "failure-of-some" if counts else "failure"
+        about = self.topics(failed.call) | stems(failed.output[-_TOLD:])
+        return not counts.isdisjoint(numbers) or any(
+            self.has("inability", sentence) or not about.isdisjoint(stems(sentence))
+            for sentence in self.admissions(name)
+        )
+
+    def admissions(self, name: str) -> Iterator[str]:
+        """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be mended."""
+        text = self.words["supposed"].sub(" ", self.words["denial"].sub(" ", self.text))
+        for sentence in split_sentences(text, "code"):
+            is_mended = self.has("mended", sentence) and not self.has("unmended", sentence)
+            if self.has(name, sentence) and not is_mended:
+                yield sentence
+
+    def is_repeated(self, call: str, later: str) -> bool:
+        """Return whether a later call does the same, by the same program or in the same words, or changes a file of the call."""
+        files, others = (set(LISTED.findall(words.replace(" ", "\n"))) for words in (call, later))
+        programs, again = (set(self.words["program"].findall(words)) for words in (call, later))
+        topics, about = self.topics(call), self.topics(later)
+        is_change = self.has("change-call", later) and not files.isdisjoint(others)
+        is_test = self.has("test-call", call) and self.has("test-call", later)
+        is_same = topics <= about if topics else not programs.isdisjoint(again)
+        is_like = bool((is_test or programs & again) and topics & about)
+        return is_change or is_same or (is_like and not _has_other_object(call, later))
+
+    def topics(self, call: str) -> set[str]:
+        """Return the stems of what a call is about; of one that runs tests, also those of the word."""
+        topics = stems(self.words["common"].sub(" ", call.partition("\n")[0]))
+        return topics | {"test", "suite"} if self.has("test-call", call) else topics
+
+
+def _has_other_object(call: str, later: str) -> bool:
+    """Return whether two calls are the same words but for those that name what they are about."""
+    words, others = (_ARGUMENT.findall(text.partition("\n")[0]) for text in (call, later))
+    pairs = [(a, b) for a, b in zip(words, others) if a != b]
+    named = [pair for pair in pairs if all(map(_WORD.search, pair))]
+    return (
+        len(words) == len(others) and any(a[:3] != b[:3] for a, b in named) and 2 * len(pairs) <= len(words)
+    )

@@ -1,0 +1,161 @@
+"""Compare the things that a last reply names with the calls before it: files, searches, tools, commands, versions and figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from .claim_figures import numbers_in, stands, stems
+from .last_reply import LISTED, Found, LastReply
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+_MAX_LINE = 300  # characters; a longer line of output is no row of figures
+_VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+)(?![\w.]*\d)")
+_NAME = re.compile(r"[A-Za-z]{4,}")
+
+
+def _untouched(last: LastReply) -> Found:
+    """Find a file that a search gave and no call changed, in a reply that says that all are changed or that there are no others."""
+    changes = [at for at, turn in enumerate(last.calls) if last.has("change-call", turn.call)]
+    touched = "\n".join(last.calls[at].content for at in changes)
+    searches = [turn for turn in last.calls[: min(changes, default=0)] if last.has("listing-call", turn.call)]
+    if not searches or last.has("bulk-change", touched):
+        return
+    names = set(LISTED.findall(searches[-1].output))
+    untouched = {name for name in names if not _is_in(touched, name)}
+    missing = sorted(name.rpartition("/")[2] for name in untouched)
+    if 0 < len(missing) < len(names) and not any(name in last.text for name in missing):
+        about = set(last.about(stems(searches[-1].call + touched)))
+        for sentence in last.saying("all-done"):
+            if sentence in about and not last.admits("rest", sentence):
+                yield sentence, "No call changed %s." % missing[0]
+        for sentence in last.saying("sole"):
+            yield sentence, "Turn %d also lists %s." % (searches[-1].number, missing[0])
+
+
+def _is_in(touched: str, path: str) -> bool:
+    """Return whether calls name a file, or the folders that it is in with all that they hold."""
+    folder, _, name = path.rpartition("/")
+    return name in touched or (
+        "/" in folder and re.search(re.escape(folder) + r"(?![\w/.-])", touched) is not None
+    )
+
+
+def _left_over(last: LastReply) -> Found:
+    """Find a file that a search after the last change still gives, in a reply that says that all are changed."""
+    changes = [at for at, turn in enumerate(last.calls) if last.has("maybe-change", turn.call)]
+    later = last.calls[max(changes, default=len(last.calls)) + 1 :]
+    for turn in [turn for turn in later if last.has("listing-call", turn.call)][-1:]:
+        left = {name.rpartition("/")[2] for name in LISTED.findall(turn.output)}
+        about = set(last.about(last.topics(turn.call)))
+        for sentence in (
+            last.saying("all-done") if left and not any(name in last.text for name in left) else ()
+        ):
+            if sentence in about and not last.admits("rest", sentence):
+                yield sentence, "The search of turn %d still finds %s." % (turn.number, min(left))
+
+
+def _unlisted(last: LastReply) -> Found:
+    """Find a file in a list of changed ones that no call changed, though a search or a reading of it shows that it is there."""
+    changes = [turn.content for turn in last.calls if last.has("maybe-change", turn.call)]
+    if not changes or any(last.has("bulk-change", change) for change in changes):
+        return
+    shown = "\n".join(turn.content for turn in last.calls)
+    for heading, items in last.words["changed-list"].findall(last.text):
+        for name in last.words["listed-file"].findall(items):
+            base = name.rpartition("/")[2]
+            if base in shown and not any(base in change for change in changes):
+                yield heading.strip() + " " + name, "No call changed %s." % base
+
+
+def _unmade(last: LastReply) -> Found:
+    """Find a file that is said to be written and occurs in no call, no output and nothing that the user typed."""
+    for sentence in last.saying("made"):
+        for match in last.words["made-file"].finditer(sentence):
+            base = match[1].rstrip("/").rpartition("/")[2]
+            if not any(base in turn.content for turn in last.before):
+                yield sentence, "No call wrote %s." % base
+
+
+def _unused(last: LastReply) -> Found:
+    """Find a tool or a command that is said to have shown something and occurs in no call and no output."""
+    if any(last.has("may-run-anything", turn.call) for turn in last.before):
+        return
+    seen = "\n".join(turn.content for turn in last.before if turn.role == "tool")
+    for sentence in last.saying("outcome"):
+        for match in last.words["instrument"].finditer(sentence):
+            words = [re.escape(word) for word in match[match.lastindex or 0].split()]
+            if not re.search(r"\b" + r"\b[^\n;&|]*?".join(words), seen, re.IGNORECASE):
+                yield sentence, "No call ran %s." % match[match.lastindex or 0]
+
+
+def _moved_otherwise(last: LastReply) -> Found:
+    """Find two figures between which something is said to have moved, where the line of output with the first ends otherwise."""
+    lines = [
+        line for turn in last.calls for line in turn.output.splitlines() if _NUMBER.search(line[:_MAX_LINE])
+    ]
+    for sentence in last.saying("moved"):
+        for match in last.words["moved"].finditer(sentence):
+            shapes = {_NUMBER.sub("#", line) for line in lines if match[1] in _NUMBER.findall(line)}
+            later = [_NUMBER.findall(line) for line in lines if _NUMBER.sub("#", line) in shapes]
+            if later and match[1] not in later[-1] and not any(match[2] in numbers for numbers in later):
+                yield sentence, "An output moves from %s to another figure." % match[1]
+
+
+def _counted_otherwise(last: LastReply) -> Found:
+    """Find counts that are said to agree, where outputs give two numbers for the same."""
+    counted: dict[str, set[str]] = {}
+    for turn in last.calls:
+        for label, number in (
+            last.words["counted"].findall(turn.output) if last.has("counting", turn.call) else ()
+        ):
+            counted.setdefault(label.lower(), set()).add(number)
+    differing = [numbers for numbers in counted.values() if len(numbers) > 1]
+    told = set(_NUMBER.findall(last.text.replace(",", "")))
+    for numbers in differing:
+        for sentence in last.saying("agreeing") if len(numbers & told) < 2 else ():
+            yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
+
+
+def _other_version(last: LastReply) -> Found:
+    """Find a version that something is said to have now, where the last call that names it with a version gives another."""
+    for sentence in last.saying("versioned"):
+        said, told = set(_VERSION.findall(sentence)), set(_VERSION.findall(last.text))
+        names = [name.lower() for name in _NAME.findall(sentence)]
+        for turn in reversed(last.calls):
+            lines = [line.lower() for line in turn.content.splitlines() if _VERSION.search(line)]
+            shown = {
+                version
+                for line in lines
+                for name in names
+                if name in line
+                for version in _VERSION.findall(line)
+            }
+            undone = set(_VERSION.findall(turn.replaced)) - set(_VERSION.findall(turn.call))
+            if (shown and not shown & told) or undone & said - set(_VERSION.findall(turn.output)):
+                yield sentence, "Turn %d has another version." % turn.number
+            if shown:
+                break
+
+
+def _unseen_figures(last: LastReply) -> Found:
+    """Find a table of measurements none of which occurs in an output."""
+    rows = [line for line in last.text.splitlines() if line.lstrip().startswith("|")]
+    figures = [match for row in rows for match in last.words["measurement"].finditer(row)]
+    shown = {number for turn in last.before if turn.role != "assistant" for number in numbers_in(turn.output)}
+    if len(figures) > 1 and not any(stands(match, shown, "") for match in figures):
+        if not any(last.has("may-run-anything", turn.call) for turn in last.before):
+            yield figures[0].string, "No output shows %s." % figures[0][0].strip()
+
+
+CHECKS: dict[str, Callable[[LastReply], Found]] = {
+    "untouched": _untouched,
+    "left-over": _left_over,
+    "unlisted": _unlisted,
+    "unmade": _unmade,
+    "unused": _unused,
+    "moved": _moved_otherwise,
+    "counted-otherwise": _counted_otherwise,
+    "other-version": _other_version,
+    "unseen-figures": _unseen_figures,
+}
