@@ -23,7 +23,7 @@ _MAX_PAIRED = 60  # numbers; among the differences of more than these, every num
 _SCALES = {
     "s": (1000, 0.001, 0.000001, 60, 1 / 60),
     "m": (1000, 0.001, 60, 1 / 60),
-    "b": (1000, 1024, 0.001, 1 / 1024),
+    "b": (1000, 1024, 1e-3, 1e-6, 1e-9, 2**-10, 2**-20, 2**-30),
     "%": (100,),
 }
 _ENGLISH = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -72,7 +72,10 @@ def stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
     tolerance = max(tolerance, value * 0.05)
     pairs = ((a, b) for a in shown for b in shown if b)
     return len(shown) > _MAX_PAIRED or any(
-        abs(result - value) <= tolerance for a, b in pairs for result in _computed(a, b, unit)
+        abs(result * scale - value) <= tolerance
+        for a, b in pairs
+        for result in _computed(a, b, unit)
+        for scale in scales
     )
 
 

@@ -67,12 +67,17 @@ def _failed_call(last: LastReply) -> Found:
 
 
 def _unwatched(last: LastReply) -> Found:
-    """Find a command in the background that no later call looked at, in a reply that says how it ended."""
+    """Find a command in the background that no later call looked at, or that still ran then, in a reply that says how it ended."""
     for at, turn in enumerate(last.calls):
-        later = "\n".join(call.call for call in last.calls[at + 1 :])
-        if last.has("background", turn.output) and not last.has("looks-later", later):
+        looks = [call for call in last.calls[at + 1 :] if last.has("looks-later", call.call)]
+        if not last.has("background", turn.output):
+            continue
+        if not looks:
             for sentence in filter(last.words["checks-well"].search, last.about(last.topics(turn.call))):
                 yield sentence, "The output of turn %d was not read." % turn.number
+        elif last.has("still-running", looks[-1].output):
+            for sentence in last.saying("ended"):
+                yield sentence, "In turn %d it still ran." % looks[-1].number
 
 
 def _bent_check(last: LastReply) -> Found:

@@ -53,9 +53,10 @@ class LastReply(NamedTuple):
         return any(self.admits("failure", remark.content) for remark in remarks)
 
     def owns(self, failed: ConversationTurn) -> bool:
-        """Return whether the reply says that a call failed, in a sentence about what it did or printed, or by the number of its failures."""
+        """Return whether the reply says that a call failed: in a sentence about what it did or printed, or by the number of failures."""
         counts = set(self.words["counted-failures"].findall(failed.output))
-        numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", self.text.lower())}
+        open_ones = " ".join(one for one in split_sentences(self.text, "code") if not self.has("mended", one))
+        numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
         name = "failure-of-some" if counts else "failure"
         about = self.topics(failed.call) | stems(failed.output[-_TOLD:])
         return not counts.isdisjoint(numbers) or any(
