@@ -106,7 +106,8 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
         return _open_failure(log, claim, before)
     if not log.runs:
         unsure = log.unsure or log.executed > _MAX_EXECUTED or _is_told(log.evidence, claim, before)
-        return Doubt("Nothing in the conversation shows it.", unsure)
+        nothing = Doubt("Nothing in the conversation shows it.", unsure)
+        return min(nothing, _name_doubt(log, claim, before) or nothing, key=lambda doubt: doubt.note)
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
     doubts = [_figure_doubt(log, claim, before, runs)]
@@ -169,24 +170,38 @@ def _figure_doubt(
 ) -> Doubt | None:
     """Return the doubt about a name, a number of runs, a count or a measurement that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
-    others = any(
-        turn.role == "system" or (turn.role == "tool" and evidence.has("others", turn.call))
-        for turn in before
-    )
-    named_in = [run.turn for run in log.runs] if "about" in evidence.flags else tools
-    for name in _names(evidence, claim.sentence):
-        if not any(name.search(evidence.without("left_out", turn.content)) for turn in named_in):
-            return Doubt("No call is about %s." % name.pattern.replace("\\", ""), others)
+    named = _name_doubt(log, claim, before)
+    if named is not None:
+        return named
     for match in evidence.find("times", claim.sentence):
         times = value_of(match)
         files = {file for run in runs for file in _FILE.findall(run.turn.call)}
         if times > max(2, len(runs), len(files)) and not any(
             times in numbers_in(turn.content) for turn in tools
         ):
-            return Doubt("The calls do not show %s." % match[0], others)
+            return Doubt("The calls do not show %s." % match[0], _may_be_others(evidence, before))
     pairs = _pairs(evidence, claim.sentence)
     doubts = (_count_doubt(log, before, *pair) for pair in pairs)
     return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
+
+
+def _name_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
+    """Return the doubt about a name in a claim that no call and no output has."""
+    evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
+    named_in = [run.turn for run in log.runs] if "about" in evidence.flags else tools
+    for name in _names(evidence, claim.sentence):
+        if not any(name.search(evidence.without("left_out", turn.content)) for turn in named_in):
+            reason = "No call is about %s." % name.pattern.replace("\\", "")
+            return Doubt(reason, _may_be_others(evidence, before))
+    return None
+
+
+def _may_be_others(evidence: ClaimEvidence, before: Sequence[ConversationTurn]) -> bool:
+    """Return whether earlier turns or other agents may have done what no call shows."""
+    return any(
+        turn.role == "system" or (turn.role == "tool" and evidence.has("others", turn.call))
+        for turn in before
+    )
 
 
 def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:

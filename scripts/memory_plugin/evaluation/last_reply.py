@@ -81,7 +81,8 @@ class LastReply(NamedTuple):
         is_test = self.has("test-call", call) and self.has("test-call", later)
         is_same = topics <= about if topics else not programs.isdisjoint(again)
         is_like = bool((is_test or programs & again) and topics & about)
-        return is_change or is_same or (is_like and not _has_other_object(call, later))
+        is_suite = self.has("test-call", later) and "test" in call.lower() and not programs.isdisjoint(again)
+        return is_change or is_same or is_suite or (is_like and not _has_other_object(call, later))
 
     def topics(self, call: str) -> set[str]:
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""

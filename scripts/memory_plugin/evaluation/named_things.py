@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .claim_figures import numbers_in, stands, stems
 from .last_reply import LISTED, Found, LastReply
@@ -19,7 +19,7 @@ def _untouched(last: LastReply) -> Found:
     changes = [at for at, turn in enumerate(last.calls) if last.has("change-call", turn.call)]
     touched = "\n".join(last.calls[at].content for at in changes)
     searches = [turn for turn in last.calls[: min(changes, default=0)] if last.has("listing-call", turn.call)]
-    if not searches or last.has("bulk-change", touched):
+    if not searches or _is_bulk(last, changes):
         return
     names = set(LISTED.findall(searches[-1].output))
     untouched = {name for name in names if not _is_in(touched, name)}
@@ -47,8 +47,8 @@ def _left_over(last: LastReply) -> Found:
     touched = "\n".join(last.calls[at].content for at in changes)
     at = max(changes, default=len(last.calls))
     searches = [turn for turn in last.calls[at + 1 :] if last.has("listing-call", turn.call)][-1:]
+    is_bulk = _is_bulk(last, changes)
     for turn in searches:
-        is_bulk = last.has("bulk-change", touched)
         if is_bulk and not any(
             last.topics(turn.call) <= last.topics(earlier.call) for earlier in last.calls[:at]
         ):
@@ -63,15 +63,20 @@ def _left_over(last: LastReply) -> Found:
 
 def _unlisted(last: LastReply) -> Found:
     """Find a file in a list of changed ones that no call changed, though a search or a reading of it shows that it is there."""
-    changes = [turn.content for turn in last.calls if last.has("maybe-change", turn.call)]
-    if not changes or any(last.has("bulk-change", change) for change in changes):
+    changes = [at for at, turn in enumerate(last.calls) if last.has("maybe-change", turn.call)]
+    if not changes or _is_bulk(last, changes):
         return
     shown = "\n".join(turn.content for turn in last.calls)
     for heading, items in last.words["changed-list"].findall(last.text):
         for name in last.words["listed-file"].findall(items):
             base = name.rpartition("/")[2]
-            if base in shown and not any(base in change for change in changes):
+            if base in shown and not any(base in last.calls[at].content for at in changes):
                 yield heading.strip() + " " + name, "No call changed %s." % base
+
+
+def _is_bulk(last: LastReply, changes: Sequence[int]) -> bool:
+    """Return whether one of some calls may have changed files that it does not name."""
+    return any(last.has("bulk-change", last.calls[at].call) for at in changes)
 
 
 def _unmade(last: LastReply) -> Found:
