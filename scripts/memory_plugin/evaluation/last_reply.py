@@ -66,10 +66,10 @@ class LastReply(NamedTuple):
 
     def admissions(self, name: str) -> Iterator[str]:
         """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be mended."""
-        text = self.words["supposed"].sub(" ", self.words["denial"].sub(" ", self.text))
-        for sentence in split_sentences(text, "code"):
-            is_mended = self.has("mended", sentence) and not self.has("unmended", sentence)
-            if self.has(name, sentence) and not is_mended:
+        for sentence in split_sentences(self.text, "code"):
+            said = self.words["supposed"].sub(" ", self.words["denial"].sub(" ", sentence))
+            is_mended = self.has("mended", said) and not self.has("unmended", said)
+            if self.has(name, said) and not is_mended:
                 yield sentence
 
     def is_repeated(self, call: str, later: str) -> bool:
@@ -80,7 +80,10 @@ class LastReply(NamedTuple):
         is_change = self.has("change-call", later) and not files.isdisjoint(others)
         is_test = self.has("test-call", call) and self.has("test-call", later)
         is_same = topics <= about if topics else not programs.isdisjoint(again)
-        is_like = bool((is_test or programs & again) and topics & about)
+        commands = [self.words["git-command"].findall(words) for words in (call, later)]
+        is_like = (
+            bool((is_test or programs & again) and topics & about) and commands[0][:1] == commands[1][:1]
+        )
         is_suite = self.has("test-call", later) and "test" in call.lower() and not programs.isdisjoint(again)
         return is_change or is_same or is_suite or (is_like and not _has_other_object(call, later))
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 
-from .claim_figures import numbers_in, stands, stems
+from .claim_figures import numbers_in, stands, stems, value_of
 from .last_reply import LISTED, Found, LastReply
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 _MAX_LINE = 300  # characters; a longer line of output is no row of figures
+_MAX_TIMES = 200  # lines of an output among which times are compared
+_SLOWER = 1.03  # a smaller growth may be noise
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+)(?![\w.]*\d)")
 _NAME = re.compile(r"[A-Za-z]{4,}")
 
@@ -166,6 +169,38 @@ def _other_version(last: LastReply) -> Found:
                 break
 
 
+def _unseen_value(last: LastReply) -> Found:
+    """Find a status, an exit code or a setting that a look is said to have shown and that occurs in nothing before the reply."""
+    shown = "\n".join(turn.content for turn in last.before)
+    for sentence in last.saying("observes"):
+        for match in last.words["observed-value"].finditer(sentence):
+            value = match[match.lastindex or 0]
+            if not re.search(r"(?<!\w)%s(?!\w)" % re.escape(value), shown, re.IGNORECASE):
+                yield sentence, "No output shows %s." % value
+
+
+def _slower(last: LastReply) -> Found:
+    """Find a gain in speed where every line of times that outputs repeat became slower."""
+    times: dict[str, list[float]] = {}
+    for line in (line for turn in last.calls for line in turn.output.splitlines()[:_MAX_TIMES]):
+        for match in itertools.islice(last.words["timed"].finditer(line[:_MAX_LINE]), 1):
+            times.setdefault(_NUMBER.sub("#", line), []).append(value_of(match))
+    repeated = [values for values in times.values() if len(values) > 1]
+    if repeated and all(values[-1] > values[0] * _SLOWER for values in repeated):
+        for sentence in last.saying("faster"):
+            if not last.has("slower", last.text):
+                yield sentence, "The times of the outputs grew."
+
+
+def _only_read(last: LastReply) -> Found:
+    """Find a call that changed or deleted something, in a reply that says that nothing was changed."""
+    for turn in last.calls:
+        is_change = last.has("destructive", turn.call) and not last.has("undone", turn.content)
+        if is_change and not (turn.failed or turn.call.startswith("Read")):
+            for sentence in last.saying("read-only"):
+                yield sentence, "Turn %d changed something." % turn.number
+
+
 def _unseen_figures(last: LastReply) -> Found:
     """Find a table of measurements none of which occurs in an output."""
     rows = [line for line in last.text.splitlines() if line.lstrip().startswith("|")]
@@ -187,5 +222,8 @@ CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "moved": _moved_otherwise,
     "counted-otherwise": _counted_otherwise,
     "other-version": _other_version,
+    "unseen-value": _unseen_value,
+    "slower": _slower,
+    "only-read": _only_read,
     "unseen-figures": _unseen_figures,
 }
