@@ -15,6 +15,8 @@ from .last_reply import Found, LastReply
 from .named_things import CHECKS
 from .rule_matching import fold_text, split_sentences
 
+_QUIET = 40  # characters; an output of fewer has only the exit code
+
 
 def knows_script(words: Mapping[str, re.Pattern[str]], text: str) -> bool:
     """Return whether a text is in a script that the pack's words are for; what is found in another is unsure."""
@@ -42,28 +44,43 @@ def find_contradictions(
             break
 
 
-def _may_fail(last: LastReply, turn: ConversationTurn) -> bool:
-    """Return whether a failure of a call says something: of one that only looks, where it looks at the state of something."""
-    is_harmless = last.words["harmless-call"].match(turn.call)
-    return not is_harmless or (turn.call.startswith("Bash") and last.has("bad-status", turn.output))
+def _has_failed(last: LastReply, turn: ConversationTurn) -> bool:
+    """Return whether a call failed and this says something: not a search without a hit, nor a look at other things than a state."""
+    if last.words["harmless-call"].match(turn.call):
+        return turn.call.startswith("Bash") and last.has("bad-status", turn.output)
+    is_quiet = last.has("quiet-exit", turn.call.partition("\n")[0]) and len(turn.output) < _QUIET
+    told = last.has("failed-output", turn.output) or last.has("bad-status", turn.output)
+    return told or (turn.failed and not is_quiet)
 
 
 def _failed_call(last: LastReply) -> Found:
-    """Find a call that failed and was not repeated with success, in a reply about it that does not say so."""
-    passed: list[ConversationTurn] = []
-    for turn in reversed([turn for turn in last.calls if _may_fail(last, turn)]):
-        if not (turn.failed or last.has("failed-output", turn.output) or last.has("bad-status", turn.output)):
-            passed.append(turn)
-        elif not (
-            any(last.is_repeated(turn.call, later.call) for later in passed)
+    """Find a call that failed and was not repeated, in a reply about it that does not say so."""
+    later: list[ConversationTurn] = []
+    for turn in reversed(last.calls):
+        if not _has_failed(last, turn):
+            later.append(turn)
+            continue
+        is_repeated = any(last.is_repeated(turn.call, call.call) for call in later if _counts(last, call))
+        state = stems(" ".join(last.words["failing-line"].findall(turn.output)))
+        is_over = last.has("bad-status", turn.output) and any(
+            not state.isdisjoint(stems(call.output)) for call in later
+        )
+        later.append(turn)
+        if (
+            is_repeated
+            or is_over
             or last.has("unsure-output", turn.output)
             or last.is_told(turn)
             or last.owns(turn)
         ):
-            failing = " ".join(last.words["failing-line"].findall(turn.output))
-            about = last.about(last.topics(turn.call) | stems(failing))
-            for sentence in filter(last.words["statement"].search, about):
-                yield sentence, "The call of turn %d failed." % turn.number
+            continue
+        for sentence in filter(last.words["statement"].search, last.about(last.topics(turn.call) | state)):
+            yield sentence, "The call of turn %d failed." % turn.number
+
+
+def _counts(last: LastReply, turn: ConversationTurn) -> bool:
+    """Return whether a call is another attempt, not only a look."""
+    return not last.words["harmless-call"].match(turn.call)
 
 
 def _unwatched(last: LastReply) -> Found:

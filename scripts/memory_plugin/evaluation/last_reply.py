@@ -12,6 +12,7 @@ from .rule_matching import split_sentences
 
 LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)  # files in what a search puts out
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
+_BETWEEN = re.compile(r"&&|\|\||[;|]")
 _ARGUMENT = re.compile(r"[\w./:@=-]+")
 _TOLD = 1500  # last characters of an output whose words a reply may use to say that the call failed
 
@@ -94,8 +95,22 @@ class LastReply(NamedTuple):
 
 
 def _has_other_object(call: str, later: str) -> bool:
-    """Return whether two calls are the same words but for those that name what they are about."""
-    words, others = (_ARGUMENT.findall(text.partition("\n")[0]) for text in (call, later))
+    """Return whether a command of a call occurs in a later one only about something else."""
+    for command in _commands(call):
+        again = [other for other in _commands(later) if other[:1] == command[:1]]
+        if again and all(_is_about_other(command, other) for other in again):
+            return True
+    return False
+
+
+def _commands(call: str) -> list[list[str]]:
+    """Return the words of each command in a call's first line."""
+    line = call.partition("\n")[0].partition(" ")[2]
+    return [_ARGUMENT.findall(command) for command in _BETWEEN.split(line) if _ARGUMENT.search(command)]
+
+
+def _is_about_other(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether two commands are the same words but for those that name what they are about."""
     pairs = [(a, b) for a, b in zip(words, others) if a != b]
     named = [pair for pair in pairs if all(map(_WORD.search, pair))]
     return (
