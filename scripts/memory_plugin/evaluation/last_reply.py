@@ -60,9 +60,10 @@ class LastReply(NamedTuple):
         numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
         name = "failure-of-some" if counts else "failure"
         about = self.topics(failed.call) | stems(failed.output[-_TOLD:])
-        return not counts.isdisjoint(numbers) or any(
-            self.has("inability", sentence) or not about.isdisjoint(stems(sentence))
-            for sentence in self.admissions(name)
+        return (
+            not counts.isdisjoint(numbers)
+            or self.has("inability", self.text)
+            or any(not about.isdisjoint(stems(sentence)) for sentence in self.admissions(name))
         )
 
     def admissions(self, name: str) -> Iterator[str]:

@@ -64,6 +64,23 @@ def _left_over(last: LastReply) -> Found:
                     yield sentence, "The search of turn %d still finds %s." % (turn.number, left[0])
 
 
+def _unedited(last: LastReply) -> Found:
+    """Find a file that an edit failed to change and no later call changed, in a reply about it that does not say so."""
+    for at, turn in enumerate(last.calls):
+        name = turn.call.partition("\n")[0].rpartition("/")[2]
+        if (
+            name
+            and last.has("edit-call", turn.call)
+            and turn.failed
+            and not last.has("unsure-output", turn.output)
+        ):
+            later = [call for call in last.calls[at + 1 :] if last.has("maybe-change", call.call)]
+            if not any(name in call.call and not call.failed for call in later):
+                for sentence in last.sentences:
+                    if name in sentence and not last.admits("failure", sentence):
+                        yield sentence, "The edit of turn %d failed." % turn.number
+
+
 def _unlisted(last: LastReply) -> Found:
     """Find a file in a list of changed ones that no call changed, though a search or a reading of it shows that it is there."""
     changes = [at for at, turn in enumerate(last.calls) if last.has("maybe-change", turn.call)]
@@ -170,12 +187,13 @@ def _other_version(last: LastReply) -> Found:
 
 
 def _unseen_value(last: LastReply) -> Found:
-    """Find a status, an exit code or a setting that a look is said to have shown and that occurs in nothing before the reply."""
+    """Find a status, a score or a setting that a look is said to have shown and that occurs in nothing before the reply."""
     shown = "\n".join(turn.content for turn in last.before)
     for sentence in last.saying("observes"):
         for match in last.words["observed-value"].finditer(sentence):
             value = match[match.lastindex or 0]
-            if not re.search(r"(?<!\w)%s(?!\w)" % re.escape(value), shown, re.IGNORECASE):
+            is_there = re.search(r"(?<![\w.])%s(?![\w.]*\w)" % re.escape(value), shown, re.IGNORECASE)
+            if not (is_there or ("." in value and stands(match, numbers_in(shown), ""))):
                 yield sentence, "No output shows %s." % value
 
 
@@ -214,6 +232,7 @@ def _unseen_figures(last: LastReply) -> Found:
 CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "untouched": _untouched,
     "left-over": _left_over,
+    "unedited": _unedited,
     "unlisted": _unlisted,
     "unmade": _unmade,
     "unused": _unused,

@@ -22,6 +22,7 @@ MAX_SENTENCE = 600  # characters; a longer one is read in pieces, which bounds e
 _INVISIBLE = re.compile("[%s]" % character_class(IN_WORDS))
 _SPACES = re.compile(r"[^\S\n]+")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_BOLD = re.compile(r"(?<![\w*/])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![\w*/])")
 _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _PROSE = re.compile(r"[\"'!]|[A-Z]\w* \w+ \w+")  # in code: words that are quoted
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
@@ -172,7 +173,7 @@ def split_sentences(text: str, reads: str) -> list[str]:
 
     With "whole", the text stays in one piece of at most MAX_SENTENCE characters.
     """
-    text = _QUOTED_LINE.sub("", _FENCE.sub("\n", text))
+    text = _BOLD.sub("", _QUOTED_LINE.sub("", _FENCE.sub("\n", text)))
     if reads == "code":
         text = _QUOTE.sub(
             _without_quote, _INLINE_CODE.sub(lambda code: "`_`" if _PROSE.search(code[0]) else code[0], text)
