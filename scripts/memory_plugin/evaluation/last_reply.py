@@ -12,6 +12,7 @@ from .rule_matching import split_sentences
 
 LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)  # files in what a search puts out
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
+_FILE = re.compile(r"\.\d*[A-Za-z]\w*$")
 _BETWEEN = re.compile(r"&&|\|\||[;|]")
 _ARGUMENT = re.compile(r"[\w./:@=-]+")
 _TOLD = 1500  # last characters of an output whose words a reply may use to say that the call failed
@@ -112,6 +113,8 @@ def _commands(call: str) -> list[list[str]]:
 
 def _is_about_other(words: Sequence[str], others: Sequence[str]) -> bool:
     """Return whether two commands are the same words but for those that name what they are about."""
+    if not {word for word in words if _FILE.search(word)}.isdisjoint(others):
+        return False
     pairs = [(a, b) for a, b in zip(words, others) if a != b]
     named = [pair for pair in pairs if all(map(_WORD.search, pair))]
     return (

@@ -30,7 +30,8 @@ def _untouched(last: LastReply) -> Found:
     if 0 < len(missing) < len(names) and not any(name in last.text for name in missing):
         about = set(last.about(stems(searches[-1].call + touched)))
         for sentence in last.saying("all-done"):
-            if sentence in about and not last.admits("rest", sentence):
+            is_about = sentence in about or last.has("none-left", sentence)
+            if is_about and not last.admits("rest", sentence):
                 yield sentence, "No call changed %s." % missing[0]
         for sentence in last.saying("sole"):
             yield sentence, "Turn %d also lists %s." % (searches[-1].number, missing[0])
