@@ -176,9 +176,8 @@ def _figure_doubt(
     for match in evidence.find("times", claim.sentence):
         times = value_of(match)
         files = {file for run in runs for file in _FILE.findall(run.turn.call)}
-        if times > max(2, len(runs), len(files)) and not any(
-            times in numbers_in(turn.content) for turn in tools
-        ):
+        is_told = "each" not in evidence.flags and any(times in numbers_in(turn.content) for turn in tools)
+        if times > max(2, len(runs), len(files)) and not is_told:
             return Doubt("The calls do not show %s." % match[0], _may_be_others(evidence, before))
     pairs = _pairs(evidence, claim.sentence)
     doubts = (_count_doubt(log, before, *pair) for pair in pairs)

@@ -199,16 +199,18 @@ def _unseen_value(last: LastReply) -> Found:
 
 
 def _slower(last: LastReply) -> Found:
-    """Find a gain in speed where every line of times that outputs repeat became slower."""
+    """Find a gain in speed where every line of times that outputs repeat became slower, or the line that is named is the slower one."""
     times: dict[str, list[float]] = {}
     for line in (line for turn in last.calls for line in turn.output.splitlines()[:_MAX_TIMES]):
         for match in itertools.islice(last.words["timed"].finditer(line[:_MAX_LINE]), 1):
             times.setdefault(_NUMBER.sub("#", line), []).append(value_of(match))
-    repeated = [values for values in times.values() if len(values) > 1]
-    if repeated and all(values[-1] > values[0] * _SLOWER for values in repeated):
-        for sentence in last.saying("faster"):
-            if not last.has("slower", last.text):
-                yield sentence, "The times of the outputs grew."
+    repeated = [(values[0], values[-1]) for values in times.values() if len(values) > 1]
+    for sentence in last.saying("faster") if times and not last.has("slower", last.text) else ():
+        named = {line for line in times if not stems(line).isdisjoint(stems(sentence))}
+        others = [value for line in times.keys() - named for value in times[line]]
+        grown = repeated or [(max(others, default=0.0), min(times[line])) for line in named if others]
+        if grown and all(after > before * _SLOWER for before, after in grown):
+            yield sentence, "The times of the outputs grew."
 
 
 def _only_read(last: LastReply) -> Found:
