@@ -75,7 +75,7 @@ EDITED = tool(3, "Edit lib/a.ts\nnew_string: greet()", "updated", "oldGreet()")
             id="admits another",
         ),
         pytest.param(
-            (COUNTED,), "All 3 failures of the nests are fixed.", "failed-call", id="says it is mended"
+            (COUNTED,), "All 3 failures of the nests are fixed.", "failed-call", id="says it is fixed"
         ),
         pytest.param((PENDING,), "The owl hoots: 9 examples, 0 failures.", "check-bent", id="pending"),
     ],

@@ -57,7 +57,7 @@ class LastReply(NamedTuple):
     def owns(self, failed: ConversationTurn) -> bool:
         """Return whether the reply says that a call failed: in a sentence about what it did or printed, or by the number of failures."""
         counts = set(self.words["counted-failures"].findall(failed.output))
-        open_ones = " ".join(one for one in split_sentences(self.text, "code") if not self.has("mended", one))
+        open_ones = " ".join(one for one in split_sentences(self.text, "code") if not self.has("fixed-now", one))
         numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
         name = "failure-of-some" if counts else "failure"
         about = self.topics(failed.call) | stems(failed.output[-_TOLD:])
@@ -68,11 +68,11 @@ class LastReply(NamedTuple):
         )
 
     def admissions(self, name: str) -> Iterator[str]:
-        """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be mended."""
+        """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be fixed."""
         for sentence in split_sentences(self.text, "code"):
             said = self.words["supposed"].sub(" ", self.words["denial"].sub(" ", sentence))
-            is_mended = self.has("mended", said) and not self.has("unmended", said)
-            if self.has(name, said) and not is_mended:
+            is_fixed = self.has("fixed-now", said) and not self.has("not-fixed", said)
+            if self.has(name, said) and not is_fixed:
                 yield sentence
 
     def is_repeated(self, call: str, later: str) -> bool:
