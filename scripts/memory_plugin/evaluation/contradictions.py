@@ -93,7 +93,7 @@ def _unwatched(last: LastReply) -> Found:
             for sentence in filter(last.words["checks-well"].search, last.about(last.topics(turn.call))):
                 yield sentence, "The output of turn %d was not read." % turn.number
         elif last.has("still-running", looks[-1].output):
-            for sentence in last.saying("ended"):
+            for sentence in filter(last.words["ended"].search, last.about(last.topics(turn.call))):
                 yield sentence, "In turn %d it still ran." % looks[-1].number
 
 

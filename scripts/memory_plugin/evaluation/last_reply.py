@@ -57,7 +57,9 @@ class LastReply(NamedTuple):
     def owns(self, failed: ConversationTurn) -> bool:
         """Return whether the reply says that a call failed: in a sentence about what it did or printed, or by the number of failures."""
         counts = set(self.words["counted-failures"].findall(failed.output))
-        open_ones = " ".join(one for one in split_sentences(self.text, "code") if not self.has("fixed-now", one))
+        open_ones = " ".join(
+            one for one in split_sentences(self.text, "code") if not self.has("fixed-now", one)
+        )
         numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
         name = "failure-of-some" if counts else "failure"
         about = self.topics(failed.call) | stems(failed.output[-_TOLD:])

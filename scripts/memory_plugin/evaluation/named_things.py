@@ -28,7 +28,7 @@ def _untouched(last: LastReply) -> Found:
     untouched = {name for name in names if not _is_in(touched, name)}
     missing = sorted(name.rpartition("/")[2] for name in untouched)
     if 0 < len(missing) < len(names) and not any(name in last.text for name in missing):
-        about = set(last.about(stems(searches[-1].call + touched)))
+        about = set(last.about(stems(searches[-1].call)))
         for sentence in last.saying("all-done"):
             is_about = sentence in about or last.has("none-left", sentence)
             if is_about and not last.admits("rest", sentence):
@@ -60,8 +60,10 @@ def _left_over(last: LastReply) -> Found:
         listed = {name for name in LISTED.findall(turn.output) if is_bulk or not _is_in(touched, name)}
         left = sorted(name.rpartition("/")[2] for name in listed)
         if left and not any(name in last.text for name in left) and last.topics(turn.call) & stems(last.text):
+            about = set(last.about(last.topics(turn.call)))
             for sentence in last.saying("all-done"):
-                if not last.admits("rest", sentence):
+                is_about = sentence in about or last.has("none-left", sentence)
+                if is_about and not last.admits("rest", sentence):
                     yield sentence, "The search of turn %d still finds %s." % (turn.number, left[0])
 
 
@@ -123,7 +125,9 @@ def _unused(last: LastReply) -> Found:
 
 def _unsearched(last: LastReply) -> Found:
     """Find a word that is said to be searched for and occurs in no search."""
-    searches = "\n".join(turn.call for turn in last.before if last.has("search-call", turn.call))
+    searches = "\n".join(turn.call for turn in last.before if last.has("search-call", turn.call)).replace(
+        "\\", ""
+    )
     for sentence in last.saying("searched-for"):
         for match in last.words["searched-for"].finditer(sentence):
             if match[1].lower() not in searches.lower():
@@ -144,7 +148,7 @@ def _moved_otherwise(last: LastReply) -> Found:
         line for turn in last.calls for line in turn.output.splitlines() if _NUMBER.search(line[:_MAX_LINE])
     ]
     for sentence in last.saying("moved"):
-        for match in last.words["moved"].finditer(sentence):
+        for match in last.words["moved"].finditer(sentence) if not last.has("set-value", sentence) else ():
             shapes = {_NUMBER.sub("#", line) for line in lines if match[1] in _NUMBER.findall(line)}
             later = [_NUMBER.findall(line) for line in lines if _NUMBER.sub("#", line) in shapes]
             if later and match[1] not in later[-1] and not any(match[2] in numbers for numbers in later):
