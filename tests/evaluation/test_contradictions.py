@@ -64,7 +64,7 @@ EDITED = tool(3, "Edit lib/a.ts\nnew_string: greet()", "updated", "oldGreet()")
             "passed-before",
             id="passed before",
         ),
-        pytest.param((LEFT, RUNNING), "The run has finished.", "unwatched", id="still running"),
+        pytest.param((LEFT, RUNNING), "The run of the nests has finished.", "unwatched", id="still running"),
         pytest.param(
             (SHIPPED, OTHER), "The smoke of the barn is fine.", "failed-call", id="another one passed"
         ),
