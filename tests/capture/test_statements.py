@@ -73,6 +73,22 @@ def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        pytest.param("let's go with FastAPI", True, id="one sentence"),
+        pytest.param("I looked at both. let's go with FastAPI", False, id="one of several"),
+        pytest.param(
+            "and we use the branch in that box, until the tests are resolved", False, id="unlikely words"
+        ),
+        pytest.param("先跑一下测试。\n不要自动提交代码", True, id="a script that the model has not learned"),
+    ],
+)
+def test_a_rule_alone_is_not_enough_for_the_model(prompt: str, found: bool) -> None:
+    assert any(map(rules_in, own_sentences(prompt)))
+    assert bool(find_statements(prompt)) == found
+
+
+@pytest.mark.parametrize(
     ("sentence", "features"),
     [
         pytest.param(
@@ -137,6 +153,7 @@ def test_other_peoples_text_is_no_statement() -> None:
         "Should we never mock the database?",  # a question
         "All orders must carry the totals in <xml>a</xml> as text",  # cut by a tag
         "Our tests never touch the network and I got this error: none",  # cut by what it announces
+        "We use the account of the project to sign in there, and we never share the key,\n  so we use pnpm here, not npm",  # wrapped
         "[Pasted text #2 +40 lines]",  # what the client shows elsewhere
         "You are a senior tester. Never mock the database.",  # a brief
         "# Goal\n\nWe use pnpm, not npm.\n\n# Steps\n\nNever mock the database.",  # a document

@@ -1,9 +1,9 @@
 """Find lasting statements in the user's own sentences: corrections, rules, decisions, and facts about the project.
 
 Pasted, quoted, fenced, tagged and private text is left out, rather too much than too little: a page that the user pastes may say "always"
-too. In the rest, a rule of `statements.json` finds a statement by itself unless the statement model is nearly certain that it is none.
-Without a rule, the model decides alone, from the words and from the cues of `cues.json`: weaker signs, such as a word for "every time", a
-reason or a contrast. Such a statement ranks below those that a rule found.
+too. In the rest, the statement model decides, from the words, from whether a rule of `statements.json` matches, and from the cues of
+`cues.json`: weaker signs, such as a word for "every time", a reason or a contrast. A rule alone is not enough, because most sentences of
+real sessions that look like one are about a task. A statement without a rule ranks below those that a rule found.
 
 The model is a logistic regression over the words, cues and rules of a sentence: the log-odds that it states something lasting.
 `benchmarks/capture_train.py` fits the weights of `config/capture/weights.json` to labeled prompts.
@@ -24,9 +24,10 @@ from .candidate import Finding
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
-# Log-odds from which a sentence without a rule is proposed: of a prompt that is one sentence, and of any other, most of which are one task.
+# Log-odds from which a sentence is proposed, also by a rule: in a prompt that is one sentence, and in any other.
 THRESHOLDS = -0.55, 0.35
-RULE_THRESHOLD = -1.75  # log-odds below which even a sentence that matches a rule is rejected
+# Of scripts whose words the model has not learned: there a rule decides alone.
+_UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
 _MARKS = ".,;:!?()[]\"'`*"
 _LONG_WORD = 3
@@ -57,6 +58,8 @@ _BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])[\"')]*\s+(?=[^\s])|(?<=[\u3002\uff01\uff1f])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
 )
+# A line that a terminal wrapped: copied from what Claude wrote.
+_WRAPPED = re.compile(r"[^\n]{60,}\n {2}(?![-*+\u2022\d ])\S")
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf)\.$", re.IGNORECASE)
 # Begins or ends with a word for something that the sentence before names.
 _LEANING = re.compile(
@@ -115,7 +118,7 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
         return None
     rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
-    if value < (RULE_THRESHOLD if rules else min_log_odds):
+    if value < min_log_odds and not (rules and _UNLEARNED.search(sentence)):
         return None
     if rules:
         best = max(rules, key=lambda rule: rule.strength)
@@ -194,7 +197,7 @@ def _own_lines(paragraph: str) -> tuple[list[str], bool]:
 
     A line such as "Address these comments:" introduces other people's text, so everything after it is left out.
     """
-    if len(paragraph) > _MAX_PARAGRAPH:
+    if len(paragraph) > _MAX_PARAGRAPH or _WRAPPED.search(paragraph):
         return [], True
     own: list[str] = []
     lists_rules = False
