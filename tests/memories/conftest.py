@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.memories.import_documents import Reading
+from memory_plugin.memories.importing import archive_replaced, read
 from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory
 from tests.project import Project
@@ -56,3 +58,12 @@ def put(store: Store) -> Put:
         return path
 
     return written
+
+
+def imported(project: Project, files: dict[str, str]) -> tuple[dict[str, str], Reading]:
+    """Return title -> status of what the files become, and the reading."""
+    for name, text in files.items():
+        project.write("docs/" + name, text)
+    reading = read(project.root + "/docs", root=project.root)
+    archive_replaced(reading.drafts)
+    return {draft.data["title"]: draft.data["record_status"] for draft in reading.drafts}, reading

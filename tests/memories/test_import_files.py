@@ -314,10 +314,26 @@ kubectl get pods
     ("name", "head", "files"),
     [
         ("app/dashboard/.cursor/rules/x.mdc", "globs:\nalwaysApply: true", ["app/dashboard/"]),
-        ("app/dashboard/.cursor/rules/x.mdc", "globs: '**/*.css'", ["**/*.css"]),
+        ("app/dashboard/.cursor/rules/x.mdc", "globs: '**/*.css'", ["app/dashboard/**/*.css"]),
+        (
+            "app/web/.cursor/rules/x.mdc",
+            "globs: ['*.css', ./src/a/**]",
+            ["app/web/**/*.css", "app/web/src/a/**"],
+        ),
+        ("app/web/.cursor/rules/x.mdc", "globs: app/web/src/**", ["app/web/src/**"]),
+        (".cursor/rules/x.mdc", "globs: '*.css'", ["*.css"]),
         ("api/.github/x.instructions.md", "applyTo: '**'", ["api/"]),
         (".cursor/rules/web/x.mdc", "alwaysApply: true", []),
         ("web/AGENTS.md", "", ["web/"]),
+        ("web/GEMINI.md", "", ["web/"]),
+        ("web/.windsurfrules", "", ["web/"]),
+        ("web/.clinerules", "", ["web/"]),
+        ("web/.clinerules/x.md", "", ["web/"]),
+        ("web/copilot-instructions.md", "", ["web/"]),
+        ("web/CONTRIBUTING.md", "", ["web/"]),
+        ("CONTRIBUTING.md", "", []),
+        ("docs/CONTRIBUTING.md", "", []),
+        (".windsurfrules", "", []),
     ],
 )
 def test_rules_of_a_subfolder_are_for_its_files(
@@ -327,7 +343,8 @@ def test_rules_of_a_subfolder_are_for_its_files(
     path = project.write(name, front + "# Style\n\n- Always use the font Figtree for the interface.\n")
     (draft,) = read(path, root=project.root).drafts
     assert draft.data.get("related_files", []) == files
-    folder = files[0][:-1].split("/")[-1] + ": " if files and files[0][-1] == "/" else ""
+    above = ("dashboard", "api", "web")
+    folder = next((one + ": " for one in above if files and one + "/" in files[0]), "")
     assert draft.data["title"] == folder + "Always use the font Figtree for the interface"
 
 

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.memories.import_documents import Reading
-from memory_plugin.memories.importing import archive_replaced, read
+from tests.memories.conftest import imported
 from tests.project import Project
 
 RECORD = "# %s\n\n## Status\n\n%s\n\n## Context\n\nIt was slow.\n\n## Decision\n\n%s\n"
-
-
-def imported(project: Project, files: dict[str, str]) -> tuple[dict[str, str], Reading]:
-    """Return title -> status of what the files become, and the reading."""
-    for name, text in files.items():
-        project.write("docs/" + name, text)
-    reading = read(project.root + "/docs", root=project.root)
-    archive_replaced(reading.drafts)
-    return {draft.data["title"]: draft.data["record_status"] for draft in reading.drafts}, reading
 
 
 @pytest.mark.parametrize(

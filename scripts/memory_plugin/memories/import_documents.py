@@ -22,10 +22,11 @@ _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 # A line goes on with prose that was wrapped: after three words and more, with a small letter.
 _WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])", re.MULTILINE)
 _FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
+_FIRST_PARAGRAPH = re.compile(r"\A((?:.|\n(?!\n))+)")
 _NUMBER = re.compile(r"(?i)\A(?:(?:adr|madr|rfc)(?=[-_ \d]))?[-_ \d]*")  # before a name
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
-_NOTHING = re.compile(r"\s*(?:-{3,}|#{1,6}\s.*|[-*+])?\s*\Z")  # at the end of a note
+_NOTHING = re.compile(r"(?<=\S)(?:\s*\n[ \t]*(?:-{3,}|#{1,6}[ \t].*|[-*+]))+\Z")  # at the end of a note
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -83,7 +84,7 @@ class Entry(NamedTuple):
     more: dict[str, str] | None = None
     over: str = ""
     names: frozenset[str] = frozenset()
-    replaces: tuple[str, ...] = ()
+    head: str = ""
 
 
 class LeftOut(Exception):
@@ -91,10 +92,7 @@ class LeftOut(Exception):
 
 
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the entries of a Markdown file: its records and runbooks and the rules next to them, or the note that it is.
-
-    Raises LeftOut for a file that is no note of the project.
-    """
+    """Yield the entries of a Markdown file: records, runbooks and the rules next to them, or the note that it is. Raises LeftOut."""
     document = _document(path, text, reading.root)
     parts = [piece for part in document.parts if part.text for piece in markdown.named_paragraphs(part)]
     records, others = _records(document, parts)
@@ -107,20 +105,20 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         yield from _rules(document, others, reading, alone=not records)
         return
     is_named = document.is_runbook or document.heading in ("", document.title)
-    lines = (_HEAD.sub("", document.text) if is_named else document.text).strip().split("\n")
-    while lines[1:] and _NOTHING.match(lines[-1]):
-        lines.pop()
-    text = "\n\n".join(filter(None, (str(document.fields.get("description", "")), "\n".join(lines))))
-    yield from _entries(document, (), {_STEPS if document.is_runbook else ANSWER: text}, 1)
+    text = _NOTHING.sub("", (_HEAD.sub("", document.text) if is_named else document.text).strip())
+    text = "\n\n".join(filter(None, (str(document.fields.get("description", "")), text)))
+    said = {_STATUS: _status_in(text)} if document.is_record else {}
+    said[_STEPS if document.is_runbook else ANSWER] = form("head_line").sub("", text) if said else text
+    yield from _entries(document, (), said, 1)
 
 
 def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone: bool) -> Iterator[Entry]:
     """Yield the rules in the sections that hold no record. Raises LeftOut for a document that nobody wrote to be kept."""
-    path, is_diary, is_runbook = document.path, document.is_diary, document.is_runbook
-    parts = [piece for part in parts for piece in _decided(part)] if is_diary else parts
+    path, is_runbook = document.path, document.is_runbook
+    parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
     unsaid: list[int] = []
     rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, unsaid, is_runbook)]
-    if is_diary and alone and not rules:
+    if document.is_diary and alone and not rules:
         raise LeftOut(_DIARY)
     is_long = len(rules) > _MAX_OF_FILE or len(parts) > _MAX_SECTIONS
     is_long |= len(document.text.split()) > _MAX_WORDS
@@ -137,8 +135,7 @@ def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone
 class _Document(NamedTuple):
     """A Markdown file: the fields at its head, its text without them, and what its names say.
 
-    Its title is that of its fields or its first heading, else the name of its file; one such as `feedback_tests` is only a file's. Rules of
-    agents have the folder that they are for as `package`. Of a diary or the minutes of a meeting, only marked decisions are kept.
+    Its title is that of its fields or its first heading, else its file's. Rules of agents have the folder that they are for as `package`.
     """
 
     path: str
@@ -149,11 +146,11 @@ class _Document(NamedTuple):
     heading: str
     title: str
     is_runbook: bool
-    package: tuple[str, ...]
     is_rules: bool
+    is_record: bool
+    package: tuple[str, ...]
     is_guide: bool
     is_diary: bool
-    is_record: bool
 
 
 def _document(path: str, text: str, root: str) -> _Document:
@@ -171,18 +168,29 @@ def _document(path: str, text: str, root: str) -> _Document:
     names = "\n".join([title, stem, *folders[-_NEAR:]])
     inside = folders[root.count(os.sep) + 1 :] if root and path.startswith(root + os.sep) else []
     package = tuple(takewhile(lambda folder: not is_named(folder, "rule_folders"), inside))
-    is_of_agents = package != tuple(inside) or is_named(path, "instructions")
-    is_rules = is_of_agents or is_named(path, "rules") or name.endswith(".mdc")
-    is_rules |= not _OF_RULES.isdisjoint(fields)
+    is_of_agents = package != tuple(inside) or is_named(path, "instructions") or is_named(path, "rules")
+    is_of_agents |= is_named(path, "guides") and not is_named(os.path.dirname(path), "docs")
+    is_rules = is_of_agents or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    is_runbook = bool(form("runbook").search(names))
+    is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
+    is_record = is_called or (not is_rules and _is_record(heading, text, is_runbook))
     return _Document(
-        path, stem, fields, text, markdown.headings(text), heading, title,
-        is_runbook=bool(form("runbook").search(names)),
-        package=package if is_of_agents else (),
-        is_rules=is_rules,
+        path, stem, fields, text, markdown.headings(text, is_record), heading, title,
+        is_runbook, is_rules, is_record, package if is_of_agents else (),
         is_guide=is_rules or bool(form("rules").search(names)),
         is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))])),
-        is_record=any(map(form("called_record").match, (stem, heading))),
     )  # fmt: skip
+
+
+def _is_record(title: str, text: str, is_runbook: bool) -> bool:
+    """Return whether a document is one decision record by its title or the status below that: unless others have one too."""
+    parts = markdown.headings(text)
+    numbered = [part.heading for part in parts if form("called_record").match(part.heading)]
+    told = ((part.heading, _status_in(part.text)) for part in parts if not is_runbook)
+    ended = (
+        name for name, said in told if said and (form("accepted").search(said) or _no_longer_holds(said))
+    )
+    return any(marked in ([""], [title]) for marked in (numbered, [*ended]))
 
 
 def _why_left_out(document: _Document, parts: list[Section], *, has_records: bool) -> str:
@@ -210,15 +218,14 @@ def _why_left_out(document: _Document, parts: list[Section], *, has_records: boo
 
 def _decided(part: Section) -> Iterator[Section]:
     """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
-    part, is_answer = part._replace(heading="", path=()), role_of(part.heading) == ANSWER
-    if is_answer:
-        yield part._replace(text=part.text.partition("\n\n")[0])
-    for mark in () if is_answer else form("decided").finditer(part.text):
-        yield part._replace(text=mark[1], first=part.first + part.text.count("\n", 0, mark.start(1)))
+    pattern = _FIRST_PARAGRAPH if role_of(part.heading) == ANSWER else form("decided")
+    for mark in pattern.finditer(part.text):
+        first = part.first + part.text.count("\n", 0, mark.start(1))
+        yield part._replace(heading="", path=(), text=mark[1], first=first)
 
 
 def _bound_to(document: _Document, reading: Reading) -> list[str]:
-    """Return the patterns of the files to which a rule file applies, else the subfolder that it is for; empty for all files.
+    """Return the patterns of the files to which a rule file applies, in the subfolder that it is for, or that; empty for all files.
 
     What no pattern can say is named.
     """
@@ -227,7 +234,10 @@ def _bound_to(document: _Document, reading: Reading) -> list[str]:
     named = ("%s is not kept: %s" % pair for pair in problems.items() if pair[1])
     reading.left_out.extend((document.path, why) for why in named)
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    return kept[:_MAX_FILES] or ["/".join([*document.package, ""])][: len(document.package)]
+    folder = "".join(name + "/" for name in document.package)
+    paths = (name if "/" in name else "**/" + name for name in kept)
+    below = [folder + re.sub(r"\A\.?/", "", path).removeprefix(folder) for path in paths]
+    return (below if folder else kept)[:_MAX_FILES] or [folder][: len(folder)]
 
 
 def _rule_item(
@@ -240,10 +250,8 @@ def _rule_item(
     is_bare = title == section.heading and not title.split()[2:] and not form("document").search(about)
     is_fact = kind in (DEFAULT_CATEGORY, "runbook") and not (document.is_guide or document.is_diary)
     above = [about, *path] if document.is_runbook else [about] if is_bare or is_fact else []
-    for name in reversed(above):
+    for name in reversed([*document.package[-1:], *above]):
         title = _below(name, title)
-    if document.package and bound[0].endswith("/"):
-        title = _below(document.package[-1], title)
     said = ("%s\n%s" % (title, rule.text)).lower()
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
     spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
@@ -292,7 +300,7 @@ def _records(document: _Document, parts: list[Section]) -> tuple[list[Entry], li
     found = {owner: list(_record(document, owner, group)) for owner, group in groups.items()}
     records = [record for entries in found.values() for record in entries]
     # A text above records is about the document.
-    others = [part for owner, group in groups.items() if not found[owner] for part in group]
+    others = (part for owner, group in groups.items() if not found[owner] for part in group)
     return records, [part for part in others if part.path or not records]
 
 
@@ -335,9 +343,8 @@ def _entries(
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
-    about = (
-        body if category == "decision" else texts.get(CONTEXT) or body
-    )  # a step says little of its runbook
+    # A step says little of its runbook.
+    about = body if category == "decision" else texts.get(CONTEXT) or body
     given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
     statuses = (str(fields.get(_STATUS, "")).strip(), texts.get(_STATUS, "").strip())
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
@@ -358,10 +365,9 @@ def _entries(
     numbers = map(form("numbered").match, (document.stem, document.heading))
     names = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
-    replaces = tuple(_replaced_names("%s\n%s" % (status, head)))
     at = "%s:%d" % (document.path, line)
     over, known = _no_longer_holds(status), frozenset(() if owner else names)
-    yield Entry(at, item, category, kept, over, known, replaces)
+    yield Entry(at, item, category, kept, over, known, "%s\n%s" % (status, head))
 
 
 def _title(title: str, answer: str) -> str:
@@ -391,10 +397,3 @@ def _no_longer_holds(status: str) -> str:
         return status[:200]
     words = " ".join(lines).strip()
     return "only proposed" if form("proposed").match(words) and not form("accepted").search(words) else ""
-
-
-def _replaced_names(text: str) -> Iterator[str]:
-    """Yield what a record says that it replaces: numbers without leading zeros, or paths and names as they are linked."""
-    found = (groups for said in form("replaces").findall(text) for groups in form("target").findall(said))
-    for name in map("".join, found):
-        yield name.lstrip("0") if name.isdigit() else name

@@ -82,7 +82,7 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
             archive(data, entry.over)
-            reading.drafts.append(Draft(entry.source, data, path, entry.names, entry.replaces))
+            reading.drafts.append(Draft(entry.source, data, path, entry.names, tuple(_replaced(entry.head))))
     except UnicodeDecodeError as error:
         _refuse(path, "not UTF-8 (byte %d)" % error.start, reading)
     except (OSError, InvalidMemory) as error:
@@ -230,6 +230,12 @@ def archive_replaced(drafts: list[Draft]) -> None:
             old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
             if old is not draft.data and old["record_status"] == record.ACTIVE:
                 archive(old, "replaced by " + draft.data["title"])
+
+
+def _replaced(text: str) -> list[str]:
+    """Return what a record says that it replaces: numbers without leading zeros, or paths and names as they are linked."""
+    found = (groups for said in form("replaces").findall(text) for groups in form("target").findall(said))
+    return [name.lstrip("0") if name.isdigit() else name for name in map("".join, found)]
 
 
 def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:

@@ -13,10 +13,6 @@ from typing import Any, NamedTuple
 from ..kernel.paths import load_data
 from .record import DEFAULT_CATEGORY, MAX_TITLE
 
-# Some begin at once with a list, such as `Tags:`.
-_FRONT = re.compile(
-    r"(?ms)\n*(?:---[ \t]*\n|(?=[A-Za-z][\w-]*:[ \t]*\n(?:[ \t]*-[ \t]+[^\n]*\n)+---))(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
-)
 # A field, its value, and the lines below up to the next field.
 _FIELD = re.compile(r"(?m)^([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)((?:\n(?![A-Za-z][\w-]*[ \t]*:).*)*)")
 _COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
@@ -40,9 +36,6 @@ _TARGET = re.compile(r"\]\[([^\[\]\n]{1,100})\]")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
-_SENTENCE_END = re.compile(
-    r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
-)
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
@@ -119,7 +112,7 @@ def front_matter(text: str) -> tuple[Fields, str]:
     fields: Fields = {}
     start = 0
     # Two tools may each have added theirs.
-    while head := _FRONT.match(text, start):
+    while head := form("front").match(text, start):
         more = _fields(head[1])
         if head[1].strip() and not more:
             break  # a text between two lines
@@ -145,9 +138,8 @@ def _value(text: str) -> str | list[str]:
 
 
 def _unquoted(text: str) -> str:
-    text = text.strip()
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if quoted else text
+    quoted = re.fullmatch(r"""\s*(["'])(.*)\1\s*""", text, re.DOTALL)
+    return quoted[2] if quoted else text.strip()
 
 
 def sections(text: str) -> list[Section]:
@@ -190,23 +182,28 @@ def visible_text(text: str) -> str:
     return _TARGET.sub(target, _code_or_hidden().sub(shown, text))
 
 
-def headings(text: str) -> list[Section]:
-    """Return the same, also with the sections whose text is empty."""
+def headings(text: str, is_record: bool = False) -> list[Section]:
+    """Return the same, also with the sections whose text is empty. A record has one title, whatever other headings are of its level.
+
+    A heading alone below that of an answer is the answer's text, as in `Decision > Use Postgres`.
+    """
     lines = text.split("\n")
-    marks = [(0, 0, "")]
-    for number, line in enumerate(_outside_code(text), 1):
-        if mark := _HEADING.match(line):
-            marks.append((number, len(mark[1]), mark[2]))
+    matches = ((number, _HEADING.match(line)) for number, line in enumerate(_outside_code(text), 1))
+    marks = [(0, 0, ""), *((number, len(mark[1]), mark[2]) for number, mark in matches if mark)]
     found: list[Section] = []
-    parents: list[tuple[int, str]] = []
-    top = int([level for _, level, _ in marks].count(1) == 1)
-    for (line_of, level, heading), (end, _, _) in zip(marks, [*marks[1:], (len(lines) + 1, 0, "")]):
-        parents = [*(parent for parent in parents if parent[0] < level), (level, heading)]
-        least = 0 if level == top and role_of(heading) else top
-        path = tuple(name for level_of, name in parents if level_of > least)
+    parents: list[tuple[int, int, str]] = []
+    top, *others = [(line_of, heading) for line_of, level, heading in marks if level == 1] or [(0, "")]
+    title = 0 if others and (role_of(top[1]) or not is_record) else top[0]
+    for (line_of, level, heading), (end, next_level, _) in zip(marks, [*marks[1:], (len(lines) + 1, 0, "")]):
+        parents = [*(parent for parent in parents if parent[1] < level), (line_of, level, heading)]
+        untold = {0} if line_of == title and role_of(heading) else {0, title}
+        path = tuple(name for line, _, name in parents if line not in untold)
         body = _RULER.sub("", "\n".join(lines[line_of : end - 1])).rstrip()
         first = line_of + 1 + len(body) - len(body.lstrip("\n"))
-        found.append(Section(heading, path, body.lstrip("\n"), max(line_of, 1), first))
+        is_alone = not body and next_level <= level and not role_of(heading)
+        if is_alone and role_of("".join(path[-2:-1])) in ANSWERS:
+            path, body = path[:-1], heading
+        found.append(Section(path[-1] if path else heading, path, body.lstrip("\n"), max(line_of, 1), first))
     return found
 
 
@@ -246,7 +243,7 @@ def _first_sentence(text: str) -> str:
     lines = [*filter(None, parts), ""]
     # What introduces something says nothing without it.
     line = " ".join(lines[: 1 + lines[0].endswith(":")])
-    match = _SENTENCE_END.search(line)
+    match = form("sentence_end").search(line)
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
@@ -263,8 +260,8 @@ def statements_in(section: Section, unsaid: list[int], is_runbook: bool = False)
     says = any(content(block.text) for block in blocks) and not any(map(form("structure").match, headings))
     is_whole = is_runbook or all(block.kind == _TEXT for block in blocks)
     says &= not (is_whole and form("courtesy").match(section.text))
-    whole = [_whole(section, is_runbook)] if is_whole else _rules_in(blocks, headings[-1])
-    statements = whole if says else []
+    said = [_whole(section, is_runbook)] if is_whole and says else []
+    statements = _rules_in(blocks, headings[-1]) if says and not is_whole else said
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
@@ -335,7 +332,7 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     found = []
     for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
         above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
-        last = _SENTENCE_END.split(above.rstrip(" .:"))[-1].strip()
+        last = form("sentence_end").split(above.rstrip(" .:"))[-1].strip()
         title = title_for(with_lead(last, sentence)) if above else title_for(text, heading)
         context = "" if lead in above else lead
         found.append(Statement(title, with_lead(above, text), context, item.line, item.line))
