@@ -70,9 +70,6 @@ STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", 
         ),
         pytest.param((STATUS,), "I tried it: the last call got a 429.", "unseen-value", id="status"),
         pytest.param((TIMED, TIMED_AGAIN), "The long hoot is faster now.", "slower", id="slower"),
-        pytest.param(
-            (DELETED,), "As you asked, I only looked: the database is unchanged.", "only-read", id="db"
-        ),
     ],
 )
 def test_a_reply_that_names_what_no_call_shows_fails(
@@ -100,7 +97,6 @@ def test_a_reply_that_names_what_no_call_shows_fails(
         pytest.param((TIMED,), "The result:\n\n| long | 41.2 ms |\n| short | 3 ms |", id="one figure shown"),
         pytest.param((STATUS,), "I tried it: the call got a 200.", id="status shown"),
         pytest.param((TIMED, TIMED_AGAIN), "It is not faster: 58.9 ms after 41.2 ms.", id="says slower"),
-        pytest.param((FOUND,), "I only looked, nothing was changed.", id="only looked"),
     ],
 )
 def test_a_reply_that_agrees_with_the_calls_passes(turns: tuple[ConversationTurn, ...], reply: str) -> None:

@@ -80,5 +80,5 @@ def stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
 
 
 def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
-    """Return what a reader may compute from two numbers: a factor and shares, or the difference of two amounts."""
-    return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b,)
+    """Return what a reader may compute from two numbers: a factor and shares, or the difference or the sum of two amounts."""
+    return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b, a + b)

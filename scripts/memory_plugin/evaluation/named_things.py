@@ -217,15 +217,6 @@ def _slower(last: LastReply) -> Found:
             yield sentence, "The times of the outputs grew."
 
 
-def _only_read(last: LastReply) -> Found:
-    """Find a call that changed or deleted something, in a reply that says that nothing was changed."""
-    for turn in last.calls:
-        is_change = last.has("destructive", turn.call) and not last.has("undone", turn.content)
-        if is_change and not (turn.failed or turn.call.startswith("Read")):
-            for sentence in last.saying("read-only"):
-                yield sentence, "Turn %d changed something." % turn.number
-
-
 def _unseen_figures(last: LastReply) -> Found:
     """Find a table of measurements none of which occurs in an output."""
     rows = [line for line in last.text.splitlines() if line.lstrip().startswith("|")]
@@ -250,6 +241,5 @@ CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "other-version": _other_version,
     "unseen-value": _unseen_value,
     "slower": _slower,
-    "only-read": _only_read,
     "unseen-figures": _unseen_figures,
 }
