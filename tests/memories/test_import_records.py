@@ -20,6 +20,7 @@ RECORD = "# %s\n\n## Status\n\n%s\n\n## Context\n\nIt was slow.\n\n## Decision\n
         ("Accepted 2024-02-03; superseded 2025-01-01 by 0002", "archived"),
         ("Superseded by\n[ADR-2](2.md)", "archived"),
         ("| Rejected |", "archived"),
+        ("Depreciated.", "archived"),
         ("Partially superseded by ADR-2", "active"),
         ("Proposed", "archived"),
         ("Proposed, then accepted in May", "active"),

@@ -66,3 +66,39 @@ def test_records_below_each_other_with_titles_of_one_level_stay_apart(project: P
     text += "# ADR-2: Close at six\n\nStatus: rejected\n\n## Decision\n\nThe doors close at six.\n"
     found, _ = imported(project, {"doors.md": text})
     assert found == {"Open at nine": "active", "Close at six": "archived"}
+
+
+def test_the_step_that_keeps_the_data_stays_with_the_one_that_deletes(project: Project) -> None:
+    text = "# Move the archive\n\nThe archive is full.\n\n## Moving the archive\n\n"
+    text += "1. Copy every reel to the new shelf.\n1. Count the reels.\n\n```{note}\nThe count may take long.\n```\n\n"
+    text += "1. Throw the old reels away.\n"
+    found, reading = imported(project, {"archive.md": text})
+    kept = [str(draft.data["content"]) for draft in reading.drafts]
+    assert any("Copy every reel" in one and "Throw the old" in one for one in kept)
+    assert "Move the archive: Moving the archive" in found
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "(archive:reels)=",
+        "This guide explains how the reels are moved.",
+        "In case of a flood, this document\ncovers the reels.",
+        "This file defines how people work with the reels.",
+        "(For all shelves)",
+        'User: "where is it"\nBot:\n- "Which reel do you mean?"\n- Then show the shelf',
+    ],
+)
+def test_names_for_links_and_openings_and_dialogs_are_no_memory(project: Project, said: str) -> None:
+    found, _ = imported(
+        project, {"reels.md": "# Reels\n\n%s\n\n## Care\n\n- Never wind a reel twice.\n" % said}
+    )
+    assert list(found) == ["Never wind a reel twice"]
+
+
+def test_an_index_with_steps_is_none(project: Project) -> None:
+    steps = "# Open the hall\n\nAll steps must be taken.\n\n1. Switch on the lamps.\n2. Unlock the gate.\n"
+    links = "# Halls\n\nAll of our halls:\n\n1. [North](north.md)\n2. [South](south.md)\n"
+    found, reading = imported(project, {"hall/index.md": steps, "index.md": links})
+    assert any("hall" in title for title in found)
+    assert [source.rpartition("/docs/")[2] for source, _ in reading.left_out] == ["index.md"]

@@ -203,11 +203,12 @@ def _why_left_out(document: _Document, parts: list[Section], *, has_records: boo
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
     named, filled = _roles(document.parts), _roles(parts)
     is_record = document.is_record or document.is_runbook or _STATUS in filled
+    is_index = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
     asks = is_record and filled.isdisjoint([*ANSWERS, *([_CAUSE] if document.is_runbook else [])])
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
-        INDEX: not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *tags]),
+        INDEX: is_index or not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *tags]),
         _WEB: is_linked and ("clippings" in tags or "published" in fields),
         _POINTER: is_short and not has_records and any(mark in text for mark in _LINKS),
         _ENDED: is_over and not has_records,
@@ -247,7 +248,7 @@ def _rule_item(
     title, about = rule.title, without_markdown(document.title)
     path = list(map(without_markdown, section.path))
     # A short heading, and a fact or steps in a note, say nothing without their document, a part of a runbook without its path.
-    is_bare = title == section.heading and not title.split()[2:] and not form("document").search(about)
+    is_bare = title == section.heading and not title.split()[3:] and not form("document").search(about)
     is_fact = kind in (DEFAULT_CATEGORY, "runbook") and not (document.is_guide or document.is_diary)
     above = [about, *path] if document.is_runbook else [about] if is_bare or is_fact else []
     for name in reversed([*document.package[-1:], *above]):

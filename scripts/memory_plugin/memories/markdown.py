@@ -228,8 +228,7 @@ def _shown(part: re.Match[str]) -> str:
 def title_for(text: str, heading: str = "") -> str:
     """Return the first sentence of a text as its title, after the heading if the sentence alone has fewer than three words."""
     sentence, heading = _first_sentence(text), without_markdown(heading)
-    if heading and len(sentence.split()) < MIN_WORDS:
-        sentence = with_lead(heading, sentence)
+    sentence = with_lead(heading if len(sentence.split()) < MIN_WORDS else "", sentence)
     return textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
 
 
@@ -258,7 +257,9 @@ def statements_in(section: Section, unsaid: list[int], is_runbook: bool = False)
     found = list(_blocks(section.text, section.first))
     blocks = [block for block in found if is_checklist or not _BOX.match(block.text)]
     says = any(content(block.text) for block in blocks) and not any(map(form("structure").match, headings))
-    is_whole = is_runbook or all(block.kind == _TEXT for block in blocks)
+    # Neither is a step taken without the others, also if a note stands between them.
+    in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
+    is_whole = is_runbook or in_steps or all(block.kind == _TEXT for block in blocks)
     says &= not (is_whole and form("courtesy").match(section.text))
     said = [_whole(section, is_runbook)] if is_whole and says else []
     statements = _rules_in(blocks, headings[-1]) if says and not is_whole else said
@@ -312,9 +313,8 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     texts = [_MARK.sub("", item.text) for item in telling]
     sentences = [_first_sentence(text) for text in texts]
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
-    orders = bool(lead and _states(lead))
-    pairs = list(zip(texts, sentences))
-    alone = [_states(said) or (not orders and _is_sentence(text, said)) for text, said in pairs]
+    is_free = not (lead and _states(lead))
+    alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
     ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
     name = heading if ended else with_lead(heading, lead)
     if not telling or not (name or any(alone)) or form("structure").match(lead):
