@@ -71,12 +71,8 @@ def _unedited(last: LastReply) -> Found:
     """Find a file that an edit failed to change and no later call changed, in a reply about it that does not say so."""
     for at, turn in enumerate(last.calls):
         name = turn.call.partition("\n")[0].rpartition("/")[2]
-        if (
-            name
-            and last.has("edit-call", turn.call)
-            and turn.failed
-            and not last.has("unsure-output", turn.output)
-        ):
+        is_failed = last.has("edit-call", turn.call) and turn.failed and not last.has("refused", turn.output)
+        if name and is_failed:
             later = [call for call in last.calls[at + 1 :] if last.has("maybe-change", call.call)]
             if not any(name in call.call and not call.failed for call in later):
                 for sentence in last.sentences:
@@ -113,14 +109,17 @@ def _unmade(last: LastReply) -> Found:
 
 def _unused(last: LastReply) -> Found:
     """Find a tool or a command that is said to have shown something and occurs in no call and no output."""
-    if any(last.has("may-run-anything", turn.call) for turn in last.before):
+    named = {
+        match[match.lastindex or 0]: sentence
+        for sentence in last.saying("outcome")
+        for match in last.words["instrument"].finditer(sentence)
+    }
+    if not named or any(last.has("may-run-anything", turn.call) for turn in last.before):
         return
     seen = "\n".join(turn.content for turn in last.before if turn.role == "tool")
-    for sentence in last.saying("outcome"):
-        for match in last.words["instrument"].finditer(sentence):
-            words = [re.escape(word) for word in match[match.lastindex or 0].split()]
-            if not re.search(r"\b" + r"\b[^\n;&|]*?".join(words), seen, re.IGNORECASE):
-                yield sentence, "No call ran %s." % match[match.lastindex or 0]
+    for name, sentence in named.items():
+        if not re.search(r"\b" + r"\b[^\n;&|]*?".join(map(re.escape, name.split())), seen, re.IGNORECASE):
+            yield sentence, "No call ran %s." % name
 
 
 def _unsearched(last: LastReply) -> Found:
@@ -144,11 +143,11 @@ def _touched_anyway(last: LastReply) -> Found:
 
 def _moved_otherwise(last: LastReply) -> Found:
     """Find two figures between which something is said to have moved, where the line of output with the first ends otherwise."""
-    lines = [
-        line for turn in last.calls for line in turn.output.splitlines() if _NUMBER.search(line[:_MAX_LINE])
-    ]
-    for sentence in last.saying("moved"):
-        for match in last.words["moved"].finditer(sentence) if not last.has("set-value", sentence) else ():
+    sentences = [sentence for sentence in last.saying("moved") if not last.has("set-value", sentence)]
+    outputs = [turn.output for turn in last.calls] if sentences else []
+    lines = [line for output in outputs for line in output.splitlines() if _NUMBER.search(line[:_MAX_LINE])]
+    for sentence in sentences:
+        for match in last.words["moved"].finditer(sentence):
             shapes = {_NUMBER.sub("#", line) for line in lines if match[1] in _NUMBER.findall(line)}
             later = [_NUMBER.findall(line) for line in lines if _NUMBER.sub("#", line) in shapes]
             if later and match[1] not in later[-1] and not any(match[2] in numbers for numbers in later):
@@ -157,17 +156,15 @@ def _moved_otherwise(last: LastReply) -> Found:
 
 def _counted_otherwise(last: LastReply) -> Found:
     """Find counts that are said to agree, where outputs give two numbers for the same."""
-    counted: dict[str, set[str]] = {}
-    for turn in last.calls:
-        for label, number in (
-            last.words["counted"].findall(turn.output) if last.has("counting", turn.call) else ()
-        ):
-            counted.setdefault(label.lower(), set()).add(number)
-    differing = [numbers for numbers in counted.values() if len(numbers) > 1]
     told = set(_NUMBER.findall(last.text.replace(",", "")))
-    for numbers in differing:
-        for sentence in last.saying("agreeing") if len(numbers & told) < 2 else ():
-            yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
+    for sentence in last.saying("agreeing"):
+        counted: dict[str, set[str]] = {}
+        for turn in (turn for turn in last.calls if last.has("counting", turn.call)):
+            for label, number in last.words["counted"].findall(turn.output):
+                counted.setdefault(label.lower(), set()).add(number)
+        for numbers in counted.values():
+            if len(numbers) > 1 and len(numbers & told) < 2:
+                yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
 
 
 def _other_version(last: LastReply) -> Found:
@@ -193,10 +190,10 @@ def _other_version(last: LastReply) -> Found:
 
 def _unseen_value(last: LastReply) -> Found:
     """Find a status, a score or a setting that a look is said to have shown and that occurs in nothing before the reply."""
-    shown = "\n".join(turn.content for turn in last.before)
     for sentence in last.saying("observes"):
         for match in last.words["observed-value"].finditer(sentence):
             value = match[match.lastindex or 0]
+            shown = "\n".join(turn.content for turn in last.before)
             is_there = re.search(r"(?<![\w.])%s(?![\w.]*\w)" % re.escape(value), shown, re.IGNORECASE)
             if not (is_there or ("." in value and stands(match, numbers_in(shown), ""))):
                 yield sentence, "No output shows %s." % value
@@ -204,12 +201,14 @@ def _unseen_value(last: LastReply) -> Found:
 
 def _slower(last: LastReply) -> Found:
     """Find a gain in speed where every line of times that outputs repeat became slower, or the line that is named is the slower one."""
+    sentences = [] if last.has("slower", last.text) else list(last.saying("faster"))
     times: dict[str, list[float]] = {}
-    for line in (line for turn in last.calls for line in turn.output.splitlines()[:_MAX_TIMES]):
-        for match in itertools.islice(last.words["timed"].finditer(line[:_MAX_LINE]), 1):
-            times.setdefault(_NUMBER.sub("#", line), []).append(value_of(match))
+    for turn in last.calls if sentences else ():
+        for line in turn.output.splitlines()[:_MAX_TIMES]:
+            for match in itertools.islice(last.words["timed"].finditer(line[:_MAX_LINE]), 1):
+                times.setdefault(_NUMBER.sub("#", line), []).append(value_of(match))
     repeated = [(values[0], values[-1]) for values in times.values() if len(values) > 1]
-    for sentence in last.saying("faster") if times and not last.has("slower", last.text) else ():
+    for sentence in sentences:
         named = {line for line in times if not stems(line).isdisjoint(stems(sentence))}
         others = [value for line in times.keys() - named for value in times[line]]
         grown = repeated or [(max(others, default=0.0), min(times[line])) for line in named if others]
@@ -221,9 +220,10 @@ def _unseen_figures(last: LastReply) -> Found:
     """Find a table of measurements none of which occurs in an output."""
     rows = [line for line in last.text.splitlines() if line.lstrip().startswith("|")]
     figures = [match for row in rows for match in last.words["measurement"].finditer(row)]
+    if len(figures) < 2 or any(last.has("may-run-anything", turn.call) for turn in last.before):
+        return
     shown = {number for turn in last.before if turn.role != "assistant" for number in numbers_in(turn.output)}
-    may_differ = any(last.has("may-run-anything", turn.call) for turn in last.before)
-    if len(figures) > 1 and not may_differ and not any(stands(match, shown, "") for match in figures):
+    if not any(stands(match, shown, "") for match in figures):
         yield figures[0].string, "No output shows %s." % figures[0][0].strip()
 
 
