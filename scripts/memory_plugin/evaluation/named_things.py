@@ -76,7 +76,8 @@ def _unedited(last: LastReply) -> Found:
             later = [call for call in last.calls[at + 1 :] if last.has("maybe-change", call.call)]
             if not any(name in call.call and not call.failed for call in later):
                 for sentence in last.sentences:
-                    if name in sentence and not last.admits("failure", sentence):
+                    is_told = last.admits("failure", sentence) or last.has("as-it-was", sentence)
+                    if name in sentence and not is_told:
                         yield sentence, "The edit of turn %d failed." % turn.number
 
 
