@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.memories.conftest import imported
@@ -102,3 +104,12 @@ def test_an_index_with_steps_is_none(project: Project) -> None:
     found, reading = imported(project, {"hall/index.md": steps, "index.md": links})
     assert any("hall" in title for title in found)
     assert [source.rpartition("/docs/")[2] for source, _ in reading.left_out] == ["index.md"]
+
+
+def test_many_empty_items_in_a_note_take_no_quadratic_time(project: Project) -> None:
+    started = time.process_time()
+    found, _ = imported(
+        project, {"reels.md": "---\ntags: [a]\n---\nReels are kept.\n%send\n" % ("-\n" * 20_000)}
+    )
+    assert len(found) == 1
+    assert time.process_time() - started < 5

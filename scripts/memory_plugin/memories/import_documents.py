@@ -26,7 +26,7 @@ _FIRST_PARAGRAPH = re.compile(r"\A((?:.|\n(?!\n))+)")
 _NUMBER = re.compile(r"(?i)\A(?:(?:adr|madr|rfc)(?=[-_ \d]))?[-_ \d]*")  # before a name
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
-_NOTHING = re.compile(r"(?<=\S)(?:\s*\n[ \t]*(?:-{3,}|#{1,6}[ \t].*|[-*+]))+\Z")  # at the end of a note
+_UNTIL_NOTHING = re.compile(r"(?ms)\A(.*^(?!(?:-{3,}|#{1,6}[ \t][^\n]*|[-*+])?[ \t]*$)[^\n]+).*\Z")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -105,7 +105,7 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         yield from _rules(document, others, reading, alone=not records)
         return
     is_named = document.is_runbook or document.heading in ("", document.title)
-    text = _NOTHING.sub("", (_HEAD.sub("", document.text) if is_named else document.text).strip())
+    text = _UNTIL_NOTHING.sub(r"\1", (_HEAD.sub("", document.text) if is_named else document.text).strip())
     text = "\n\n".join(filter(None, (str(document.fields.get("description", "")), text)))
     said = {_STATUS: _status_in(text)} if document.is_record else {}
     said[_STEPS if document.is_runbook else ANSWER] = form("head_line").sub("", text) if said else text
