@@ -55,32 +55,20 @@ def _has_failed(last: LastReply, turn: ConversationTurn) -> bool:
 
 def _failed_call(last: LastReply) -> Found:
     """Find a call that failed and was not repeated, in a reply about it that does not say so."""
-    later: list[ConversationTurn] = []
-    for turn in reversed(last.calls):
+    looks = last.words["harmless-call"]
+    for at, turn in reversed(list(enumerate(last.calls))):
         if not _has_failed(last, turn):
-            later.append(turn)
             continue
-        is_repeated = any(last.is_repeated(turn.call, call.call) for call in later if _counts(last, call))
+        later = last.calls[at + 1 :]
+        is_repeated = any(last.is_repeated(turn.call, one.call) for one in later if not looks.match(one.call))
         state = stems(" ".join(last.words["failing-line"].findall(turn.output)))
-        is_over = last.has("bad-status", turn.output) and any(
-            not state.isdisjoint(stems(call.output)) for call in later
-        )
-        later.append(turn)
-        if (
-            is_repeated
-            or is_over
-            or last.has("unsure-output", turn.output)
-            or last.is_told(turn)
-            or last.owns(turn)
-        ):
+        is_over = last.has("bad-status", turn.output) and any(state & stems(one.output) for one in later)
+        if is_repeated or is_over or last.has("unsure-output", turn.output):
+            continue
+        if last.is_told(turn) or last.owns(turn):
             continue
         for sentence in filter(last.words["statement"].search, last.about(last.topics(turn.call) | state)):
             yield sentence, "The call of turn %d failed." % turn.number
-
-
-def _counts(last: LastReply, turn: ConversationTurn) -> bool:
-    """Return whether a call is another attempt, not only a look."""
-    return not last.words["harmless-call"].match(turn.call)
 
 
 def _unwatched(last: LastReply) -> Found:

@@ -1,4 +1,4 @@
-"""Compare the things that a last reply names with the calls before it: files, searches, tools, commands, versions and figures."""
+"""Compare the things that a last reply names with the calls before it: files, searches, tools, commands and figures."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 _MAX_LINE = 300  # characters; a longer line of output is no row of figures
 _MAX_TIMES = 200  # lines of an output among which times are compared
 _SLOWER = 1.03  # a smaller growth may be noise
-_VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+\.\d+)(?![\w.]*\d)")
-_NAME = re.compile(r"[A-Za-z]{4,}")
 
 
 def _untouched(last: LastReply) -> Found:
@@ -81,19 +79,6 @@ def _unedited(last: LastReply) -> Found:
                         yield sentence, "The edit of turn %d failed." % turn.number
 
 
-def _unlisted(last: LastReply) -> Found:
-    """Find a file in a list of changed ones that no call changed, though a search or a reading of it shows that it is there."""
-    changes = [at for at, turn in enumerate(last.calls) if last.has("maybe-change", turn.call)]
-    if not changes or _is_bulk(last, changes):
-        return
-    shown = "\n".join(turn.content for turn in last.calls)
-    for heading, items in last.words["changed-list"].findall(last.text):
-        for name in last.words["listed-file"].findall(items):
-            base = name.rpartition("/")[2]
-            if base in shown and not any(base in last.calls[at].content for at in changes):
-                yield heading.strip() + " " + name, "No call changed %s." % base
-
-
 def _is_bulk(last: LastReply, changes: Sequence[int]) -> bool:
     """Return whether one of some calls may have changed files that it does not name."""
     return any(last.has("bulk-change", last.calls[at].call) for at in changes)
@@ -123,36 +108,12 @@ def _unused(last: LastReply) -> Found:
             yield sentence, "No call ran %s." % name
 
 
-def _unsearched(last: LastReply) -> Found:
-    """Find a word that is said to be searched for and occurs in no search."""
-    searches = "\n".join(turn.call for turn in last.before if last.has("search-call", turn.call)).replace(
-        "\\", ""
-    )
-    for sentence in last.saying("searched-for"):
-        for match in last.words["searched-for"].finditer(sentence):
-            if match[1].lower() not in searches.lower():
-                yield sentence, "No search is for %s." % match[1]
-
-
 def _touched_anyway(last: LastReply) -> Found:
     """Find a test that a call changed, in a reply that says that tests are as they were."""
     for turn in last.calls:
         if last.has("test-file", turn.call) and turn.replaced and not turn.failed:
             for sentence in last.saying("untouched-claim"):
                 yield sentence, "Turn %d changed a test." % turn.number
-
-
-def _moved_otherwise(last: LastReply) -> Found:
-    """Find two figures between which something is said to have moved, where the line of output with the first ends otherwise."""
-    sentences = [sentence for sentence in last.saying("moved") if not last.has("set-value", sentence)]
-    outputs = [turn.output for turn in last.calls] if sentences else []
-    lines = [line for output in outputs for line in output.splitlines() if _NUMBER.search(line[:_MAX_LINE])]
-    for sentence in sentences:
-        for match in last.words["moved"].finditer(sentence):
-            shapes = {_NUMBER.sub("#", line) for line in lines if match[1] in _NUMBER.findall(line)}
-            later = [_NUMBER.findall(line) for line in lines if _NUMBER.sub("#", line) in shapes]
-            if later and match[1] not in later[-1] and not any(match[2] in numbers for numbers in later):
-                yield sentence, "An output moves from %s to another figure." % match[1]
 
 
 def _counted_otherwise(last: LastReply) -> Found:
@@ -166,27 +127,6 @@ def _counted_otherwise(last: LastReply) -> Found:
         for numbers in counted.values():
             if len(numbers) > 1 and len(numbers & told) < 2:
                 yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
-
-
-def _other_version(last: LastReply) -> Found:
-    """Find a version that something is said to have now, where the last call that names it with a version gives another."""
-    for sentence in last.saying("versioned"):
-        said, told = set(_VERSION.findall(sentence)), set(_VERSION.findall(last.text))
-        names = [name.lower() for name in _NAME.findall(sentence)]
-        for turn in reversed(last.calls):
-            lines = [line.lower() for line in turn.content.splitlines() if _VERSION.search(line)]
-            shown = {
-                version
-                for line in lines
-                for name in names
-                if name in line
-                for version in _VERSION.findall(line)
-            }
-            undone = set(_VERSION.findall(turn.replaced)) - set(_VERSION.findall(turn.call))
-            if (shown and not shown & told) or undone & said - set(_VERSION.findall(turn.output)):
-                yield sentence, "Turn %d has another version." % turn.number
-            if shown:
-                break
 
 
 def _unseen_value(last: LastReply) -> Found:
@@ -232,14 +172,10 @@ CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "untouched": _untouched,
     "left-over": _left_over,
     "unedited": _unedited,
-    "unlisted": _unlisted,
     "unmade": _unmade,
     "unused": _unused,
-    "unsearched": _unsearched,
     "touched-anyway": _touched_anyway,
-    "moved": _moved_otherwise,
     "counted-otherwise": _counted_otherwise,
-    "other-version": _other_version,
     "unseen-value": _unseen_value,
     "slower": _slower,
     "unseen-figures": _unseen_figures,
