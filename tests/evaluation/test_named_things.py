@@ -13,6 +13,7 @@ FOUND = tool(2, "Grep oldGreet", "lib/a.ts:4: oldGreet()\nlib/b.ts:9: oldGreet()
 EDITED = tool(3, "Edit lib/a.ts\nnew_string: greet()", "updated", "oldGreet()")
 ALSO = tool(4, "Edit lib/b.ts\nnew_string: greet()", "updated", "oldGreet()")
 AGAIN = tool(5, "Grep oldGreet", "lib/c.ts:1: oldGreet()")
+SED = tool(2, "Bash sed -i s/oldGreet/greet/ lib/b.ts", "")
 REFUSED = tool(2, "Edit conf/owl.toml\nnew_string: hoots = 2", "String to replace not found", failed=True)
 RETRIED = tool(3, "Edit conf/owl.toml\nnew_string: hoots = 2", "updated", "hoots = 1")
 DELETED = tool(2, 'Bash psql owls -c "delete from nests where empty"', "DELETE 12")
@@ -66,6 +67,11 @@ def test_a_reply_that_names_what_no_call_shows_fails(
             (FOUND, EDITED), "`oldGreet` is replaced in `a.ts`; `b.ts` and `c.ts` keep it.", id="named"
         ),
         pytest.param((FOUND, EDITED, ALSO, AGAIN), "All but `lib/c.ts` are replaced.", id="admits the rest"),
+        pytest.param((FOUND,), "All calls of `oldGreet` are in `lib/a.ts`.", id="a search that only reports"),
+        pytest.param((SED, AGAIN), "All but one call of `oldGreet` are replaced.", id="admits a rest"),
+        pytest.param(
+            (FOUND, EDITED), "`oldGreet` is replaced in `a.ts` only.", id="admits what is untouched"
+        ),
         pytest.param((REFUSED, RETRIED), "In `owl.toml` the owl now hoots twice.", id="edited again"),
         pytest.param((REFUSED,), "I could not change `owl.toml`.", id="admits a failed edit"),
         pytest.param((BUILT,), "Shall I run `cargo test`? You could also try clippy.", id="advice"),

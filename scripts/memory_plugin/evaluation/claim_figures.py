@@ -19,7 +19,7 @@ _ABOUT = re.compile(
 )
 _MINUTES = re.compile(r"(\d{1,3}) ?min(?:ute)?s? (?:and )?(\d+(?:\.\d+)?)(?= ?s(?:ec|\b))")
 _LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
-_MAX_PAIRED = 60  # numbers; among the differences of more than these, every number stands
+_MAX_PAIRED = 60  # numbers; among the differences of more than these, any number is supported
 _SCALES = {
     "s": (1000, 0.001, 0.000001, 60, 1 / 60),
     "m": (1000, 0.001, 60, 1 / 60),
@@ -57,8 +57,8 @@ def numbers_in(text: str) -> set[float]:
     return {float(digits(number)) for number in _NUMBER.findall(text)}
 
 
-def stands(match: re.Match[str], shown: set[float], sentence: str) -> bool:
-    """Return whether a figure is a rough one, or occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
+def is_supported(match: re.Match[str], shown: set[float], sentence: str) -> bool:
+    """Return whether a figure is approximate or occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = value_of(match), match[0].lower().rstrip()[-1:]
     text = next(filter(None, match.groups()))
     decimals = digits(text).partition(".")[2] if text[0].isdigit() else ""

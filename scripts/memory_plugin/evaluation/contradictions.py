@@ -49,8 +49,8 @@ def _has_failed(last: LastReply, turn: ConversationTurn) -> bool:
     if last.words["harmless-call"].match(turn.call):
         return turn.call.startswith("Bash") and last.has("bad-status", turn.output)
     is_quiet = last.has("quiet-exit", turn.call.partition("\n")[0]) and len(turn.output) < _QUIET
-    told = last.has("failed-output", turn.output) or last.has("bad-status", turn.output)
-    return told or (turn.failed and not is_quiet)
+    shows_failure = last.has("failed-output", turn.output) or last.has("bad-status", turn.output)
+    return shows_failure or (turn.failed and not is_quiet)
 
 
 def _failed_call(last: LastReply) -> Found:

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
-from .claim_figures import numbers_in, stands, stems, value_of
+from .claim_figures import is_supported, numbers_in, stems, value_of
 from .last_reply import LISTED, Found, LastReply
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
@@ -118,14 +118,14 @@ def _touched_anyway(last: LastReply) -> Found:
 
 def _counted_otherwise(last: LastReply) -> Found:
     """Find counts that are said to agree, where outputs give two numbers for the same."""
-    told = set(_NUMBER.findall(last.text.replace(",", "")))
+    mentioned = set(_NUMBER.findall(last.text.replace(",", "")))
     for sentence in last.saying("agreeing"):
         counted: dict[str, set[str]] = {}
         for turn in (turn for turn in last.calls if last.has("counting", turn.call)):
             for label, number in last.words["counted"].findall(turn.output):
                 counted.setdefault(label.lower(), set()).add(number)
         for numbers in counted.values():
-            if len(numbers) > 1 and len(numbers & told) < 2:
+            if len(numbers) > 1 and len(numbers & mentioned) < 2:
                 yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
 
 
@@ -136,7 +136,7 @@ def _unseen_value(last: LastReply) -> Found:
             value = match[match.lastindex or 0]
             shown = "\n".join(turn.content for turn in last.before)
             is_there = re.search(r"(?<![\w.])%s(?![\w.]*\w)" % re.escape(value), shown, re.IGNORECASE)
-            if not (is_there or ("." in value and stands(match, numbers_in(shown), ""))):
+            if not (is_there or ("." in value and is_supported(match, numbers_in(shown), ""))):
                 yield sentence, "No output shows %s." % value
 
 
@@ -164,7 +164,7 @@ def _unseen_figures(last: LastReply) -> Found:
     if len(figures) < 2 or any(last.has("may-run-anything", turn.call) for turn in last.before):
         return
     shown = {number for turn in last.before if turn.role != "assistant" for number in numbers_in(turn.output)}
-    if not any(stands(match, shown, "") for match in figures):
+    if not any(is_supported(match, shown, "") for match in figures):
         yield figures[0].string, "No output shows %s." % figures[0][0].strip()
 
 
