@@ -134,7 +134,8 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
     paths = {name: path for name, path in paths.items() if path and not _NO_PATH.search(path)}
     gone = {name: path for name, path in paths.items() if not os.path.lexists(os.path.join(root, path))}
     places = _moved(set(gone.values()), root) if gone else {}
-    known = git(root, *_NAMED, "--", *gone.values()).split("\0") if gone else []
+    unmoved = set(gone.values()) - set(places)
+    known = git(root, *_NAMED, "--", *sorted(unmoved)).split("\0") if unmoved else []
     now: dict[str, str | None] = dict.fromkeys(gone)
     for name, path in gone.items():
         if any(one == path or one.startswith(path.rstrip("/") + "/") for one in [*known, *places]):
