@@ -19,7 +19,9 @@ from memory_plugin.kernel.transcript.turn import Call, Turn
 
 TABLE = load_data("capture", "errors")
 MISSING = "Exit code 1\nError: Cannot find module 'bullmq'"
-Step = tuple[str, str, str]  # "fail" or "pass" and "edit", then the command and its output, or the file
+Step = tuple[
+    str, str, str
+]  # "fail" or "pass" and "edit", then the command and its output, or the file and a new line
 
 
 def watched(*steps: Step) -> list[SolvedError]:
@@ -28,7 +30,8 @@ def watched(*steps: Step) -> list[SolvedError]:
     found: list[SolvedError] = []
     for number, (what, text, output) in enumerate(steps, 1):
         turn = Turn(number)
-        given = {"file_path": text} if what == "edit" else {"command": text}
+        given = {"file_path": text, "old_string": "a\nb", "new_string": "a\n" + output}
+        given = given if what == "edit" else {"command": text}
         call = Call(str(number), "Edit" if what == "edit" else "Bash", dict(given), number)
         call.result, call.failed = output, what == "fail"
         turn.calls.append(call)
@@ -36,7 +39,19 @@ def watched(*steps: Step) -> list[SolvedError]:
     return found
 
 
-@pytest.mark.parametrize("name", ["check_words", "config_files", "surroundings", "telling", "failed_output"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "check_words",
+        "config_files",
+        "surroundings",
+        "telling",
+        "failed_output",
+        "about_files",
+        "decoration",
+        "tells",
+    ],
+)
 def test_patterns_match_their_examples(name: str) -> None:
     entry = TABLE[name]
     pattern = re.compile(entry["pattern"], re.IGNORECASE | re.MULTILINE)
@@ -77,10 +92,11 @@ def test_a_configuration_change_counts_for_tests_too() -> None:
     error = "Exit code 1\nRuntimeError: no :secret_key_base configuration found"
     (found,) = watched(
         ("fail", "mix test", error),
-        ("edit", "config/test.exs", ""),
+        ("edit", "config/test.exs", "  secret_key_base: random"),
+        ("edit", "lib/shop.ex", "def total"),
         ("pass", "mix test", "3 tests, 0 failures"),
     )
-    assert found.changes == ("edited test.exs",)
+    assert found.changes == ("in test.exs: secret_key_base: random",)
 
 
 FAILED = "Exit code 1\nTotalTest > case %d FAILED: expected 7 but was 9"
@@ -116,7 +132,6 @@ NO_DATABASE = "Exit code 1\nError: could not connect to server: Connection refus
     [
         pytest.param(["aws sso login", "./scripts/tunnel.sh"], None, id="sign-in and a script"),
         pytest.param(["bash scripts/db.sh up"], None, id="script given to a shell"),
-        pytest.param(["conda activate dbt"], None, id="activation"),
         pytest.param(["cp .env.example .env"], None, id="copied settings"),
         pytest.param(["make tunnel"], None, id="target"),
         pytest.param(["terraform apply -auto-approve", "npm run db:seed"], None, id="unknown command beside a script"),
@@ -169,6 +184,72 @@ def test_what_was_stopped_and_started_again_explains_no_later_failure() -> None:
     before: list[Step] = [("pass", "docker compose down", ""), ("pass", "docker compose up -d", "")]
     after: list[Step] = [("pass", "docker compose restart db", ""), ("pass", "dbt run", "done")]
     assert len(watched(*before, ("fail", "dbt run", NO_DATABASE), *after)) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "change"),
+    [
+        pytest.param("package.json", '"type": "module",', 'in package.json: "type": "module",', id="put in"),
+        pytest.param("a/tsconfig.json", "", "removed from tsconfig.json: b", id="taken out"),
+        pytest.param(".env.local", "KEY=value", "edited .env.local", id="may be secret"),
+    ],
+)
+def test_a_change_of_configuration_is_quoted(file: str, line: str, change: str) -> None:
+    (found,) = watched(
+        ("fail", "npm run dev", MISSING), ("edit", file, line), ("pass", "npm run dev", "ready")
+    )
+    assert found.changes == (change,)
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed"),
+    [
+        pytest.param("npm run dev", "source env/bin/activate && npm run dev", id="an activation"),
+        pytest.param("npm run dev", "NODE_PATH=/opt/lib npm run dev", id="a variable"),
+        pytest.param("npm run dev", "export NODE_PATH=/opt/lib && npm run dev", id="an exported variable"),
+        pytest.param("acme sync", "/opt/acme/bin/acme sync", id="the path of the program"),
+        pytest.param("npm run dev", "npm run dev --workspaces=false", id="an option"),
+    ],
+)
+def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
+    (found,) = watched(("fail", failed, MISSING), ("pass", passed, "ready"))
+    assert found.changes == ("ran `%s` instead" % passed,)
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "steps", "passed"),
+    [
+        pytest.param("npm run dev", MISSING, ["brew --version"], "npm run dev", id="a version"),
+        pytest.param("npm run dev", MISSING, ["git config --get core.editor"], "npm run dev", id="a setting that is read"),
+        pytest.param("npm run dev", MISSING, ["source a/activate && pip list"], "npm run dev", id="an activation for another line"),
+        pytest.param("npm run dev", MISSING, ["npm install x"], "npm run dev || echo no", id="a result that is hidden"),
+        pytest.param("npm run dev", MISSING, ["./app/bin/py -c 'import x'"], "npm run dev", id="a question to an interpreter"),
+        pytest.param("$RUN dev", MISSING, ["npm install x"], "$RUN dev", id="a program that is a variable"),
+        pytest.param("./sync.sh", MISSING, ["chmod +x a.sh", "edit sync.sh"], "./sync.sh", id="a script that was edited"),
+        pytest.param("acme sync", "Error: invalid literal", ["mkdir out"], "acme sync", id="a folder for a slip"),
+        pytest.param("acme sync", "Error: invalid literal", ["./a.sh"], "acme sync", id="a script for a slip"),
+        pytest.param("acme list", "Error: no such table", ["make up"], "acme list", id="a list of what came later"),
+        pytest.param("git commit -m x", "hooks: acme: not found", [], "git commit --no-verify -m x", id="a check that is left out"),
+        pytest.param("python - <<E\n1\nE", MISSING, [], "python -q - <<E\n2\nE", id="another program"),
+        pytest.param("npm run dev", "something went by", ["npm install x"], "npm run dev", id="no line says what is wrong"),
+    ],
+)  # fmt: skip
+def test_what_explains_no_fix_makes_no_runbook(
+    failed: str, error: str, steps: list[str], passed: str
+) -> None:
+    between: list[Step] = [
+        ("edit", step[5:], "x") if step.startswith("edit ") else ("pass", step, "") for step in steps
+    ]
+    assert watched(("fail", failed, error), *between, ("pass", passed, "done")) == []
+
+
+def test_the_line_about_the_surroundings_is_the_title() -> None:
+    error = "=== ERRORS ===\nWARN old\nerror: 1 problem\nModuleNotFoundError: No module named 'yaml'"
+    (found,) = watched(
+        ("fail", "acme sync", error), ("pass", "pip install pyyaml", ""), ("pass", "acme sync", "")
+    )
+    assert found.symptom == ("ModuleNotFoundError: No module named 'yaml'", "error: 1 problem")
+    assert found.title == "`acme sync` fails: ModuleNotFoundError: No module named 'yaml'"
 
 
 def test_a_fix_of_too_many_steps_makes_no_runbook() -> None:

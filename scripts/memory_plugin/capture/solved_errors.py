@@ -33,7 +33,20 @@ _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _MAX_SHELL_LINE = 4000
 _MAX_HEAD = 3  # words
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
-_KNOWN = ("install", "service", "setup", "config", "script")  # kinds of changes that surely solve something
+_KNOWN = (
+    "install",
+    "service",
+    "setup",
+    "files",
+    "config",
+    "script",
+)  # kinds of changes that surely solve something
+_TOLD = ("install", "arguments")  # kinds that explain why a command that only tells something passes
+_ACTIVATION = "activate"  # holds for its own shell line
+_BYPASSES = ("--no-verify", "--force-with-lease")
+_MAX_QUOTE = 160
+_HIDING = ("| grep", "||")  # after these, a line passes although the command failed
+_VARIABLE = re.compile(r"(?:^|[;&|\n] *|\bexport )([A-Za-z_]\w*)=")
 _OPTIONS = r"(?: -\S+(?: (?!-)\S+)?)*? "  # each with a value or without
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _Target = tuple[
@@ -53,11 +66,9 @@ class SolvedError(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return a title with the command's first words and the most telling error line."""
-        heads = sorted(command_line(self.command).heads)
-        telling = filter(error_pattern("surroundings").search, self.symptom)
-        line = next(telling, self.symptom[0])
-        return "`%s` fails: %s" % (" ".join(heads[-1]) if heads else "command", line.lstrip("*0123456789.) "))
+        """Return a title with the first words of the last command and the most telling error line."""
+        head = _head(list(command_line(self.command).commands[-1]))
+        return "`%s` fails: %s" % (" ".join(head), self.symptom[0].lstrip("*0123456789.) "))
 
     @property
     def body(self) -> str:
@@ -76,17 +87,13 @@ class _Failure:
         self.stops = stops
         self.symptom = symptom
         self.turn = turn
-        self.changes: list[str] = []
-        self.kinds: set[str] = set()
-        self.edited_code = self.has_ended = self.on_purpose = False
+        self.changes: dict[str, str] = {}  # with how each changes the environment, "" if it does not
+        self.edited_code = self.edited_itself = self.has_ended = self.on_purpose = False
 
     def add(self, change: str, kind: str) -> None:
-        """Record a change and how it changes the environment, "" if it does not."""
-        if self.has_ended:
-            return
-        if change not in self.changes and len(self.changes) <= _MAX_CHANGES:
-            self.changes.append(change)
-        self.kinds |= {kind} - {""}
+        """Record a change and how it changes the environment."""
+        if not self.has_ended and len(self.changes) <= _MAX_CHANGES:
+            self.changes.setdefault(change, kind)
 
 
 class ErrorWatch:
@@ -103,15 +110,17 @@ class ErrorWatch:
             if call.command and call.result is not None:
                 solved_errors += self._command(call, turn.number)
             elif call.name in _EDITS and not call.failed:
-                self._edit(call.text("file_path") or call.text("notebook_path"))
+                self._edit((call.text("file_path") or call.text("notebook_path")).replace("\\", "/"), call)
         return solved_errors
 
-    def _edit(self, path: str) -> None:
-        path = path.replace("\\", "/")
+    def _edit(self, path: str, call: Call) -> None:
         is_config = error_pattern("config_files").search(path) is not None
+        name = plain(path.rpartition("/")[2], 80)
+        change = _config_change(name, call) if is_config else "edited %s" % name
         for failure in self._open:
-            failure.add("edited %s" % plain(path.rpartition("/")[2], 80), "config" if is_config else "")
+            failure.add(change, "config" if is_config else "")
             failure.edited_code |= not (is_config or failure.has_ended)
+            failure.edited_itself |= not failure.has_ended and name in failure.line.run_files
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
         text, output = call.command, (call.result or "")[:_MAX_OUTPUT]
@@ -124,12 +133,13 @@ class ErrorWatch:
         solved_errors = [self._solved(failure, line) for failure in same]
         self._open = deque((failure for failure in self._open if failure not in same), _MAX_OPEN)
         kind, stopped = change_kind(text), _targets(text, "stops")
-        started = [] if stopped else _targets(text, "changes", "install", "service", "setup")
+        does = line.heads and not line.is_check and not line.only_tells
+        started = [] if stopped else _targets(text, "changes", "install", "service", "setup", "files")
         for failure in self._open:
             failure.on_purpose |= _undoes(started, failure.stops)
         self._stops = deque((each for each in self._stops if not _undoes(started, each)), _MAX_STOPS)
         self._stops.append(stopped)
-        if kind or (line.heads and not line.is_check and text.split()[0] not in _RECORDING):
+        if kind or (does and text.split()[0] not in _RECORDING):
             for failure in self._open:
                 failure.add("ran `%s`" % plain(text, 120), kind)
         return [error for error in solved_errors if error is not None]
@@ -150,58 +160,106 @@ class ErrorWatch:
 
     def _solved(self, failure: _Failure, line: CommandLine) -> SolvedError | None:
         """Return the solved error; None if it was part of the usual loop or on purpose, only code changed, or steps are unknown."""
-        changes, kinds = list(failure.changes), set(failure.kinds)
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
-        is_check = failure.line.is_check
-        if is_check or failure.edited_code:  # then a formatter explains nothing
+        changes = dict(failure.changes)
+        new_options = line.options - failure.line.options
+        _, _, program = failure.line.text.partition("<<")
+        is_rewritten = (
+            failure.line.is_check and line.programs == failure.line.programs and program not in line.text
+        )
+        if in_environment and new_options and not is_rewritten:
+            changes["ran `%s` instead" % plain(line.text, 160)] = "arguments"
+        kinds = set(changes.values()) - {""}
+        if failure.line.is_check or failure.edited_code:  # then a formatter explains nothing
             kinds.discard("format")
-        if failure.edited_code and _HOOKED in failure.line.heads:
+        if not any(map(error_pattern("about_files").search, failure.symptom)):
+            kinds.discard("files")
+        is_work = failure.edited_itself or (
+            failure.edited_code and (not in_environment or _HOOKED in failure.line.heads)
+        )
+        if (
+            is_work
+            or failure.on_purpose
+            or len(changes) > _MAX_CHANGES
+            or not new_options.isdisjoint(_BYPASSES)
+        ):
             return None
-        if not in_environment and (kinds == {"config"} or (is_check and failure.edited_code)):
+        if not in_environment:
+            kinds -= {"config", "script"}
+        if not kinds or (failure.line.only_tells and kinds.isdisjoint(_TOLD)):
             return None
-        if in_environment and line.options - failure.line.options:
-            kinds.add("arguments")
-            changes.append("ran `%s` instead" % plain(line.text, 160))
-        if failure.on_purpose or not kinds or len(changes) > _MAX_CHANGES:
-            return None
+        steps = tuple(change for change, kind in changes.items() if kind or change.startswith("ran "))
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
-        parts = (failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn)
-        return SolvedError(*parts, strength)
+        return SolvedError(failure.line.text, failure.symptom, steps, line.text, failure.turn, strength)
+
+
+def _config_change(name: str, call: Call) -> str:
+    """Return what an edit of a configuration file put in, or else took out; of variables, which may be secret, nothing."""
+    before, after = (
+        dict.fromkeys(map(str.strip, text.splitlines()))
+        for text in (call.text("old_string"), call.text("new_string") or call.text("content"))
+    )
+    said = "in %s: %s", [line for line in after if line not in before]
+    if not said[1]:
+        said = "removed from %s: %s", [line for line in before if line not in after]
+    text = plain(" ".join(said[1]), _MAX_QUOTE)
+    return said[0] % (name, text) if text and not name.startswith(".env") else "edited %s" % name
 
 
 def _symptom(output: str) -> tuple[str, ...]:
-    """Return the lines of an output that describe the error, at most three, or else the last line."""
+    """Return the lines of an output that describe the error, at most three, those about the surroundings first; none if none does."""
     cut = (line[: cut_before(line, _MAX_LINE)] for line in output.replace("\\n", "\n").splitlines()[:400])
-    lines = [plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in cut]
-    lines = [line for line in lines if line and not line.startswith("Exit code ")]
-    telling = list(dict.fromkeys(line for line in lines if error_pattern("telling").search(line)))
-    return tuple(telling[:_MAX_SYMPTOM] or lines[-1:])
+    lines = (plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in cut)
+    telling = dict.fromkeys(line for line in lines if error_pattern("telling").search(line))
+    useful = [line for line in telling if not error_pattern("decoration").search(line)]
+    return tuple(
+        sorted(useful, key=lambda line: not error_pattern("surroundings").search(line))[:_MAX_SYMPTOM]
+    )
 
 
 class CommandLine(NamedTuple):
     """The commands of one shell line, without those that only read, and their heads (program and subcommand).
 
-    `is_check` says that they only run tests, linters, compilers or scripts, which fail and pass all day.
+    `is_check` says that they only run tests, linters, compilers or scripts, which fail and pass all day; `only_tells` that they only print
+    a version, a list or the like.
     """
 
     heads: frozenset[tuple[str, ...]]
     commands: tuple[tuple[str, ...], ...]
     text: str
     is_check: bool
+    only_tells: bool
+
+    @property
+    def programs(self) -> list[str]:
+        """Return the programs of the commands in order, without their folders."""
+        return [command[0] for command in self.commands]
+
+    @property
+    def run_files(self) -> frozenset[str]:
+        """Return the names of what the commands run: programs, and what may be the script of an interpreter."""
+        return frozenset(base_name(word) for words in self.commands for word in words[:2])
 
     @property
     def options(self) -> frozenset[str]:
-        """Return the options of all commands, and the programs, of which another one may be the solution."""
-        programs = [command[0] for command in self.commands]
-        return frozenset(programs + [word for words in self.commands for word in words if word[:1] == "-"])
+        """Return the options of all commands, their programs as written, and the variables: other ones may be the solution."""
+        options = [word for words in self.commands for word in words if word[:1] == "-"]
+        programs = [words[0] for words, command in _run(self.text) if tuple(command) in self.commands]
+        return frozenset([*options, *programs, *_VARIABLE.findall(self.text)])
 
 
 @lru_cache(maxsize=256)
 def command_line(text: str) -> CommandLine:
     """Parse a shell line; it has no heads if its commands only read."""
-    commands = [command for _, command in _run(text) if not _begins(command, "looks")]
+    known = (command for _, command in _run(text) if not command[0].startswith("$"))
+    commands = [command for command in known if not _begins(command, "looks")]
     is_check = bool(commands) and all(map(_is_check, commands))
-    return CommandLine(frozenset(map(_head, commands)), tuple(map(tuple, commands)), text, is_check)
+    tells = all(map(_tells, commands))
+    return CommandLine(frozenset(map(_head, commands)), tuple(map(tuple, commands)), text, is_check, tells)
+
+
+def _tells(command: list[str]) -> bool:
+    return error_pattern("tells").match(" ".join(command)) is not None
 
 
 def _is_check(command: list[str]) -> bool:
@@ -210,10 +268,10 @@ def _is_check(command: list[str]) -> bool:
 
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
-    """Return whether a later line runs every command of a line again, and its exit code is not that of a search in its output."""
+    """Return whether a later line runs every command of a line again, and its exit code is that of the command."""
     repeated = (any(_repeats(command, other) for other in later.commands) for command in line.commands)
-    is_searched = later.text.count("| grep") > line.text.count("| grep")
-    return bool(line.commands) and not is_searched and all(repeated)
+    is_hidden = any(later.text.count(mark) > line.text.count(mark) for mark in _HIDING)
+    return bool(line.commands) and not is_hidden and all(repeated)
 
 
 def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
@@ -228,13 +286,21 @@ def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
 
 
 def change_kind(text: str) -> str:
-    """Return how a command line changes the environment: install, service, setup, format or script; otherwise ""."""
+    """Return how a command line changes the environment: install, service, setup, files, format or script; otherwise ""."""
     for words, command in _run(text):
-        for kind in ("install", "service", "setup", "format"):
+        if _tells(command):
+            continue
+        for kind in ("install", "service", "setup", "files", "format"):
             if _begins(command, "changes", kind):
                 return kind
         is_script = "/" in words[0] or _begins(command, "runners")
-        if is_script and not words[0].startswith("/") and not any(map(_names_check, command)):
+        if (
+            is_script
+            and not words[0].startswith("/")
+            and not any(map(_names_check, command))
+            and "-c" not in words
+            and command[0] != _ACTIVATION
+        ):
             return "script"
     return ""
 
