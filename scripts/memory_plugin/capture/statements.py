@@ -26,6 +26,8 @@ RULE = "a rule"  # the feature of a sentence that matches a rule of statements.j
 _CUE = "cue "
 # Log-odds from which a sentence is proposed, also by a rule: in a prompt that is one sentence, and in any other.
 THRESHOLDS = -0.55, 0.35
+# Strength of a rule for an explicit request, which is worth more log-odds than others.
+_EXPLICIT, _EXPLICIT_LOG_ODDS = 0.95, 1.6
 # Of scripts whose words the model has not learned: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
@@ -118,10 +120,12 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
         return None
     rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
+    best = max(rules, key=lambda rule: rule.strength, default=None)
+    if best and best.strength >= _EXPLICIT:
+        value += _EXPLICIT_LOG_ODDS
     if value < min_log_odds and not (rules and _UNLEARNED.search(sentence)):
         return None
-    if rules:
-        best = max(rules, key=lambda rule: rule.strength)
+    if best:
         return Finding(sentence, best.kind, best.category, best.id, best.strength)
     strength = min(_MAX_STRENGTH, _MIN_STRENGTH + _STRENGTH_STEP * (value - min_log_odds))
     cue = max((cue for cue in cues if cue.strength > 0), key=lambda cue: cue.strength, default=None)
