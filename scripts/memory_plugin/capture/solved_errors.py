@@ -85,6 +85,17 @@ class _Failure:
         if not self.has_ended and len(self.changes) <= _MAX_CHANGES:
             self.changes.setdefault(change, kind)
 
+    def explaining(self, kinds: set[str], *, in_environment: bool) -> set[str]:
+        """Return those kinds of changes that explain why the command passes."""
+        if not in_environment and self.edited_code:
+            return set()
+        idle = {""} if in_environment else {"", "config", "script"}
+        if self.line.is_check or self.edited_code:
+            idle.add("format")
+        if not any(map(error_pattern("about_files").search, self.symptom)):
+            idle.add("files")
+        return kinds.intersection(_TOLD) if self.line.only_tells else kinds - idle
+
 
 class ErrorWatch:
     """Follows the tool calls of a session, turn by turn. Keeps at most 12 unsolved failures."""
@@ -153,34 +164,23 @@ class ErrorWatch:
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
         changes = dict(failure.changes)
         new_options = line.options - failure.line.options
-        _, _, program = failure.line.text.partition("<<")
-        is_rewritten = (
-            failure.line.is_check and line.programs == failure.line.programs and program not in line.text
-        )
-        if in_environment and new_options and not is_rewritten:
+        if in_environment and new_options and not _is_rewritten(failure.line, line):
             changes["ran `%s` instead" % shown(line.text, failure.line.text, 160)] = "arguments"
-        kinds = set(changes.values()) - {""}
-        if failure.line.is_check or failure.edited_code:  # then a formatter explains nothing
-            kinds.discard("format")
-        if not any(map(error_pattern("about_files").search, failure.symptom)):
-            kinds.discard("files")
-        is_work = failure.edited_itself or (
-            failure.edited_code and (not in_environment or _HOOKED in failure.line.heads)
-        )
-        if (
-            is_work
-            or failure.on_purpose
-            or len(changes) > _MAX_CHANGES
-            or not new_options.isdisjoint(_BYPASSES)
-        ):
+        kinds = failure.explaining(set(changes.values()), in_environment=in_environment)
+        is_commit = failure.edited_code and _HOOKED in failure.line.heads
+        if is_commit or failure.edited_itself or failure.on_purpose or not new_options.isdisjoint(_BYPASSES):
             return None
-        if not in_environment:
-            kinds -= {"config", "script"}
-        if not kinds or (failure.line.only_tells and kinds.isdisjoint(_TOLD)):
+        if not kinds or len(changes) > _MAX_CHANGES:
             return None
         steps = tuple(change for change, kind in changes.items() if kind or change.startswith("ran "))
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
         return SolvedError(failure.line.text, failure.symptom, steps, line.text, failure.turn, strength)
+
+
+def _is_rewritten(line: CommandLine, later: CommandLine) -> bool:
+    """Return whether a later line gives the same interpreter another program."""
+    program = line.text.partition("<<")[2]
+    return line.is_check and line.programs == later.programs and program not in later.text
 
 
 def _config_change(name: str, call: Call) -> str:
