@@ -75,8 +75,8 @@ def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
 @pytest.mark.parametrize(
     ("prompt", "found"),
     [
-        pytest.param("let's go with FastAPI", True, id="one sentence"),
-        pytest.param("I looked at both. let's go with FastAPI", False, id="one of several"),
+        pytest.param("let's go with blue for the box", True, id="one sentence"),
+        pytest.param("I looked at both. let's go with blue for the box", False, id="one of several"),
         pytest.param(
             "and we use the branch in that box, until the tests are resolved", False, id="unlikely words"
         ),

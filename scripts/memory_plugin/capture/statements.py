@@ -26,8 +26,9 @@ RULE = "a rule"  # the feature of a sentence that matches a rule of statements.j
 _CUE = "cue "
 # Log-odds from which a sentence is proposed, also by a rule: in a prompt that is one sentence, and in any other.
 THRESHOLDS = -0.55, 0.35
-# Strength of a rule for an explicit request, which is worth more log-odds than others.
-_EXPLICIT, _EXPLICIT_LOG_ODDS = 0.95, 1.6
+# Log-odds that a rule adds to those of the model, and one for an explicit request, which has this strength.
+_LOG_ODDS = 0.6, 1.6
+_EXPLICIT = 0.95
 # Of scripts whose words the model has not learned: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
@@ -121,8 +122,8 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
     best = max(rules, key=lambda rule: rule.strength, default=None)
-    if best and best.strength >= _EXPLICIT:
-        value += _EXPLICIT_LOG_ODDS
+    if best:
+        value += _LOG_ODDS[best.strength >= _EXPLICIT]
     if value < min_log_odds and not (rules and _UNLEARNED.search(sentence)):
         return None
     if best:
