@@ -216,6 +216,9 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("npm run dev", MISSING, ["git config --get core.editor"], "npm run dev", id="a setting that is read"),
         pytest.param("npm run dev", MISSING, ["source a/activate && pip list"], "npm run dev", id="an activation for another line"),
         pytest.param("npm run dev", MISSING, ["npm install x"], "npm run dev || echo no", id="a result that is hidden"),
+        pytest.param("npm run dev", MISSING, ["npm install x"], "npm run dev &", id="a result in the background"),
+        pytest.param("npm run dev", MISSING, ["npm install x", "fail npm run dev"], "npm run dev", id="a change that did not help"),
+        pytest.param("git push", "Error: could not connect", [], "git push --force", id="a push by force"),
         pytest.param("npm run dev", MISSING, ["./app/bin/py -c 'import x'"], "npm run dev", id="a question to an interpreter"),
         pytest.param("$RUN dev", MISSING, ["npm install x"], "$RUN dev", id="a program that is a variable"),
         pytest.param("./sync.sh", MISSING, ["chmod +x a.sh", "edit sync.sh"], "./sync.sh", id="a script that was edited"),
@@ -230,14 +233,19 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
 def test_what_explains_no_fix_makes_no_runbook(
     failed: str, error: str, steps: list[str], passed: str
 ) -> None:
+    outputs = {"edit": "x", "fail": error}
+    parts = ((*step.partition(" "), step) for step in steps)
     between: list[Step] = [
-        ("edit", step[5:], "x") if step.startswith("edit ") else ("pass", step, "") for step in steps
+        (what, rest, outputs[what]) if what in outputs else ("pass", step, "")
+        for what, _, rest, step in parts
     ]
     assert watched(("fail", failed, error), *between, ("pass", passed, "done")) == []
 
 
 def test_the_line_about_the_surroundings_is_the_title() -> None:
-    error = "=== ERRORS ===\nWARN old\nerror: 1 problem\nModuleNotFoundError: No module named 'yaml'"
+    error = (
+        "=== ERRORS ===\n#9 0.714 npm warn old\nerror: 1 problem\nModuleNotFoundError: No module named 'yaml'"
+    )
     (found,) = watched(
         ("fail", "acme sync", error), ("pass", "pip install pyyaml", ""), ("pass", "acme sync", "")
     )

@@ -80,7 +80,11 @@ def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
         pytest.param(
             "and we use the branch in that box, until the tests are resolved", False, id="unlikely words"
         ),
-        pytest.param("先跑一下测试。\n不要自动提交代码", True, id="a script that the model has not learned"),
+        pytest.param(
+            "先跑一下测试。\n以後所有的脚本都要放在 tools 目录",
+            True,
+            id="a script that the model has not learned",
+        ),
     ],
 )
 def test_a_rule_alone_is_not_enough_for_the_model(prompt: str, found: bool) -> None:
@@ -226,6 +230,14 @@ def test_the_rules_generalize_beyond_their_examples() -> None:
             "We have a gateway for the warehouse. Never go around it.",
             "We have a gateway for the warehouse. Never go around it.",
             id="it",
+        ),
+        pytest.param(
+            "No tabs here. Because we want one style in all files.",
+            "No tabs here. Because we want one style in all files.",
+            id="because",
+        ),
+        pytest.param(
+            "We use pnpm here, not npm.\\\nThanks", "We use pnpm here, not npm.", id="a line that goes on"
         ),
         pytest.param("Fine. We never mock the database.", "We never mock the database.", id="stands alone"),
     ],

@@ -84,6 +84,7 @@ def runs_same(line: CommandLine, later: CommandLine) -> bool:
     """Return whether a later line runs every command of a line again, and its exit code is that of the command."""
     repeated = (any(_repeats(command, other) for other in later.commands) for command in line.commands)
     is_hidden = any(later.text.count(mark) > line.text.count(mark) for mark in _HIDING)
+    is_hidden |= later.text.rstrip().endswith("&")  # goes on in the background
     return bool(line.commands) and not is_hidden and all(repeated)
 
 

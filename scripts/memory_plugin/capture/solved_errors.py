@@ -5,6 +5,7 @@ The usual loop of testing and editing code does not count, and neither do errors
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import NamedTuple
 
@@ -40,8 +41,9 @@ _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 # Kinds of changes that surely solve something.
 _KNOWN = ("install", "service", "setup", "files", "config", "script")
 _TOLD = ("install", "arguments")  # kinds that explain why a command that only tells something passes
-_BYPASSES = ("--no-verify", "--force-with-lease")
+_BYPASSES = ("--no-verify", "--force", "--force-with-lease")
 _MAX_QUOTE = 160
+_STEP = re.compile(r"^#\d+ (?:\d+\.\d+ )?")  # of a build of an image
 
 
 class SolvedError(NamedTuple):
@@ -152,6 +154,7 @@ class ErrorWatch:
             if runs_same(failure.line, line):
                 if not set(failure.symptom).isdisjoint(symptom):
                     failure.has_ended = False
+                    failure.changes.clear()  # they did not help
                     return
                 failure.has_ended = True
         if line.heads and symptom and not explains_itself(output):
@@ -199,7 +202,7 @@ def _config_change(name: str, call: Call) -> str:
 def _symptom(output: str) -> tuple[str, ...]:
     """Return the lines of an output that describe the error, at most three, those about the surroundings first; none if none does."""
     cut = (line[: cut_before(line, _MAX_LINE)] for line in output.replace("\\n", "\n").splitlines()[:400])
-    lines = (plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in cut)
+    lines = (_STEP.sub("", plain(line, _MAX_LINE)).strip("\u2502\u2503 ") for line in cut)
     telling = dict.fromkeys(line for line in lines if error_pattern("telling").search(line))
     useful = [line for line in telling if not error_pattern("decoration").search(line)]
     return tuple(

@@ -26,9 +26,8 @@ RULE = "a rule"  # the feature of a sentence that matches a rule of statements.j
 _CUE = "cue "
 # Log-odds from which a sentence is proposed, also by a rule: in a prompt that is one sentence, and in any other.
 THRESHOLDS = -0.55, 0.35
-# Log-odds that a rule adds to those of the model, and one for an explicit request, which has this strength.
-_LOG_ODDS = 0.6, 1.6
-_EXPLICIT = 0.95
+# Strength of a rule for an explicit request, which adds log-odds to those of the model.
+_EXPLICIT, _EXPLICIT_LOG_ODDS = 0.95, 1.6
 # Of scripts whose words the model has not learned: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
@@ -69,7 +68,7 @@ _LEANING = re.compile(
     r"^(?:(?:and|but|so|also|und|aber|et|mais|y|e|mas|pero)[,:]? )?"
     r"(?:it|its|it's|that|that's|this|they|these|those|them|same|both|neither|otherwise"
     r"|es|das|dies\w*|sie|sonst|ça|cela|ils|elles|eso|esto|ellos|isso|isto|eles|elas)\b"
-    r"|\b(?:it|them|that|those)(?: instead\b|[.!]*$)",
+    r"|^because\b|\b(?:it|them|that|those)(?: instead\b|[.!]*$)",
     re.IGNORECASE,
 )
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
@@ -122,8 +121,8 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
     best = max(rules, key=lambda rule: rule.strength, default=None)
-    if best:
-        value += _LOG_ODDS[best.strength >= _EXPLICIT]
+    if best and best.strength >= _EXPLICIT:
+        value += _EXPLICIT_LOG_ODDS
     if value < min_log_odds and not (rules and _UNLEARNED.search(sentence)):
         return None
     if best:
@@ -167,7 +166,12 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
 
 def own_sentences(prompt: str) -> list[str]:
     """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
-    text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
+    text = (
+        without_private(prompt[:_MAX_PROMPT])
+        .replace("\r\n", "\n")
+        .replace("\\\n", "\n")
+        .replace("\u2019", "'")
+    )
     text = _FENCED.sub("\n", _PLACEHOLDER.sub("", text))
     if _others_text("briefs").search(text):
         return []
