@@ -1,7 +1,4 @@
-"""Read a Markdown document as entries: decision records and runbooks, a note with fields at its head, or rules in lists.
-
-Of records and notes: their titles and fields, what they replace, and whether they still hold.
-"""
+"""Read a Markdown document as entries: records and runbooks with what they say of themselves, a note, or rules in lists."""
 
 from __future__ import annotations
 
@@ -17,16 +14,11 @@ from .markdown import ANSWERS, Fields, Section, form, is_named, role_of, texts_i
 from .record import CONTEXT, DEFAULT_CATEGORY
 
 ANSWER, _NOTES, _STATUS, _STEPS, _CAUSE = "answer", "notes", "status", "steps", "root_cause"
+_PROPOSAL = "proposal"  # an answer where nothing was decided
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", _CAUSE])
-_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
-# A line goes on with prose that was wrapped: after three words and more, with a small letter.
-_WRAPPED = re.compile(r"^([ \t]*(?:\S+[ \t]+){3,}\S*[^\s.:;])\n(?=[^\W\d_A-Z])", re.MULTILINE)
-_FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
 _FIRST_PARAGRAPH = re.compile(r"\A((?:.|\n(?!\n))+)")
-_NUMBER = re.compile(r"(?i)\A(?:(?:adr|madr|rfc)(?=[-_ \d]))?[-_ \d]*")  # before a name
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
-_UNTIL_NOTHING = re.compile(r"(?ms)\A(.*^(?!(?:-{3,}|#{1,6}[ \t][^\n]*|[-*+])?[ \t]*$)[^\n]+).*\Z")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -42,7 +34,6 @@ _MAX_FILES = 12  # of a memory
 _MAX_OF_FILE, _MAX_SECTIONS, _MAX_WORDS = 40, 15, 2000  # of one document that nobody named
 _NEAR = 3  # folders above a file whose names say what it is
 _LINKS, _FEW = ("](", "[[", "http"), 4  # words
-_TO_FOLLOW = re.compile(r"^\s*(?:\d{1,3}[.)]|[-*+])\s", re.MULTILINE)  # a list
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 INDEX = "an index, a history or a list of things to do, not a note"
@@ -82,7 +73,6 @@ class Entry(NamedTuple):
     item: object
     category: str = ""
     more: dict[str, str] | None = None
-    over: str = ""
     names: frozenset[str] = frozenset()
     head: str = ""
 
@@ -105,9 +95,12 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         yield from _rules(document, others, reading, alone=not records)
         return
     is_named = document.is_runbook or document.heading in ("", document.title)
-    text = _UNTIL_NOTHING.sub(r"\1", (_HEAD.sub("", document.text) if is_named else document.text).strip())
+    text = form("until_nothing").sub(
+        r"\1", (_HEAD.sub("", document.text) if is_named else document.text).strip()
+    )
     text = "\n\n".join(filter(None, (str(document.fields.get("description", "")), text)))
-    said = {_STATUS: _status_in(text)} if document.is_record else {}
+    told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
+    said = {_STATUS: told or _status_in(text)} if document.is_record else {}
     said[_STEPS if document.is_runbook else ANSWER] = form("head_line").sub("", text) if said else text
     yield from _entries(document, (), said, 1)
 
@@ -127,7 +120,7 @@ def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone
     reading.left_out.extend(("%s:%d" % (path, line), _UNSAID) for line in unsaid)
     bound = _bound_to(document, reading) if rules else []
     for section, rule in rules:
-        has_steps = (is_runbook or role_of(section.heading) == _STEPS) and _TO_FOLLOW.search(rule.text)
+        has_steps = (is_runbook or role_of(section.heading) == _STEPS) and form("list").search(rule.text)
         kind = "runbook" if has_steps else markdown.statement_category(rule.text)
         yield Entry("%s:%d" % (path, rule.line), _rule_item(document, rule, section, bound, kind), kind)
 
@@ -157,12 +150,12 @@ def _document(path: str, text: str, root: str) -> _Document:
     fields, text = markdown.front_matter(text)
     *folders, name = path.split(os.sep)
     stem, text = os.path.splitext(name)[0], markdown.visible_text(text)
-    headed = _FIRST_HEADING.match(text)
+    headed = form("first_heading").match(text)
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
     if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record
         heading = ""
     title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
-    of_file = stem if " " in stem else _NAME.sub(" ", _NUMBER.sub("", stem) or stem)
+    of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
     said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
     title = next(said, of_file)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
@@ -187,9 +180,7 @@ def _is_record(title: str, text: str, is_runbook: bool) -> bool:
     parts = markdown.headings(text)
     numbered = [part.heading for part in parts if form("called_record").match(part.heading)]
     told = ((part.heading, _status_in(part.text)) for part in parts if not is_runbook)
-    ended = (
-        name for name, said in told if said and (form("accepted").search(said) or _no_longer_holds(said))
-    )
+    ended = (name for name, said in told if said and (form("accepted").search(said) or why_over(said)))
     return any(marked in ([""], [title]) for marked in (numbered, [*ended]))
 
 
@@ -321,6 +312,8 @@ def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -
         status = status or ("" if at >= 0 else _status_in(text))
         name = ": ".join((*path[len(owner) : first], *below))
         texts[field] = "\n\n".join(filter(None, (texts.get(field), markdown.with_lead(name, text))))
+    if ANSWER not in texts and _PROPOSAL in texts:
+        texts[ANSWER] = texts.pop(_PROPOSAL)
     if document.is_runbook and ANSWERS.isdisjoint(texts) and _CAUSE in texts:
         texts[_STEPS] = texts.pop(_CAUSE)  # what to check is all that there is to do
     # An entry in a log of decisions has only a status.
@@ -347,8 +340,10 @@ def _entries(
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
     given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
-    statuses = (str(fields.get(_STATUS, "")).strip(), texts.get(_STATUS, "").strip())
+    stated = texts.get(_STATUS, "").strip() or "\n".join(form("stated").findall(head) * document.is_record)
+    statuses = (str(fields.get(_STATUS, "")).strip(), stated, "draft" * (fields.get("draft") == "true"))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
+    is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in _relations(fields) if said.lower() not in status.lower())
     texts[_STATUS] = status = "\n".join(filter(None, (status, *related)))
     symptoms = (without_markdown(said).strip("\"' ") for said in texts.get("symptoms", "").splitlines())
@@ -362,13 +357,13 @@ def _entries(
         **{name: value for name, value in fields.items() if name != "supersedes"},
         "title": _title(title, "" if title in given else about) or title,
         "body": body,
+        _STATUS: "unknown status: %s" % stated if is_unknown else status,
     }
     numbers = map(form("numbered").match, (document.stem, document.heading))
     names = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
     at = "%s:%d" % (document.path, line)
-    over, known = _no_longer_holds(status), frozenset(() if owner else names)
-    yield Entry(at, item, category, kept, over, known, "%s\n%s" % (status, head))
+    yield Entry(at, item, category, kept, frozenset(() if owner else names), "%s\n%s" % (status, head))
 
 
 def _title(title: str, answer: str) -> str:
@@ -390,11 +385,16 @@ def _relations(fields: Fields) -> Iterator[str]:
                 yield line[0].upper() + line[1:]
 
 
-def _no_longer_holds(status: str) -> str:
-    """Return why a record is not in force: how a statement of its status begins, or that it is only proposed; empty for one that holds."""
-    text = _WRAPPED.sub(r"\1 ", _STRUCK.sub("", status).replace("|", "\n"))
+def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
+    """Return why an entry is not in force: how a statement of its status begins, or that it is only proposed; empty for one that holds.
+
+    Work to do holds until it is done.
+    """
+    text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status).replace("|", "\n"))
     lines = list(map(without_markdown, re.split(r"\n|(?<=[.;])\s+", text)))
-    if any(form("over").match(line) for line in lines):
+    is_work = category == "tech_debt"
+    if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
         return status[:200]
     words = " ".join(lines).strip()
-    return "only proposed" if form("proposed").match(words) and not form("accepted").search(words) else ""
+    is_open = form("proposed").match(words) and not form("accepted").search(words)
+    return "only proposed" if is_open and not is_work else ""

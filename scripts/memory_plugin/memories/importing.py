@@ -15,7 +15,7 @@ from typing import Any
 from ..kernel.fastjson import as_object, as_text, loads
 from ..kernel.files import read_regular
 from . import InvalidMemory, markdown, record
-from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
+from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries, why_over
 from .markdown import form, is_named, table, texts_in, title_for
 from .nearby import STORE, has_store
 from .repository import git
@@ -24,14 +24,10 @@ STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _UNKNOWN = "unknown format: no text under a common name"
-_UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
-_PLAIN_TITLE = re.compile(r"^(?=title:)", re.MULTILINE)
-_PLAIN_FIELD = re.compile(r"^(title|body|category|context|files|tags|asked_as|created_at):", re.MULTILINE)
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
-# Between the steps of a runbook: blank lines, and before an item of a list that is inside no other.
-_STEP_END = re.compile(r"\n(?:[ \t]*\n)+|\n(?=(?:[-*+]|\d{1,3}[.)])\s)")
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
+_HIDDEN = "a hidden folder; to import it, name it"
 _OWN_PROJECT = "a separate project"
 _NOT_RULES = "ignored by git, text of others, prompts, skills or history; to import it, name it"
 
@@ -62,8 +58,8 @@ def read_lines(text: str, category: str = "") -> Reading:
 def _plain_lines(path: str, text: str) -> Iterator[Entry]:
     """Yield the entries of plain lines: a line without the name of a field goes on with the field above."""
     line = 1
-    for part in _PLAIN_TITLE.split(text):
-        _, *parts = _PLAIN_FIELD.split(part)
+    for part in form("plain_title").split(text):
+        _, *parts = form("plain_field").split(part)
         item: dict[str, object] = {name: value.strip() for name, value in zip(parts[::2], parts[1::2])}
         item["asked_as"] = str(item.get("asked_as", "")).split(";")
         if parts:
@@ -81,7 +77,6 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
                 _refuse(entry.source, str(error), reading)
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
-            archive(data, entry.over)
             reading.drafts.append(Draft(entry.source, data, path, entry.names, tuple(_replaced(entry.head))))
     except UnicodeDecodeError as error:
         _refuse(path, "not UTF-8 (byte %d)" % error.start, reading)
@@ -153,6 +148,8 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     source = {**as_object(item.get("metadata")), **item}
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
+    observed = "\n".join(texts_in(source.get("observations")))
+    said = as_text(source.get("status")) or "\n".join(form("stated").findall(observed))
     body = "\n".join(texts_in(body)) if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
@@ -167,8 +164,10 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         changed = record.utc_time(as_text(source.get("updated_at")), "00:00:00")
         extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
-    identity = "" if _UUID.match(as_text(item.get("id"))) else as_text(item.get("id"))
-    return record.new_memory(kind, identity, title or title_for(body), content, extra)
+    identity = "" if form("uuid").match(as_text(item.get("id"))) else as_text(item.get("id"))
+    data = record.new_memory(kind, identity, title or title_for(body), content, extra)
+    archive(data, why_over(said, named))
+    return data
 
 
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
@@ -184,7 +183,7 @@ def _steps_below(kind: record.Category, text: str) -> list[str]:
     """Return the steps below a heading; code, tables, what is indented and points after a colon stay with the step above them."""
     steps, end, leads = [""], 0, False
     for code in (*_CODE_OR_TABLE.finditer(text), None):
-        for part in _STEP_END.split(text[end : code.start() if code else None].strip("\n")):
+        for part in form("step_end").split(text[end : code.start() if code else None].strip("\n")):
             is_point = part[:2] in ("- ", "* ", "+ ")
             step = "\n".join(texts_in(record.body_content(kind, part)[kind.primary]))
             leads = leads if is_point else step.endswith(":")
@@ -212,6 +211,8 @@ def _whole_memory(item: dict[str, object], category: str) -> dict[str, object]:
     kind = record.categories()[_category(item.get("category")) or category or record.DEFAULT_CATEGORY]
     data = {**record.new_memory(kind, "", "", {}, {}), **item, "category": kind.name}
     record.parse_memory(data, "checked", kind)
+    said = as_text(as_object(data["content"]).get("status")) if data["record_status"] == record.ACTIVE else ""
+    archive(data, why_over(said, kind.name))
     return data
 
 
@@ -268,10 +269,12 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
 def _why_closed(path: str, ignored: set[str]) -> str | None:
     """Return why a folder is not read, empty if nobody would expect it; None for one that is."""
     name, is_ours = os.path.basename(path), is_named(path, "rule_folders")
-    if path.endswith(os.sep + STORE) or (name.startswith(".") and not is_ours):
-        return ""
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT
+    if path.endswith(os.sep + STORE) or (name.startswith(".") and not is_ours):
+        return _HIDDEN * any(
+            file.endswith(_MARKDOWN) and not form("index").fullmatch(file) for file in os.listdir(path)
+        )
     is_of_agents = is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts")
     is_others = is_named(path, "others") or (path in ignored and not is_ours)
     return _NOT_RULES if is_named(path.lower(), "over") or is_of_agents or is_others else None

@@ -40,7 +40,7 @@ _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 MIN_WORDS = 3
-ANSWERS = frozenset(["answer", "steps"])  # the fields of which a record has one
+ANSWERS = frozenset(["answer", "steps", "proposal"])  # the fields of which a record has one
 _MAX_TEXT = 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
@@ -165,7 +165,7 @@ def named_paragraphs(part: Section) -> list[Section]:
 def _code_or_hidden() -> re.Pattern[str]:
     """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
     parts = (FENCED.pattern, form("hidden").pattern)
-    return re.compile(r"%s|(?:(?=[`<!])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
+    return re.compile(r"%s|(?:(?=[`<!~])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
 
 
 def visible_text(text: str) -> str:

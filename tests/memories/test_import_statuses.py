@@ -1,0 +1,139 @@
+"""Which entries are in force: the words and marks of a status, in records, notes and files of memories."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memory_plugin.memories.importing import read
+from tests.memories.conftest import imported
+from tests.project import Project
+
+RECORD = (
+    "# 4. Heat the hall with wood\n\n%s\n\n## Context\n\nGas is dear.\n\n## Decision\n\nWe buy a stove.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        pytest.param("❌ Rejected", "Rejected", id="a cross before the word"),
+        pytest.param("⚠️ **Deprecated** (2025)", "Deprecated** (2025)", id="a sign and bold"),
+        pytest.param("🤔 Proposed", "only proposed", id="a face before the word"),
+        pytest.param("🚧 Incomplete", "only proposed", id="incomplete"),
+        pytest.param("WIP", "only proposed", id="in progress"),
+        pytest.param("Open", "only proposed", id="open"),
+        pytest.param("Parked until autumn", "only proposed", id="parked"),
+        pytest.param("Not yet decided", "only proposed", id="not decided"),
+        pytest.param("Proposed, not yet accepted", "only proposed", id="not accepted"),
+        pytest.param("- [x] Proposed\n- [ ] Accepted", "only proposed", id="the proposal is ticked"),
+        pytest.param("Lukewarm", "unknown status: Lukewarm", id="a word that nobody knows"),
+        pytest.param("✅ Accepted", "", id="a tick before the word"),
+        pytest.param("🟢 In production", "", id="in use"),
+        pytest.param("- [ ] Proposed\n- [x] Accepted\n- [ ] Rejected", "", id="the acceptance is ticked"),
+        pytest.param("~~Rejected~~ Accepted after all", "", id="the old word is crossed out"),
+        pytest.param("We have heated like this since the roof was new.", "", id="a text about it"),
+        pytest.param("\u6c7a\u5b9a", "", id="another script"),
+        pytest.param("✅", "", id="a mark alone"),
+    ],
+)
+@pytest.mark.parametrize("head", ["## Status\n\n%s", "Status: %s"], ids=["section", "line"])
+def test_a_record_is_in_force_only_if_its_status_allows(
+    project: Project, head: str, status: str, reason: str
+) -> None:
+    if head.startswith("Status") and "\n" in status:
+        pytest.skip("a line has no list")
+    _, reading = imported(project, {"adr/0004-heating.md": RECORD % (head % status)})
+    (draft,) = reading.drafts
+    said = draft.data.get("archived_reason", "")
+    assert said.endswith(reason) if reason else not said
+
+
+def test_a_record_without_sections_that_we_know_has_its_status_beside_its_text(project: Project) -> None:
+    text = "# 4. Heat the hall with wood\n\n## Status\n\n%s\n\n## What we do\n\nWe buy a stove.\n"
+    for status, expected in (("✅ Accepted", "active"), ("❌ Rejected", "archived")):
+        _, reading = imported(project, {"adr/0004-heating.md": text % status})
+        (draft,) = reading.drafts
+        assert (draft.data["record_status"], draft.data["content"]["status"]) == (expected, status)
+        assert draft.data["content"]["decision"] == "## What we do\n\nWe buy a stove."
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [("draft: true", "archived"), ("draft: false", "active"), ("status: evergreen", "active")],
+)
+def test_a_draft_is_not_in_force_and_a_note_has_any_status(
+    project: Project, field: str, expected: str
+) -> None:
+    found, _ = imported(project, {"stove.md": "---\n%s\ntags: [a]\n---\nThe stove burns birch.\n" % field})
+    assert list(found.values()) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        pytest.param({"type": "todo", "status": "done"}, "archived", id="done work"),
+        pytest.param({"type": "bug", "status": "Resolved in May"}, "archived", id="a fixed bug"),
+        pytest.param({"type": "debt", "status": "won't fix"}, "archived", id="work that is dropped"),
+        pytest.param({"type": "todo", "status": "pending"}, "active", id="waiting work"),
+        pytest.param({"type": "todo", "status": "open"}, "active", id="open work"),
+        pytest.param({"type": "decision", "status": "done"}, "active", id="a decision that was carried out"),
+        pytest.param({"type": "decision", "status": "superseded"}, "archived", id="an old decision"),
+        pytest.param({"type": "decision", "status": "proposed"}, "archived", id="a proposal"),
+        pytest.param({"type": "fact", "status": "success"}, "active", id="a word of another tool"),
+    ],
+)
+def test_an_entry_of_a_memory_file_has_a_status(
+    project: Project, entry: dict[str, str], expected: str
+) -> None:
+    path = project.write("memory.jsonl", json.dumps({**entry, "content": "Sweep the chimney of the hall"}))
+    assert [draft.data["record_status"] for draft in read(path).drafts] == [expected]
+
+
+def test_an_observation_may_say_that_a_bug_is_over(project: Project) -> None:
+    entity = {
+        "type": "entity",
+        "name": "smoke in the hall",
+        "entityType": "bug",
+        "observations": ["It reeks"],
+    }
+    solved = {**entity, "name": "sparks", "observations": ["Sparks fly", "Status: fixed in March"]}
+    moved = {**entity, "name": "draught", "observations": ["Fixed windows let it in"]}
+    path = project.write("memory.json", "\n".join(map(json.dumps, (entity, solved, moved))))
+    found = {draft.data["title"]: draft.data["record_status"] for draft in read(path).drafts}
+    assert found == {"smoke in the hall": "active", "sparks": "archived", "draught": "active"}
+
+
+def test_a_recommendation_is_no_decision_beside_one(project: Project) -> None:
+    advice = "\n## Recommendation\n\nTry both for a while.\n"
+    _, reading = imported(project, {"adr/0004-heating.md": RECORD % "Status: accepted" + advice})
+    content = reading.drafts[0].data["content"]
+    assert (content["decision"], content["proposal"]) == ("We buy a stove.", "Try both for a while.")
+    text = "# 5. Cook with wood\n\nStatus: accepted\n\n## Context\n\nGas is dear.\n" + advice
+    _, reading = imported(project, {"adr/0005-cooking.md": text})
+    assert reading.drafts[-1].data["content"]["decision"] == "Try both for a while."
+
+
+@pytest.mark.parametrize(
+    ("entry", "kept"),
+    [
+        pytest.param("### ~~2024-03-01: Rent a lift~~\n~~We rent a lift for the bales.~~\nWithdrawn in May.", "", id="crossed out"),
+        pytest.param("### 2024-03-01: Buy a lift\nWe ~~rent~~ buy a lift for the bales.", "We buy a lift for the bales.", id="a word"),
+        pytest.param("### 2024-03-01: Buy a lift\nWe buy a lift.\n\nStill open: who drives it?", "We buy a lift.", id="an open question"),
+    ],
+)  # fmt: skip
+def test_what_is_crossed_out_or_open_is_not_kept(project: Project, entry: str, kept: str) -> None:
+    text = (
+        "# Barn log\n\n### 2024-05-02: Hay is baled\nThe hay is baled in the first dry week.\n\n%s\n" % entry
+    )
+    _, reading = imported(project, {"log.md": text})
+    others = [" ".join(draft.data["content"]["decision"].split()) for draft in reading.drafts[1:]]
+    assert others == [kept] * bool(kept)
+
+
+@pytest.mark.parametrize("heading", ["Decision Template", "How to use this file", "Decision statuses"])
+def test_what_a_log_says_of_itself_is_no_entry(project: Project, heading: str) -> None:
+    text = "# Log\n\n## AD-1: Bales are round\n\n**Status:** final\n\nWe press them round.\n\n"
+    found, _ = imported(project, {"log.md": text + "## %s\n\nA number, then what and why.\n" % heading})
+    assert found == {"Bales are round": "active"}
