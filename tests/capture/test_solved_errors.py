@@ -218,6 +218,7 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("npm run dev", MISSING, ["npm install x"], "npm run dev || echo no", id="a result that is hidden"),
         pytest.param("npm run dev", MISSING, ["npm install x"], "npm run dev &", id="a result in the background"),
         pytest.param("npm run dev", MISSING, ["npm install x", "fail npm run dev"], "npm run dev", id="a change that did not help"),
+        pytest.param("npm test", MISSING, ["edit a.ts"], "npm test --silent", id="other options after the code changed"),
         pytest.param("git push", "Error: could not connect", [], "git push --force", id="a push by force"),
         pytest.param("npm run dev", MISSING, ["./app/bin/py -c 'import x'"], "npm run dev", id="a question to an interpreter"),
         pytest.param("$RUN dev", MISSING, ["npm install x"], "$RUN dev", id="a program that is a variable"),
@@ -310,6 +311,21 @@ def test_each_of_two_errors_in_a_row_has_its_own_changes() -> None:
     assert [error.changes for error in found] == [
         ("ran `npm install bullmq`",),
         ("ran `docker compose up -d redis`",),
+    ]
+
+
+def test_a_line_below_the_same_errors_does_not_make_them_one() -> None:
+    below = "\nfatal: could not read from remote"
+    found = watched(
+        ("fail", "git push", "Error: Host key verification failed" + below),
+        ("pass", "ssh-keyscan example.org", ""),
+        ("fail", "git push", "Error: permission denied" + below),
+        ("pass", "ssh-add key", ""),
+        ("pass", "git push", "done"),
+    )
+    assert [error.changes for error in found] == [
+        ("ran `ssh-keyscan example.org`",),
+        ("ran `ssh-add key`",),
     ]
 
 

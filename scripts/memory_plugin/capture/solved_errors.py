@@ -94,6 +94,8 @@ class _Failure:
         idle = {""} if in_environment else {"", "config", "script"}
         if self.line.is_check or self.edited_code:
             idle.add("format")
+        if self.line.is_check and self.edited_code:
+            idle.add("arguments")
         if not any(map(error_pattern("about_files").search, self.symptom)):
             idle.add("files")
         return kinds.intersection(_TOLD) if self.line.only_tells else kinds - idle
@@ -152,7 +154,7 @@ class ErrorWatch:
         symptom = _symptom(output)
         for failure in self._open:
             if runs_same(failure.line, line):
-                if not set(failure.symptom).isdisjoint(symptom):
+                if failure.symptom[0] in symptom:
                     failure.has_ended = False
                     failure.changes.clear()  # they did not help
                     return
