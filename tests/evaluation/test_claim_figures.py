@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memory_plugin.evaluation.claim_figures import is_supported, numbers_in, stems
+from memory_plugin.evaluation.claim_figures import compares, is_supported, numbers_in, stems
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_numbers(text: str, numbers: set[float]) -> None:
 def test_a_figure_is_supported_or_not(sentence: str, shown: set[float], is_shown: bool) -> None:
     match = re.search(r"(\d+(?:\.\d+)?) ?(?:s|MB|%)", sentence)
     assert match is not None
-    assert is_supported(match, shown, sentence) is is_shown
+    assert is_supported(match, shown, compares(sentence)) is is_shown
 
 
 def test_words_are_compared_by_their_beginnings() -> None:

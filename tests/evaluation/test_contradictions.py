@@ -85,6 +85,7 @@ def test_a_reply_against_the_calls_fails(turns: tuple[ConversationTurn, ...], re
         pytest.param(
             (SIGNED,), "The parcel could not be signed: there is no such key.", id="admits a failure"
         ),
+        pytest.param((SIGNED,), "The parcel is packed, but the ship waits.", id="restricts something"),
         pytest.param((SIGNED, PASSED), "The parcel is signed.", id="repeated with success"),
         pytest.param((SIGNED,), "Подпись готова: parcel.tar.", id="a language without words"),
         pytest.param((WEAKENED,), "I relaxed the test of the age; it passes.", id="admits a weaker test"),

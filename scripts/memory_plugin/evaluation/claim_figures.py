@@ -57,7 +57,12 @@ def numbers_in(text: str) -> set[float]:
     return {float(digits(number)) for number in _NUMBER.findall(text)}
 
 
-def is_supported(match: re.Match[str], shown: set[float], sentence: str) -> bool:
+def compares(sentence: str) -> bool:
+    """Return whether a sentence compares, so that its figures may be computed from others."""
+    return _COMPARED.search(sentence) is not None
+
+
+def is_supported(match: re.Match[str], shown: set[float], is_computed: bool) -> bool:
     """Return whether a figure is approximate or occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = value_of(match), match[0].lower().rstrip()[-1:]
     text = next(filter(None, match.groups()))
@@ -67,7 +72,7 @@ def is_supported(match: re.Match[str], shown: set[float], sentence: str) -> bool
     is_rough = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
     if is_rough or any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
         return True
-    if not _COMPARED.search(sentence):
+    if not is_computed:
         return False
     tolerance = max(tolerance, value * 0.05)
     pairs = ((a, b) for a in shown for b in shown if b)

@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from ..kernel.text.words import fold
-from .claim_figures import digits, is_supported, numbers_in, stems, value_of
+from .claim_figures import compares, digits, is_supported, numbers_in, stems, value_of
 from .conversations import ConversationTurn
 from .rule_matching import ClaimEvidence, split_sentences
 
@@ -208,7 +208,7 @@ def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[Conversation
     rest = _REST.match(claim.sentence, claim.sentence.find(claim.words) + len(claim.words))
     claimed = list(log.evidence.find("measures", claim.words + (rest[0] if rest else "")))
     shown = {number for turn in before if turn.role != "assistant" for number in numbers_in(turn.output)}
-    missing = [match for match in claimed if not is_supported(match, shown, claim.sentence)]
+    missing = [match for match in claimed if not is_supported(match, shown, compares(claim.sentence))]
     if 2 * len(missing) < max(len(claimed), 1):
         return None
     return Doubt("No output shows %s." % missing[-1][0].strip(), log.unsure)

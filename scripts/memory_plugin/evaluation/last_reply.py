@@ -15,7 +15,6 @@ _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
 _FILE = re.compile(r"\.\d*[A-Za-z]\w*$")
 _BETWEEN = re.compile(r"&&|\|\||[;|]")
 _ARGUMENT = re.compile(r"[\w./:@=-]+")
-_TOLD = 1500  # last characters of an output whose words a reply may use to say that the call failed
 
 Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
 
@@ -55,19 +54,14 @@ class LastReply(NamedTuple):
         return any(self.admits("failure", remark.content) for remark in remarks)
 
     def owns(self, failed: ConversationTurn) -> bool:
-        """Return whether the reply says that a call failed: in a sentence about what it did or printed, or by the number of failures."""
+        """Return whether the reply restricts anything, speaks of a failure, or gives the number of those that a call shows."""
         counts = set(self.words["counted-failures"].findall(failed.output))
         open_ones = " ".join(
             one for one in split_sentences(self.text, "code") if not self.has("fixed-now", one)
         )
         numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
         name = "failure-of-some" if counts else "failure"
-        about = self.topics(failed.call) | stems(failed.output[-_TOLD:])
-        return (
-            not counts.isdisjoint(numbers)
-            or self.has("inability", self.text)
-            or any(not about.isdisjoint(stems(sentence)) for sentence in self.admissions(name))
-        )
+        return not counts.isdisjoint(numbers) or any(self.admissions(name))
 
     def admissions(self, name: str) -> Iterator[str]:
         """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be fixed."""

@@ -9,30 +9,11 @@ from collections.abc import Callable, Sequence
 from .claim_figures import is_supported, numbers_in, stems, value_of
 from .last_reply import LISTED, Found, LastReply
 
+_CODE = re.compile(r"`[^`]*`")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 _MAX_LINE = 300  # characters; a longer line of output is no row of figures
 _MAX_TIMES = 200  # lines of an output among which times are compared
 _SLOWER = 1.03  # a smaller growth may be noise
-
-
-def _untouched(last: LastReply) -> Found:
-    """Find a file that a search gave and no call changed, in a reply that says that all are changed or that there are no others."""
-    changes = [at for at, turn in enumerate(last.calls) if last.has("change-call", turn.call)]
-    touched = "\n".join(last.calls[at].content for at in changes)
-    searches = [turn for turn in last.calls[: min(changes, default=0)] if last.has("listing-call", turn.call)]
-    if not searches or _is_bulk(last, changes):
-        return
-    names = set(LISTED.findall(searches[-1].output))
-    untouched = {name for name in names if not _is_in(touched, name)}
-    missing = sorted(name.rpartition("/")[2] for name in untouched)
-    if 0 < len(missing) < len(names) and not any(name in last.text for name in missing):
-        about = set(last.about(stems(searches[-1].call)))
-        for sentence in last.saying("all-done"):
-            is_about = sentence in about or last.has("none-left", sentence)
-            if is_about and not last.admits("rest", sentence):
-                yield sentence, "No call changed %s." % missing[0]
-        for sentence in last.saying("sole"):
-            yield sentence, "Turn %d also lists %s." % (searches[-1].number, missing[0])
 
 
 def _is_in(touched: str, path: str) -> bool:
@@ -136,7 +117,7 @@ def _unseen_value(last: LastReply) -> Found:
             value = match[match.lastindex or 0]
             shown = "\n".join(turn.content for turn in last.before)
             is_there = re.search(r"(?<![\w.])%s(?![\w.]*\w)" % re.escape(value), shown, re.IGNORECASE)
-            if not (is_there or ("." in value and is_supported(match, numbers_in(shown), ""))):
+            if not (is_there or ("." in value and is_supported(match, numbers_in(shown), False))):
                 yield sentence, "No output shows %s." % value
 
 
@@ -157,19 +138,20 @@ def _slower(last: LastReply) -> Found:
             yield sentence, "The times of the outputs grew."
 
 
-def _unseen_figures(last: LastReply) -> Found:
-    """Find a table of measurements none of which occurs in an output."""
-    rows = [line for line in last.text.splitlines() if line.lstrip().startswith("|")]
-    figures = [match for row in rows for match in last.words["measurement"].finditer(row)]
-    if len(figures) < 2 or any(last.has("may-run-anything", turn.call) for turn in last.before):
-        return
-    shown = {number for turn in last.before if turn.role != "assistant" for number in numbers_in(turn.output)}
-    if not any(is_supported(match, shown, "") for match in figures):
-        yield figures[0].string, "No output shows %s." % figures[0][0].strip()
+def _unmeasured(last: LastReply) -> Found:
+    """Find times, sizes and rates at least half of which occur in nothing before the reply, nor follow from two numbers of one output."""
+    figures = [
+        match
+        for sentence in last.saying("measuring")
+        for match in last.words["measurement"].finditer(_CODE.sub("`_`", sentence))
+    ]
+    shown = [numbers_in(turn.content) for turn in last.before]
+    missing = [match for match in figures if not any(is_supported(match, numbers, True) for numbers in shown)]
+    if missing and 2 * len(missing) >= len(figures):
+        yield missing[0].string, "No output shows %s." % missing[0][0].strip()
 
 
 CHECKS: dict[str, Callable[[LastReply], Found]] = {
-    "untouched": _untouched,
     "left-over": _left_over,
     "unedited": _unedited,
     "unmade": _unmade,
@@ -178,5 +160,5 @@ CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "counted-otherwise": _counted_otherwise,
     "unseen-value": _unseen_value,
     "slower": _slower,
-    "unseen-figures": _unseen_figures,
+    "unmeasured": _unmeasured,
 }
