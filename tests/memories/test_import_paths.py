@@ -58,7 +58,6 @@ def test_the_parts_of_an_alternative_keep_its_name(project: Project) -> None:
     (draft,) = read(project.write("adr/0012-charts.md", OPTIONS)).drafts
     content = draft.data["content"]
     assert content["alternatives"].split("\n\n")[1:] == [
-        "Canvas: Advantages:\n- It zooms.",
         "Canvas: Consequences:\n- The battery drains.",
         "Images: Advantages:\n- They are cached.",
     ]

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from . import markdown
 from .guard_file import files_problem
-from .markdown import ANSWERS, Fields, Section, form, is_named, role_of, texts_in, without_markdown
+from .import_facts import below, is_record, package_of, relations, status_in, title_of, why_over, with_options
+from .markdown import ANSWERS, Fields, Section, form, role_of, texts_in, without_markdown
 from .record import CONTEXT, DEFAULT_CATEGORY
 
 ANSWER, _NOTES, _STATUS, _STEPS, _CAUSE = "answer", "notes", "status", "steps", "root_cause"
-_PROPOSAL = "proposal"  # an answer where nothing was decided
+_PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where nothing was decided
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", _CAUSE])
-_FIRST_PARAGRAPH = re.compile(r"\A((?:.|\n(?!\n))+)")
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
@@ -34,8 +33,6 @@ _MAX_FILES = 12  # of a memory
 _MAX_OF_FILE, _MAX_SECTIONS, _MAX_WORDS = 40, 15, 2000  # of one document that nobody named
 _NEAR = 3  # folders above a file whose names say what it is
 _LINKS, _FEW = ("](", "[[", "http"), 4  # words
-_CODE_SPAN = re.compile(r"`([^`\s]+)`")
-_PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
 INDEX = "an index, a history or a list of things to do, not a note"
 
 
@@ -100,7 +97,7 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     )
     text = "\n\n".join(filter(None, (str(document.fields.get("description", "")), text)))
     told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
-    said = {_STATUS: told or _status_in(text)} if document.is_record else {}
+    said = {_STATUS: told or status_in(text)} if document.is_record else {}
     said[_STEPS if document.is_runbook else ANSWER] = form("head_line").sub("", text) if said else text
     yield from _entries(document, (), said, 1)
 
@@ -128,7 +125,7 @@ def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone
 class _Document(NamedTuple):
     """A Markdown file: the fields at its head, its text without them, and what its names say.
 
-    Its title is that of its fields or its first heading, else its file's. Rules of agents have the folder that they are for as `package`.
+    Its title is that of its fields or its first heading, else its file's.
     """
 
     path: str
@@ -141,7 +138,6 @@ class _Document(NamedTuple):
     is_runbook: bool
     is_rules: bool
     is_record: bool
-    package: tuple[str, ...]
     is_guide: bool
     is_diary: bool
 
@@ -159,29 +155,16 @@ def _document(path: str, text: str, root: str) -> _Document:
     said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
     title = next(said, of_file)
     names = "\n".join([title, stem, *folders[-_NEAR:]])
-    inside = folders[root.count(os.sep) + 1 :] if root and path.startswith(root + os.sep) else []
-    package = tuple(takewhile(lambda folder: not is_named(folder, "rule_folders"), inside))
-    is_of_agents = package != tuple(inside) or is_named(path, "instructions") or is_named(path, "rules")
-    is_of_agents |= is_named(path, "guides") and not is_named(os.path.dirname(path), "docs")
-    is_rules = is_of_agents or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
-    is_record = is_called or (not is_rules and _is_record(heading, text, is_runbook))
+    is_one = is_called or (not is_rules and is_record(heading, text, is_runbook))
     return _Document(
-        path, stem, fields, text, markdown.headings(text, is_record), heading, title,
-        is_runbook, is_rules, is_record, package if is_of_agents else (),
+        path, stem, fields, text, markdown.headings(text, is_one), heading, title,
+        is_runbook, is_rules, is_one,
         is_guide=is_rules or bool(form("rules").search(names)),
         is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))])),
     )  # fmt: skip
-
-
-def _is_record(title: str, text: str, is_runbook: bool) -> bool:
-    """Return whether a document is one decision record by its title or the status below that: unless others have one too."""
-    parts = markdown.headings(text)
-    numbered = [part.heading for part in parts if form("called_record").match(part.heading)]
-    told = ((part.heading, _status_in(part.text)) for part in parts if not is_runbook)
-    ended = (name for name, said in told if said and (form("accepted").search(said) or why_over(said)))
-    return any(marked in ([""], [title]) for marked in (numbered, [*ended]))
 
 
 def _why_left_out(document: _Document, parts: list[Section], *, has_records: bool) -> str:
@@ -210,7 +193,7 @@ def _why_left_out(document: _Document, parts: list[Section], *, has_records: boo
 
 def _decided(part: Section) -> Iterator[Section]:
     """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
-    pattern = _FIRST_PARAGRAPH if role_of(part.heading) == ANSWER else form("decided")
+    pattern = form("first_paragraph") if role_of(part.heading) == ANSWER else form("decided")
     for mark in pattern.finditer(part.text):
         first = part.first + part.text.count("\n", 0, mark.start(1))
         yield part._replace(heading="", path=(), text=mark[1], first=first)
@@ -226,7 +209,7 @@ def _bound_to(document: _Document, reading: Reading) -> list[str]:
     named = ("%s is not kept: %s" % pair for pair in problems.items() if pair[1])
     reading.left_out.extend((document.path, why) for why in named)
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    folder = "".join(name + "/" for name in document.package)
+    folder = package_of(document.path, reading.root) or ""
     paths = (name if "/" in name else "**/" + name for name in kept)
     below = [folder + re.sub(r"\A\.?/", "", path).removeprefix(folder) for path in paths]
     return (below if folder else kept)[:_MAX_FILES] or [folder][: len(folder)]
@@ -242,12 +225,12 @@ def _rule_item(
     is_bare = title == section.heading and not title.split()[3:] and not form("document").search(about)
     is_fact = kind in (DEFAULT_CATEGORY, "runbook") and not (document.is_guide or document.is_diary)
     above = [about, *path] if document.is_runbook else [about] if is_bare or is_fact else []
-    for name in reversed([*document.package[-1:], *above]):
-        title = _below(name, title)
+    for name in reversed(above):
+        title = below(name, title)
     said = ("%s\n%s" % (title, rule.text)).lower()
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
-    spans = _CODE_SPAN.findall("%s %s" % (section.heading, rule.text))
-    named = (span for span in spans if _PATH.match(span) and not files_problem(span))
+    spans = form("code_span").findall("%s %s" % (section.heading, rule.text))
+    named = (span for span in spans if form("path").match(span) and not files_problem(span))
     return {
         "title": title,
         "body": rule.text,
@@ -257,21 +240,17 @@ def _rule_item(
     }
 
 
-def _below(name: str, title: str) -> str:
-    """Return a title after a name, unless it says that."""
-    return title if name.lower() in title.lower() else markdown.title_for(markdown.with_lead(name, title))
-
-
 def _place(part: Section) -> tuple[str, int, int]:
     """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
 
-    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below. A line that
-    says the status makes a section the head of a record.
+    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below. A heading
+    that says what became of it begins a record, and a line that says the status makes a section the head of one.
     """
     named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
+    judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
     others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
-    role, at = named[next(others, -1)] if named else (_STATUS if _status_in(part.text) else "", -1)
-    return role, named[0][1] if named else len(part.path), at
+    role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
+    return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
 
 def _roles(parts: list[Section]) -> set[str]:
@@ -296,28 +275,28 @@ def _records(document: _Document, parts: list[Section]) -> tuple[list[Entry], li
     return records, [part for part in others if part.path or not records]
 
 
-def _status_in(text: str) -> str:
-    """Return the status in a line of a text, as in a record's head or an entry of a log."""
-    text = markdown.FENCED.sub("", text) if form("status_line").search(text) else ""
-    found = form("status_line").findall(text)
-    return "\n".join(line.strip(" |") for line in found)
-
-
 def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
-    texts, status = dict[str, str](), ""
+    verdict = form("verdict").search(owner[-1] if owner else "")
+    texts, status = dict[str, str](), (verdict[1] or _DECIDED) if verdict else ""
+    chosen = without_markdown("\n".join(part.text for part in parts if _place(part)[0] in ANSWERS)).lower()
     for path, text, (role, first, at) in ((part.path, part.text, _place(part)) for part in parts):
-        field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, ())
+        field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
         below = below or (path[at:] if at >= 0 and field in texts else ())
-        status = status or ("" if at >= 0 else _status_in(text))
+        status = status or ("" if at >= 0 else status_in(text))
         name = ": ".join((*path[len(owner) : first], *below))
-        texts[field] = "\n\n".join(filter(None, (texts.get(field), markdown.with_lead(name, text))))
+        told, option = markdown.with_lead(name, text), re.split("[:\u2014] ", "".join(below[:1]).lower())
+        if field == "alternatives" and not any(said and said in chosen for said in option):
+            told = form("pros").sub("", told).strip()  # what speaks for it decided nothing
+        texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
     if document.is_runbook and ANSWERS.isdisjoint(texts) and _CAUSE in texts:
         texts[_STEPS] = texts.pop(_CAUSE)  # what to check is all that there is to do
     # An entry in a log of decisions has only a status.
-    is_logged = bool(owner and status) and texts.keys() == {_NOTES} and len(parts) == 1
+    is_logged = bool(owner and status) and (
+        _NOTES in texts if verdict else texts.keys() == {_NOTES} and len(parts) == 1
+    )
     texts.update({_STATUS: status} if status and _STATUS not in texts else {})
     title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
     has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
@@ -337,6 +316,7 @@ def _entries(
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
+    body = with_options(body, document.text)
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
     given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
@@ -344,7 +324,7 @@ def _entries(
     statuses = (str(fields.get(_STATUS, "")).strip(), stated, "draft" * (fields.get("draft") == "true"))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
-    related = (said for said in _relations(fields) if said.lower() not in status.lower())
+    related = (said for said in relations(fields) if said.lower() not in status.lower())
     texts[_STATUS] = status = "\n".join(filter(None, (status, *related)))
     symptoms = (without_markdown(said).strip("\"' ") for said in texts.get("symptoms", "").splitlines())
     asked = "\n".join([texts.get(CONTEXT, ""), *(part.heading for part in document.parts if part.text)])
@@ -355,7 +335,7 @@ def _entries(
         **({"date": dated[1]} if dated else {}),
         **({"type": kind[1]} if kind else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": _title(title, "" if title in given else about) or title,
+        "title": title_of(title, "" if title in given else about) or title,
         "body": body,
         _STATUS: "unknown status: %s" % stated if is_unknown else status,
     }
@@ -364,37 +344,3 @@ def _entries(
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
     at = "%s:%d" % (document.path, line)
     yield Entry(at, item, category, kept, frozenset(() if owner else names), "%s\n%s" % (status, head))
-
-
-def _title(title: str, answer: str) -> str:
-    """Return the title of a record or note without its number; a single word is followed by the answer, unless that has it."""
-    title = markdown.title_for(form("number").sub("", form("day").sub("", title)))
-    title = title if " " in title else title.replace("-", " ")
-    is_name = re.findall(r"[^\W\d_]+", title)[1:]
-    return title if is_name else _below(title, markdown.title_for(answer))
-
-
-def _relations(fields: Fields) -> Iterator[str]:
-    """Yield what the fields say about other records, such as `Superseded by: ADR-7`, also in a list of relations with their types."""
-    for name, value in fields.items():
-        texts = value if isinstance(value, list) else re.split(r"(?m)^- ", value)
-        for said in (re.sub(r"\A#?(?=\d+\Z)", "ADR-", text) for text in texts):
-            line = re.sub(r"\b\w+:\s+", "", said) if "type:" in said else "%s: %s" % (name, said)
-            line = re.sub(r"[-_]by\b", " by", " ".join(line.split()))
-            if said and form("relation").match(line):
-                yield line[0].upper() + line[1:]
-
-
-def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
-    """Return why an entry is not in force: how a statement of its status begins, or that it is only proposed; empty for one that holds.
-
-    Work to do holds until it is done.
-    """
-    text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status).replace("|", "\n"))
-    lines = list(map(without_markdown, re.split(r"\n|(?<=[.;])\s+", text)))
-    is_work = category == "tech_debt"
-    if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
-        return status[:200]
-    words = " ".join(lines).strip()
-    is_open = form("proposed").match(words) and not form("accepted").search(words)
-    return "only proposed" if is_open and not is_work else ""

@@ -15,7 +15,8 @@ from typing import Any
 from ..kernel.fastjson import as_object, as_text, loads
 from ..kernel.files import read_regular
 from . import InvalidMemory, markdown, record
-from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries, why_over
+from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
+from .import_facts import bind, package_of, why_over
 from .markdown import form, is_named, table, texts_in, title_for
 from .nearby import STORE, has_store
 from .repository import git
@@ -69,6 +70,7 @@ def _plain_lines(path: str, text: str) -> Iterator[Entry]:
 
 def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
     """Make memories of the entries of a file. Whatever cannot be read becomes a problem, or is left out, with its reason."""
+    package = package_of(path, reading.root)
     try:
         for entry in entries:
             try:
@@ -77,6 +79,7 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
                 _refuse(entry.source, str(error), reading)
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
+            bind(data, package)
             reading.drafts.append(Draft(entry.source, data, path, entry.names, tuple(_replaced(entry.head))))
     except UnicodeDecodeError as error:
         _refuse(path, "not UTF-8 (byte %d)" % error.start, reading)

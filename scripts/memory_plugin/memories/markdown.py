@@ -13,10 +13,6 @@ from typing import Any, NamedTuple
 from ..kernel.paths import load_data
 from .record import DEFAULT_CATEGORY, MAX_TITLE
 
-# A field, its value, and the lines below up to the next field.
-_FIELD = re.compile(r"(?m)^([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)((?:\n(?![A-Za-z][\w-]*[ \t]*:).*)*)")
-_COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
-_DASH = re.compile(r"(?m)^[ \t]*-[ \t]+(.*)")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 # Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
 FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
@@ -36,8 +32,6 @@ _TARGET = re.compile(r"\]\[([^\[\]\n]{1,100})\]")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
-_STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
-_SAID_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 MIN_WORDS = 3
 ANSWERS = frozenset(["answer", "steps", "proposal"])  # the fields of which a record has one
@@ -92,15 +86,15 @@ def form(name: str) -> re.Pattern[str]:
 
 @cache
 def role_of(heading: str) -> str:
-    """Return the field of a record for a heading; empty if there is none."""
-    words = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
+    """Return the field of a record for a heading, whatever it adds in parentheses; empty if there is none."""
+    words = " ".join(re.findall(r"[^\W\d_]+", re.sub(r"\([^()]*\)", "", heading.lower())))
     roles = table()["roles"].items()
     return next((role for role, headings in roles if words in headings), "")
 
 
 def texts_in(value: object) -> list[str]:
     """Return the texts of a list, or those that commas separate."""
-    parts = _COMMA.split(value) if isinstance(value, str) else value if isinstance(value, list) else []
+    parts = form("comma").split(value) if isinstance(value, str) else value if isinstance(value, list) else []
     return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
 
 
@@ -122,8 +116,8 @@ def front_matter(text: str) -> tuple[Fields, str]:
 
 def _fields(text: str) -> Fields:
     fields: Fields = {}
-    for name, written, below in _FIELD.findall(text):
-        value, items = _value(written.strip()), list(map(_unquoted, _DASH.findall(below)))
+    for name, written, below in form("field").findall(text):
+        value, items = _value(written.strip()), list(map(_unquoted, form("dash").findall(below)))
         block = [line.strip() for line in below.splitlines() if line[:1].isspace()]
         if items and len(items) >= len(block):
             value = [*([value] if isinstance(value, str) and value else value), *items]
@@ -133,7 +127,7 @@ def _fields(text: str) -> Fields:
 
 def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
-        return [part for part in map(_unquoted, _COMMA.split(text[1:-1])) if part]
+        return [part for part in map(_unquoted, form("comma").split(text[1:-1])) if part]
     return "" if text in ("|", ">", "|-", ">-", "null", "~", "none", "None") else _unquoted(text)
 
 
@@ -374,7 +368,7 @@ def _blocks(text: str, first: int) -> Iterator[_Block]:
 
 def statement_category(text: str) -> str:
     """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
-    sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
+    sentence = without_markdown(form("statement_end").split(text.strip(), maxsplit=1)[0])
     forms = table()["forms"]
     hits = (row["category"] for row in forms if re.search(row["pattern"], sentence, re.IGNORECASE))
     return next(hits, DEFAULT_CATEGORY)
@@ -382,7 +376,7 @@ def statement_category(text: str) -> str:
 
 def questions(text: str) -> list[str]:
     """Return the questions in a text."""
-    sentences = (_MARK.sub("", part).strip() for part in _SAID_END.split(text))
+    sentences = (_MARK.sub("", part).strip() for part in form("said_end").split(text))
     return phrases(sentence for sentence in sentences if sentence.endswith(("?", "\uff1f")))
 
 
