@@ -244,9 +244,8 @@ def test_what_explains_no_fix_makes_no_runbook(
 
 
 def test_the_line_about_the_surroundings_is_the_title() -> None:
-    error = (
-        "=== ERRORS ===\n#9 0.714 npm warn old\nerror: 1 problem\nModuleNotFoundError: No module named 'yaml'"
-    )
+    decoration = "=== ERRORS ===\n#9 0.714 npm warn old\n\x1b[91mnpm warn\x1b[0m older\n"
+    error = decoration + "error: 1 problem\nModuleNotFoundError: No module named 'yaml'"
     (found,) = watched(
         ("fail", "acme sync", error), ("pass", "pip install pyyaml", ""), ("pass", "acme sync", "")
     )

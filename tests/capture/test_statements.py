@@ -150,6 +150,7 @@ def test_other_peoples_text_is_no_statement() -> None:
         'The README says "we never mock the database in any of the tests".',  # quoted
         '"We never mock the database. Always use Postgres." (the old wiki, page 3)',  # quoted, of several sentences
         "```\nWe never mock the database.\n```\nfix it",  # fenced
+        'Set this text:\n"""Be kind.\nWe never mock the database."""',  # of a program
         "<page>We never mock the database.</page> summarize",  # tagged
         "Address these review comments:\n\nWe never mock the database.",  # announced
         "Fix it:\n1. We never mock the database.\n2. We use pnpm, not npm.",  # listed

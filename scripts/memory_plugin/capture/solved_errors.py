@@ -43,7 +43,8 @@ _KNOWN = ("install", "service", "setup", "files", "config", "script")
 _TOLD = ("install", "arguments")  # kinds that explain why a command that only tells something passes
 _BYPASSES = ("--no-verify", "--force", "--force-with-lease")
 _MAX_QUOTE = 160
-_STEP = re.compile(r"^#\d+ (?:\d+\.\d+ )?")  # of a build of an image
+# Colors, and the number and time of a step that builds an image.
+_NOISE = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|^#\d+ (?:\d+\.\d+ )?")
 
 
 class SolvedError(NamedTuple):
@@ -204,7 +205,7 @@ def _config_change(name: str, call: Call) -> str:
 def _symptom(output: str) -> tuple[str, ...]:
     """Return the lines of an output that describe the error, at most three, those about the surroundings first; none if none does."""
     cut = (line[: cut_before(line, _MAX_LINE)] for line in output.replace("\\n", "\n").splitlines()[:400])
-    lines = (_STEP.sub("", plain(line, _MAX_LINE)).strip("\u2502\u2503 ") for line in cut)
+    lines = (plain(_NOISE.sub("", line), _MAX_LINE).strip("\u2502\u2503 ") for line in cut)
     telling = dict.fromkeys(line for line in lines if error_pattern("telling").search(line))
     useful = [line for line in telling if not error_pattern("decoration").search(line)]
     return tuple(

@@ -42,7 +42,9 @@ _MAX_PROMPT = 20_000
 _MAX_PARAGRAPH = 900
 MAX_SENTENCE = 320
 _MAX_LIST_ITEMS = 12
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|\"{3}.*?(?:\"{3}|\Z)", re.MULTILINE | re.DOTALL
+)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _CLOSING = re.compile(r"</([a-zA-Z][\w:-]*)\s*>")
 _INSIDE_LINE = re.compile(r"(?<=[^\s>])( ?)<([a-zA-Z][\w:-]*)>|<([a-zA-Z][\w:-]*)>(?=[\w.:_/-])")
