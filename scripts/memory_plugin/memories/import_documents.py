@@ -279,8 +279,9 @@ def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     texts, status = dict[str, str](), (verdict[1] or _DECIDED) if verdict else ""
-    chosen = without_markdown("\n".join(part.text for part in parts if _place(part)[0] in ANSWERS)).lower()
-    for path, text, (role, first, at) in ((part.path, part.text, _place(part)) for part in parts):
+    places = [(part.path, part.text, _place(part)) for part in parts]
+    chosen = without_markdown("\n".join(text for _, text, place in places if place[0] in ANSWERS)).lower()
+    for path, text, (role, first, at) in places:
         field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
         below = below or (path[at:] if at >= 0 and field in texts else ())
         status = status or ("" if at >= 0 else status_in(text))
@@ -291,12 +292,14 @@ def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
+    if ANSWER in texts:
+        lines = "\n".join("%s\n%s" % (part.heading, part.text) for part in parts)
+        texts[ANSWER] = with_options(texts[ANSWER], lines)
     if document.is_runbook and ANSWERS.isdisjoint(texts) and _CAUSE in texts:
         texts[_STEPS] = texts.pop(_CAUSE)  # what to check is all that there is to do
     # An entry in a log of decisions has only a status.
-    is_logged = bool(owner and status) and (
-        _NOTES in texts if verdict else texts.keys() == {_NOTES} and len(parts) == 1
-    )
+    is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
+    is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
     texts.update({_STATUS: status} if status and _STATUS not in texts else {})
     title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
     has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
@@ -316,7 +319,6 @@ def _entries(
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
-    body = with_options(body, document.text)
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
     given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
