@@ -143,3 +143,17 @@ def test_an_entry_with_symptom_cause_and_cure_in_bold_is_one_runbook(project: Pr
     assert list(found) == ["Warm milk", "Sour milk"]
     content = reading.drafts[1].data["content"]
     assert (content["symptoms"], content["steps"]) == ("It is sour.", ["Order ice."])
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("AD-012: Pails are of oak", "Pails are of oak"),
+        ("Dec 12: pails are of oak", "Dec 12: pails are of oak"),
+    ],
+    ids=["a number", "a day"],
+)
+def test_the_number_of_a_record_is_no_part_of_its_title(project: Project, title: str, expected: str) -> None:
+    text = "# Log\n\n## %s\n\n**Status:** final\n\nOak lasts.\n" % title
+    found, _ = imported(project, {"log.md": text})
+    assert list(found) == [expected]
