@@ -109,8 +109,12 @@ def test_a_section_of_a_runbook_names_what_is_above_it(project: Project) -> None
     text = "# Pager\n\n## DiskFull\n\n### First aid\n\n- Drop the logs.\n\n## QueueStuck\n\n### First aid\n\n- Wait.\n"
     drafts = read(project.write("runbooks/pager.md", text), root=project.root).drafts
     assert [draft.data["title"] for draft in drafts] == [
-        "Pager: DiskFull: First aid",
-        "Pager: QueueStuck: First aid",
+        "Pager: DiskFull",
+        "Pager: QueueStuck",
+    ]
+    assert [draft.data["content"]["steps"] for draft in drafts] == [
+        ["First aid: Drop the logs."],
+        ["First aid: Wait."],
     ]
 
 

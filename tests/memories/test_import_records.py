@@ -263,13 +263,15 @@ def test_wishes_are_no_rules(project: Project) -> None:
 
 
 def test_boxes_are_things_to_do_unless_they_are_a_checklist(project: Project) -> None:
-    text = "# Team\n\n- Never push to the main branch.\n- [ ] Ann asks the lawyer about the logo\n"
+    text = (
+        "# Rules of the team\n\n- Never push to the main branch.\n- [ ] Ann asks the lawyer about the logo\n"
+    )
     text += "\n## Release checklist\n\n- [ ] Bump the version in setup.py\n- [ ] Tag the commit with the version\n"
     found, _ = imported(project, {"team.md": text})
     assert list(found) == [
         "Never push to the main branch",
-        "Team: Bump the version in setup.py",
-        "Team: Tag the commit with the version",
+        "Bump the version in setup.py",
+        "Tag the commit with the version",
     ]
 
 
@@ -346,7 +348,7 @@ def test_a_sentence_about_a_status_is_none(project: Project, said: str) -> None:
 def test_an_introduction_with_a_negation_belongs_to_its_items(
     project: Project, lead: str, kept: str, items: str
 ) -> None:
-    text = "# Incidents\n\n## When to raise an incident\n\nThese are:\n\n- The data is lost.\n- The site is down.\n\n%s\n\n%s"
+    text = "# Rules for incidents\n\n## When to raise an incident\n\nThese are:\n\n- The data is lost.\n- The site is down.\n\n%s\n\n%s"
     _, reading = imported(project, {"incidents.md": text % (lead, items)})
     last = [draft.data for draft in reading.drafts if "lag" in str(draft.data).lower()]
     assert last

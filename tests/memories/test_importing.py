@@ -44,7 +44,7 @@ def test_a_file_with_fields_at_its_head_is_one_memory(project: Project) -> None:
         "preference",
         ["a", "b"],
     )
-    assert draft.data["content"] == {"value": "Why.\n\n# Intro\nUse SQS."}
+    assert draft.data["content"] == {"value": "Why.\n\n# Intro\n\nUse SQS."}
 
 
 def test_json_lines_with_bad_ones_named_by_line(project: Project) -> None:
@@ -203,11 +203,11 @@ def test_the_source_of_a_rule_names_its_line(project: Project, name: str, text: 
 
 def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
     path = project.write(
-        "a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n"
+        "rules.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n"
     )
     assert [title for _, title in titles(path)] == [
-        "Trouble: Server offline? Look at the fuse box",
-        "Trouble: Disk full? Drop the old logs",
+        "Server offline? Look at the fuse box",
+        "Disk full? Drop the old logs",
     ]
 
 
@@ -367,16 +367,6 @@ def test_a_section_of_a_runbook_stays_one_memory(project: Project, name: str, ti
         ("runbook", title + ": After"),
     ]
     assert drafts[1].data["content"] == {"steps": ["Stop it, which takes a while", "Start it"]}
-
-
-def test_a_short_heading_over_code_is_named_after_its_document(project: Project) -> None:
-    path = project.write(
-        "apps.md", "# Apps by machine\n## Backend\n```\nsignon\n```\n## Lists of all apps\n```\nsignon\n```\n"
-    )
-    assert [title for _, title in titles(path)] == [
-        "Apps by machine: Backend",
-        "Apps by machine: Lists of all apps",
-    ]
 
 
 def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.memories.import_facts import front_matter
 from memory_plugin.memories.markdown import (
     Section,
-    front_matter,
     sections,
     statements_in,
     title_for,
+    visible_text,
     without_markdown,
 )
 from memory_plugin.memories.record import MAX_TITLE
@@ -186,7 +187,7 @@ def test_a_list_in_a_code_fence_is_code() -> None:
         pytest.param("## Data\n**Current state:**\n- Germany is done\n- France is missing\n", [], id="lead that reports progress"),
         pytest.param("## About\n**Status**: two left\n**Author**: Kim Lee\n", [], id="facts about the document"),
         pytest.param("Thanks for your help!\nIt is welcome.\n", [], id="courtesy"),
-        pytest.param("## Join us\nWelcome! We are glad.\n\nThe project is five years old.\n", [], id="courtesy in two paragraphs"),
+        pytest.param("Welcome! We are glad.\n\nPatches need two reviews.\n", ["Patches need two reviews"], id="courtesy above a rule"),
         pytest.param("## Map\n```mermaid\ngraph TD\n  a --> b\n```\n", [], id="a diagram"),
         pytest.param("## About\nThis document describes how we release.\n", [], id="a text about the document"),
         pytest.param("## Minor\n**Examples**\n- The search is slow for some\n- A memory leak that needs days\n",
@@ -234,7 +235,9 @@ def test_a_list_in_a_code_fence_is_code() -> None:
     ],
 )  # fmt: skip
 def test_a_title_says_what_its_rule_says(text: str, titles: list[str]) -> None:
-    statements = [statement for section in sections(text) for statement in statements_in(section, [])]
+    statements = [
+        statement for section in sections(visible_text(text)) for statement in statements_in(section, [])
+    ]
     assert [statement.title for statement in statements] == titles
     for statement in statements:
         words = set(re.findall(r"\w+", statement.title))

@@ -118,9 +118,9 @@ class Record(NamedTuple):
 
 
 def read(text: str) -> list[Record]:
-    """Return the records of a document."""
+    """Return the records of a document: the entries that have a field beside the answer."""
     entries = document_entries("from-the-file.md", text, Reading([], [], []))
-    rows = [(entry, as_object(entry.item)) for entry in entries if entry.more is not None]
+    rows = [(entry, as_object(entry.item)) for entry in entries if entry.more]
     return [
         Record(
             str(item["title"]),
@@ -170,7 +170,7 @@ def test_fields_may_be_named_in_bold_and_other_sections_stay() -> None:
         "answer": "One cookie.",
     }
     entries = document_entries("from-the-file.md", IN_BOLD, Reading([], [], []))
-    assert [entry.source for entry in entries if entry.more is None] == ["from-the-file.md:18"]
+    assert [entry.source for entry in entries if not entry.more] == ["from-the-file.md:18"]
 
 
 @pytest.mark.parametrize(

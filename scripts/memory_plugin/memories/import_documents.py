@@ -1,4 +1,4 @@
-"""Read a Markdown document as entries: records and runbooks with what they say of themselves, a note, or rules in lists."""
+"""Read a Markdown document as entries: records and runbooks with what they say of themselves, notes, and rules in lists."""
 
 from __future__ import annotations
 
@@ -9,30 +9,38 @@ from typing import Any, NamedTuple
 
 from . import markdown
 from .guard_file import files_problem
-from .import_facts import below, is_record, package_of, relations, status_in, title_of, why_over, with_options
-from .markdown import ANSWERS, Fields, Section, form, role_of, texts_in, without_markdown
-from .record import CONTEXT, DEFAULT_CATEGORY
+from .import_facts import (
+    BOUND,
+    Document,
+    below,
+    package_of,
+    read_document,
+    relations,
+    status_in,
+    title_of,
+    why_over,
+    with_options,
+)
+from .markdown import ANSWERS, Section, Statement, form, role_of, texts_in, without_markdown
+from .record import CONTEXT
 
 ANSWER, _NOTES, _STATUS, _STEPS, _CAUSE = "answer", "notes", "status", "steps", "root_cause"
 _PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where nothing was decided
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", _CAUSE])
-_NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
-_DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNWRITTEN = "its decision or its steps are still to be written"
 _POINTER = "only a link to another text"
-_UNSAID = "states nothing: code, paths or links alone, an example, status or things to do"
-_LONG = "a long text rather than notes; to import it, name it"
 # Types and tags of notes that hold no memory.
 _ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
-_BOUND = ("globs", "paths", "applyto", "filematchpattern")
-_OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
+_FEW = 4  # words
+_ORDERS = frozenset(["constraint", "preference"])
+_DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_UNSAID = "states nothing: code, paths or links alone, an example, status or things to do"
+_LONG = "a long text rather than notes; to import it, name it"
+_MAX_NOTE, _MAX_SECTIONS, _MAX_WORDS = 400, 15, 1500  # of one memory, and of one document that nobody named
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12  # of a memory
-_MAX_OF_FILE, _MAX_SECTIONS, _MAX_WORDS = 40, 15, 2000  # of one document that nobody named
-_NEAR = 3  # folders above a file whose names say what it is
-_LINKS, _FEW = ("](", "[[", "http"), 4  # words
 INDEX = "an index, a history or a list of things to do, not a note"
 
 
@@ -79,95 +87,139 @@ class LeftOut(Exception):
 
 
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the entries of a Markdown file: records, runbooks and the rules next to them, or the note that it is. Raises LeftOut."""
-    document = _document(path, text, reading.root)
+    """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
+    document = read_document(path, text, reading.root)
     parts = [piece for part in document.parts if part.text for piece in markdown.named_paragraphs(part)]
     records, others = _records(document, parts)
     if reason := _why_left_out(document, parts, has_records=bool(records)):
         raise LeftOut(reason)
     yield from records
-    in_steps = document.is_runbook and any(form("step").match(part.heading) for part in parts)
-    is_note = document.fields and not (document.is_diary or document.is_rules)
-    if records or not (document.is_record or in_steps or is_note):
-        yield from _rules(document, others, reading, alone=not records)
-        return
-    is_named = document.is_runbook or document.heading in ("", document.title)
-    text = form("until_nothing").sub(
-        r"\1", (_HEAD.sub("", document.text) if is_named else document.text).strip()
+    is_note = document.is_record or (document.fields and not (document.is_diary or document.is_rules))
+    if others or not records:
+        yield from (_notes if is_note else _rules)(document, others, reading)
+
+
+def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
+    """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
+    is_long = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
+    is_long |= markdown.content(document.text) > _MAX_WORDS
+    is_whole = (
+        document.fields or document.is_record or any(form("step").match(part.heading) for part in parts)
     )
-    text = "\n\n".join(filter(None, (str(document.fields.get("description", "")), text)))
-    told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
-    said = {_STATUS: told or status_in(text)} if document.is_record else {}
-    said[_STEPS if document.is_runbook else ANSWER] = form("head_line").sub("", text) if said else text
-    yield from _entries(document, (), said, 1)
+    if parts and is_whole:
+        yield from _note(document, (), parts, reading)
+    elif is_long and reading.is_folder and not document.is_runbook:
+        raise LeftOut(_LONG)
+    else:
+        is_log = any(form("day").match(part.heading) for part in parts)
+        for owner, group in _split(parts, int(document.is_runbook or is_log)):
+            yield from _note(document, owner, group, reading)
 
 
-def _rules(document: _Document, parts: list[Section], reading: Reading, *, alone: bool) -> Iterator[Entry]:
-    """Yield the rules in the sections that hold no record. Raises LeftOut for a document that nobody wrote to be kept."""
-    path, is_runbook = document.path, document.is_runbook
-    parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
+def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:
+    """Yield the sections below each heading at this depth of their paths; what is too long for one memory is split at the next one."""
+    groups: dict[tuple[str, ...], list[Section]] = {}
+    for part in parts:
+        groups.setdefault(part.path[:depth], []).append(part)
+    for owner, group in groups.items():
+        is_long = sum(markdown.content(part.text) for part in group) > _MAX_NOTE
+        if is_long and any(part.path[depth:] for part in group):
+            yield from _split(group, depth + 1)
+        else:
+            yield owner, group
+
+
+def _note(
+    document: Document, owner: tuple[str, ...], parts: list[Section], reading: Reading
+) -> Iterator[Entry]:
+    """Yield a note, or the part of it below a heading, as one memory with the other headings; as a runbook if it has steps."""
     unsaid: list[int] = []
-    rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, unsaid, is_runbook)]
-    if document.is_diary and alone and not rules:
+    title = below(document.title, ": ".join(owner)) if owner else document.title
+    texts: list[str] = []
+    for part in parts:
+        said = part.text if document.is_record else markdown.said_in(part, unsaid, document.is_runbook)
+        path = ": ".join(part.path[len(owner) :])
+        texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
+    reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
+    if texts and not owner and document.heading not in ("", title):
+        texts.insert(0, "# " + document.heading)
+    about = "" if owner else str(document.fields.get("description", ""))
+    text = "\n\n".join(filter(None, [about, *texts]))
+    told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
+    fields = {_STATUS: told or status_in(text)} if document.is_record else {}
+    steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
+    field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
+    fields[field] = form("head_line").sub("", text) if fields else text
+    note = document._replace(title=title, parts=parts)
+    yield from _entries(note, (), fields, parts[0].line)
+
+
+def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
+    """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
+    parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
+    parts = [part for part in parts if not form("reasons").match(part.heading)]
+    unsaid: list[int] = []
+    rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, unsaid)]
+    kinds = [markdown.statement_category(rule.text) for _, rule in rules]
+    has_orders = 3 * sum(map(_ORDERS.__contains__, kinds)) >= 2 * len(kinds)
+    if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1):
+        yield from _notes(document, parts, reading)
+        return
+    if document.is_diary and not rules:
         raise LeftOut(_DIARY)
-    is_long = len(rules) > _MAX_OF_FILE or len(parts) > _MAX_SECTIONS
-    is_long |= len(document.text.split()) > _MAX_WORDS
-    if is_long and reading.is_folder and not (is_runbook or document.is_guide):
-        raise LeftOut(_LONG if alone else "apart from its records " + _LONG)
-    reading.left_out.extend(("%s:%d" % (path, line), _UNSAID) for line in unsaid)
+    reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
     bound = _bound_to(document, reading) if rules else []
-    for section, rule in rules:
-        has_steps = (is_runbook or role_of(section.heading) == _STEPS) and form("list").search(rule.text)
-        kind = "runbook" if has_steps else markdown.statement_category(rule.text)
-        yield Entry("%s:%d" % (path, rule.line), _rule_item(document, rule, section, bound, kind), kind)
+    for kind, (section, rule) in zip(kinds, rules):
+        has_steps = role_of(section.heading) == _STEPS and form("list").search(rule.text)
+        item = _rule_item(document, rule, section, bound)
+        yield Entry("%s:%d" % (document.path, rule.line), item, "runbook" if has_steps else kind)
 
 
-class _Document(NamedTuple):
-    """A Markdown file: the fields at its head, its text without them, and what its names say.
+def _decided(part: Section) -> Iterator[Section]:
+    """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
+    pattern = form("first_paragraph") if role_of(part.heading) == ANSWER else form("decided")
+    for mark in pattern.finditer(part.text):
+        first = part.first + part.text.count("\n", 0, mark.start(1))
+        yield part._replace(heading="", path=(), text=mark[1], first=first)
 
-    Its title is that of its fields or its first heading, else its file's.
+
+def _bound_to(document: Document, reading: Reading) -> list[str]:
+    """Return the patterns of the files to which a rule file applies, in the subfolder that it is for, or that; empty for all files.
+
+    What no pattern can say is named.
     """
-
-    path: str
-    stem: str
-    fields: Fields
-    text: str
-    parts: list[Section]
-    heading: str
-    title: str
-    is_runbook: bool
-    is_rules: bool
-    is_record: bool
-    is_guide: bool
-    is_diary: bool
+    bound = [name for field in BOUND for name in texts_in(document.fields.get(field))]
+    problems = {name: files_problem(name) for name in bound}
+    named = ("%s is not kept: %s" % pair for pair in problems.items() if pair[1])
+    reading.left_out.extend((document.path, why) for why in named)
+    kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
+    folder = package_of(document.path, reading.root) or ""
+    paths = (name if "/" in name else "**/" + name for name in kept)
+    inside = [folder + re.sub(r"\A\.?/", "", path).removeprefix(folder) for path in paths]
+    return (inside if folder else kept)[:_MAX_FILES] or [folder][: len(folder)]
 
 
-def _document(path: str, text: str, root: str) -> _Document:
-    fields, text = markdown.front_matter(text)
-    *folders, name = path.split(os.sep)
-    stem, text = os.path.splitext(name)[0], markdown.visible_text(text)
-    headed = form("first_heading").match(text)
-    heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
-    if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record
-        heading = ""
-    title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
-    of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
-    said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
-    title = next(said, of_file)
-    names = "\n".join([title, stem, *folders[-_NEAR:]])
-    is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
-    is_runbook = bool(form("runbook").search(names))
-    is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
-    is_one = is_called or (not is_rules and is_record(heading, text, is_runbook))
-    return _Document(
-        path, stem, fields, text, markdown.headings(text, is_one), heading, title,
-        is_runbook, is_rules, is_one,
-        is_guide=is_rules or bool(form("rules").search(names)),
-        is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))])),
-    )  # fmt: skip
+def _rule_item(document: Document, rule: Statement, section: Section, bound: list[str]) -> dict[str, object]:
+    """Return a rule as an entry: with the headings above it that it does not say itself, and the files that it or its document is about."""
+    title, about = rule.title, without_markdown(document.title)
+    # A short heading says nothing without its document.
+    is_bare = title == section.heading and not title.split()[3:] and not form("document").search(about)
+    title = below(about, title) if is_bare else title
+    said = ("%s\n%s" % (title, rule.text)).lower()
+    path = map(without_markdown, section.path)
+    untold = " > ".join(heading for heading in path if heading.lower() not in said)
+    spans = form("code_span").findall("%s %s" % (section.heading, rule.text))
+    named = (span for span in spans if form("path").match(span) and not files_problem(span))
+    return {
+        "title": title,
+        "body": rule.text,
+        CONTEXT: "\n".join(filter(None, (untold, rule.context))),
+        "asked_as": markdown.questions(section.heading),
+        "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
+    }
 
 
-def _why_left_out(document: _Document, parts: list[Section], *, has_records: bool) -> str:
+def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
     """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
     fields, title, text = document.fields, document.title, document.text
     tags, first = texts_in(fields.get("tags")), _HEAD.sub("", text)
@@ -184,60 +236,11 @@ def _why_left_out(document: _Document, parts: list[Section], *, has_records: boo
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
         INDEX: is_index or not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *tags]),
         _WEB: is_linked and ("clippings" in tags or "published" in fields),
-        _POINTER: is_short and not has_records and any(mark in text for mark in _LINKS),
+        _POINTER: is_short and not has_records and markdown.LINK.search(text),
         _ENDED: is_over and not has_records,
         _UNWRITTEN: asks and not ANSWERS.isdisjoint(named),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
-
-
-def _decided(part: Section) -> Iterator[Section]:
-    """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
-    pattern = form("first_paragraph") if role_of(part.heading) == ANSWER else form("decided")
-    for mark in pattern.finditer(part.text):
-        first = part.first + part.text.count("\n", 0, mark.start(1))
-        yield part._replace(heading="", path=(), text=mark[1], first=first)
-
-
-def _bound_to(document: _Document, reading: Reading) -> list[str]:
-    """Return the patterns of the files to which a rule file applies, in the subfolder that it is for, or that; empty for all files.
-
-    What no pattern can say is named.
-    """
-    bound = [name for field in _BOUND for name in texts_in(document.fields.get(field))]
-    problems = {name: files_problem(name) for name in bound}
-    named = ("%s is not kept: %s" % pair for pair in problems.items() if pair[1])
-    reading.left_out.extend((document.path, why) for why in named)
-    kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    folder = package_of(document.path, reading.root) or ""
-    paths = (name if "/" in name else "**/" + name for name in kept)
-    below = [folder + re.sub(r"\A\.?/", "", path).removeprefix(folder) for path in paths]
-    return (below if folder else kept)[:_MAX_FILES] or [folder][: len(folder)]
-
-
-def _rule_item(
-    document: _Document, rule: markdown.Statement, section: Section, bound: list[str], kind: str
-) -> dict[str, object]:
-    """Return a rule as an entry: with the headings above it that it does not say itself, and the files that it or its document is about."""
-    title, about = rule.title, without_markdown(document.title)
-    path = list(map(without_markdown, section.path))
-    # A short heading, and a fact or steps in a note, say nothing without their document, a part of a runbook without its path.
-    is_bare = title == section.heading and not title.split()[3:] and not form("document").search(about)
-    is_fact = kind in (DEFAULT_CATEGORY, "runbook") and not (document.is_guide or document.is_diary)
-    above = [about, *path] if document.is_runbook else [about] if is_bare or is_fact else []
-    for name in reversed(above):
-        title = below(name, title)
-    said = ("%s\n%s" % (title, rule.text)).lower()
-    untold = " > ".join(heading for heading in path if heading.lower() not in said)
-    spans = form("code_span").findall("%s %s" % (section.heading, rule.text))
-    named = (span for span in spans if form("path").match(span) and not files_problem(span))
-    return {
-        "title": title,
-        "body": rule.text,
-        CONTEXT: "\n".join(filter(None, (untold, rule.context))),
-        "asked_as": markdown.questions(section.heading),
-        "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
-    }
 
 
 def _place(part: Section) -> tuple[str, int, int]:
@@ -258,7 +261,7 @@ def _roles(parts: list[Section]) -> set[str]:
     return {_place(part)[0] for part in parts} - {""}
 
 
-def _records(document: _Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
+def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
     """Return the decision records and runbooks of a document, and its other sections: all of it is one, or what a heading holds."""
     places = [(part.path, *_place(part)) for part in parts]
     owners = {path[:first] for path, role, first, _ in places if role}
@@ -275,7 +278,7 @@ def _records(document: _Document, parts: list[Section]) -> tuple[list[Entry], li
     return records, [part for part in others if part.path or not records]
 
 
-def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
+def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     texts, status = dict[str, str](), (verdict[1] or _DECIDED) if verdict else ""
@@ -295,8 +298,10 @@ def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -
     if ANSWER in texts:
         lines = "\n".join("%s\n%s" % (part.heading, part.text) for part in parts)
         texts[ANSWER] = with_options(texts[ANSWER], lines)
-    if document.is_runbook and ANSWERS.isdisjoint(texts) and _CAUSE in texts:
-        texts[_STEPS] = texts.pop(_CAUSE)  # what to check is all that there is to do
+    # What to check is the beginning of what to do, or all of it.
+    if document.is_runbook and (ANSWERS.isdisjoint(texts) or form("in_steps").search(texts.get(_CAUSE, ""))):
+        causes = [texts.pop(_CAUSE)] if _CAUSE in texts else []
+        texts[_STEPS] = "\n\n".join([*causes, *filter(None, [texts.get(_STEPS)])])
     # An entry in a log of decisions has only a status.
     is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
     is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
@@ -310,7 +315,7 @@ def _record(document: _Document, owner: tuple[str, ...], parts: list[Section]) -
 
 
 def _entries(
-    document: _Document, owner: tuple[str, ...], texts: dict[str, str], line: int, answer: str = ANSWER
+    document: Document, owner: tuple[str, ...], texts: dict[str, str], line: int, answer: str = ANSWER
 ) -> Iterator[Entry]:
     """Yield a record, a runbook or a note, with its symptoms and questions as phrases, unless it is empty; `texts` are those by field."""
     fields, head = document.fields, texts.get(_NOTES, "")
@@ -321,7 +326,8 @@ def _entries(
         return
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
-    given = [fields.get("title"), fields.get("name"), *([document.heading] if len(texts) == 1 else [])]
+    alone = [document.heading] if fields and len(texts) == 1 else []
+    given = [fields.get("title"), fields.get("name"), *alone]
     stated = texts.get(_STATUS, "").strip() or "\n".join(form("stated").findall(head) * document.is_record)
     statuses = (str(fields.get(_STATUS, "")).strip(), stated, "draft" * (fields.get("draft") == "true"))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))

@@ -1,4 +1,4 @@
-"""What is known of a file or a record beside its text: the part of a project, titles, the status, related records and options."""
+"""What is known of a file or a record beside its text: fields at its head, names, the part of a project, titles, the status, options."""
 
 from __future__ import annotations
 
@@ -6,10 +6,28 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
-from .markdown import FENCED, Fields, form, headings, is_named, title_for, with_lead, without_markdown
+from .markdown import (
+    FENCED,
+    Section,
+    form,
+    headings,
+    is_named,
+    role_of,
+    texts_in,
+    title_for,
+    visible_text,
+    with_lead,
+    without_markdown,
+)
 from .record import DEFAULT_CATEGORY
+
+Fields = dict[str, "str | list[str]"]
+_NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
+BOUND = ("globs", "paths", "applyto", "filematchpattern")
+_OF_RULES = frozenset([*BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
+_NEAR = 3  # folders above a file whose names say what it is
 
 
 def package_of(path: str, root: str) -> str | None:
@@ -91,3 +109,87 @@ def with_options(answer: str, text: str) -> str:
             told = r"\g<0> (%s)" % title.replace("\\", r"\\")
             answer = re.sub(r"(?i)\b%s(?!\w|\.\d)" % re.escape(name), told, answer, count=1)
     return answer
+
+
+class Document(NamedTuple):
+    """A Markdown file: the fields at its head, its text without them, and what its names say.
+
+    Its title is that of its fields or its first heading, else its file's.
+    """
+
+    path: str
+    stem: str
+    fields: Fields
+    text: str
+    parts: list[Section]
+    heading: str
+    title: str
+    is_runbook: bool
+    is_rules: bool
+    is_record: bool
+    is_guide: bool
+    is_diary: bool
+
+
+def read_document(path: str, text: str, root: str) -> Document:
+    """Return a Markdown file as a document; `root` is the project's folder."""
+    fields, text = front_matter(text)
+    *folders, name = path.split(os.sep)
+    stem, text = os.path.splitext(name)[0], visible_text(text)
+    headed = form("first_heading").match(text)
+    heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
+    if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record
+        heading = ""
+    title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
+    of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
+    said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
+    title = next(said, of_file)
+    names = "\n".join([title, stem, *folders[-_NEAR:]])
+    is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    is_runbook = bool(form("runbook").search(names))
+    is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
+    is_one = is_called or (not is_rules and is_record(heading, text, is_runbook))
+    return Document(
+        path, stem, fields, text, headings(text, is_one), heading, title,
+        is_runbook, is_rules, is_one,
+        is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
+        is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))])),
+    )  # fmt: skip
+
+
+def front_matter(text: str) -> tuple[Fields, str]:
+    """Return the front matter of a file with lower-case names, and the text with blank lines in its place.
+
+    It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
+    """
+    fields: Fields = {}
+    start = 0
+    # Two tools may each have added theirs.
+    while head := form("front").match(text, start):
+        more = _fields(head[1])
+        if head[1].strip() and not more:
+            break  # a text between two lines
+        fields, start = {**more, **fields}, head.end()
+    return fields, "\n" * text.count("\n", 0, start) + text[start:]
+
+
+def _fields(text: str) -> Fields:
+    fields: Fields = {}
+    for name, written, below in form("field").findall(text):
+        value, items = _value(written.strip()), list(map(_unquoted, form("dash").findall(below)))
+        block = [line.strip() for line in below.splitlines() if line[:1].isspace()]
+        if items and len(items) >= len(block):
+            value = [*([value] if isinstance(value, str) and value else value), *items]
+        fields[name.lower()] = "\n".join([value, *block]).strip() if isinstance(value, str) else value
+    return fields
+
+
+def _value(text: str) -> str | list[str]:
+    if text.startswith("[") and text.endswith("]"):
+        return [part for part in map(_unquoted, form("comma").split(text[1:-1])) if part]
+    return "" if text in ("|", ">", "|-", ">-", "null", "~", "none", "None") else _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    quoted = re.fullmatch(r"""\s*(["'])(.*)\1\s*""", text, re.DOTALL)
+    return quoted[2] if quoted else text.strip()

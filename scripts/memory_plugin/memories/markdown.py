@@ -1,4 +1,4 @@
-"""Read Markdown as a source of memories: front matter, sections, titles, and the rules of lists."""
+"""Read Markdown as a source of memories: sections, titles, the rules of lists, and what is said in a note."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)")
-_BOX = re.compile(r"\A\s*[-*+]\s+\[[ xX]\]\s")
+# What is to be done: a box, or a mark of an outline.
+_TASK = re.compile(
+    r"\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
+)
 _CODE_SPAN = r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?(?P=ticks)(?!`)"
 _LINK = re.compile(
     _CODE_SPAN
@@ -28,6 +31,7 @@ _LINK = re.compile(
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
 _OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
+LINK = re.compile(r"\]\(|\[\[|http")
 _TARGET = re.compile(r"\]\[([^\[\]\n]{1,100})\]")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -38,8 +42,6 @@ ANSWERS = frozenset(["answer", "steps", "proposal"])  # the fields of which a re
 _MAX_TEXT = 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
-
-Fields = dict[str, "str | list[str]"]
 
 
 class Section(NamedTuple):
@@ -98,44 +100,6 @@ def texts_in(value: object) -> list[str]:
     return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
 
 
-def front_matter(text: str) -> tuple[Fields, str]:
-    """Return the front matter of a file with lower-case names, and the text with blank lines in its place.
-
-    It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
-    """
-    fields: Fields = {}
-    start = 0
-    # Two tools may each have added theirs.
-    while head := form("front").match(text, start):
-        more = _fields(head[1])
-        if head[1].strip() and not more:
-            break  # a text between two lines
-        fields, start = {**more, **fields}, head.end()
-    return fields, "\n" * text.count("\n", 0, start) + text[start:]
-
-
-def _fields(text: str) -> Fields:
-    fields: Fields = {}
-    for name, written, below in form("field").findall(text):
-        value, items = _value(written.strip()), list(map(_unquoted, form("dash").findall(below)))
-        block = [line.strip() for line in below.splitlines() if line[:1].isspace()]
-        if items and len(items) >= len(block):
-            value = [*([value] if isinstance(value, str) and value else value), *items]
-        fields[name.lower()] = "\n".join([value, *block]).strip() if isinstance(value, str) else value
-    return fields
-
-
-def _value(text: str) -> str | list[str]:
-    if text.startswith("[") and text.endswith("]"):
-        return [part for part in map(_unquoted, form("comma").split(text[1:-1])) if part]
-    return "" if text in ("|", ">", "|-", ">-", "null", "~", "none", "None") else _unquoted(text)
-
-
-def _unquoted(text: str) -> str:
-    quoted = re.fullmatch(r"""\s*(["'])(.*)\1\s*""", text, re.DOTALL)
-    return quoted[2] if quoted else text.strip()
-
-
 def sections(text: str) -> list[Section]:
     """Return the sections of a text; the text before the first heading has an empty heading. Headings in code fences do not count."""
     return [section for section in headings(text) if section.text]
@@ -159,7 +123,7 @@ def named_paragraphs(part: Section) -> list[Section]:
 def _code_or_hidden() -> re.Pattern[str]:
     """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
     parts = (FENCED.pattern, form("hidden").pattern)
-    return re.compile(r"%s|(?:(?=[`<!~])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
+    return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
 
 
 def visible_text(text: str) -> str:
@@ -168,6 +132,8 @@ def visible_text(text: str) -> str:
 
     def shown(part: re.Match[str]) -> str:
         links.update({part["name"].lower(): part["target"]} if part["name"] else {})
+        if part["title"]:
+            return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
         return part["image"] or ("\n" * part[0].count("\n") if part["hidden"] is not None else part[0])
 
     def target(link: re.Match[str]) -> str:
@@ -240,26 +206,42 @@ def _first_sentence(text: str) -> str:
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
-def statements_in(section: Section, unsaid: list[int], is_runbook: bool = False) -> list[Statement]:
+def statements_in(section: Section, unsaid: list[int]) -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
     Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of
-    such items are added to `unsaid`. A section of a runbook stays one statement, since its parts are followed together.
+    such items are added to `unsaid`.
     """
     headings = list(map(without_markdown, section.path or (section.heading,)))
-    is_checklist = is_runbook or form("checklist").search(" ".join(headings))
     found = list(_blocks(section.text, section.first))
-    blocks = [block for block in found if is_checklist or not _BOX.match(block.text)]
-    says = any(content(block.text) for block in blocks) and not any(map(form("structure").match, headings))
-    # Neither is a step taken without the others, also if a note stands between them.
+    blocks = _to_keep(found, headings)
+    says = any(content(block.text) for block in blocks)
+    # A step is not taken without the others, also if a note stands between them.
     in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
-    is_whole = is_runbook or in_steps or all(block.kind == _TEXT for block in blocks)
-    says &= not (is_whole and form("courtesy").match(section.text))
-    said = [_whole(section, is_runbook)] if is_whole and says else []
+    is_whole = in_steps or all(block.kind == _TEXT for block in blocks)
+    said = [_whole(section)] if is_whole and says else []
     statements = _rules_in(blocks, headings[-1]) if says and not is_whole else said
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
+
+
+def said_in(section: Section, unsaid: list[int], is_checklist: bool) -> str:
+    """Return the text of a section of a note without links alone and things to do; the lines of such items are added to `unsaid`."""
+    found = list(_blocks(section.text, section.first))
+    kept = _to_keep(found, [*map(without_markdown, section.path)], is_checklist)
+    said = [block for block in kept if content(block.text) or not LINK.search(block.text)]
+    unsaid.extend(block.line for block in found if block.kind != _TEXT and block not in said)
+    pairs = zip(said, [*said[1:], None])
+    ends = ("\n" if after and _TEXT not in (block.kind, after.kind) else "\n\n" for block, after in pairs)
+    return "".join(block.text + end for block, end in zip(said, ends)).strip("\n")
+
+
+def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = False) -> list[_Block]:
+    """Return the blocks below these headings, without things to do; none below one such as `See also`."""
+    is_checklist |= bool(form("checklist").search(" ".join(headings)))
+    is_said = not any(map(form("structure").match, headings))
+    return [block for block in blocks if is_said and (is_checklist or not _TASK.match(block.text))]
 
 
 def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
@@ -291,10 +273,10 @@ def _leads(block: _Block, blocks: list[_Block]) -> bool:
     return is_above and (looks_so or len(block.text) <= _MAX_TEXT)
 
 
-def _whole(section: Section, is_runbook: bool) -> Statement:
+def _whole(section: Section) -> Statement:
     """Return a section without rules as one statement."""
     heading = without_markdown(section.heading)
-    says = is_runbook or (len(heading.split()) >= MIN_WORDS and not form("document").search(heading))
+    says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
     title = title_for(heading if heading and says else with_lead(heading, _first_sentence(section.text)))
     first = section.line if heading else section.first
     return Statement(title, section.text, "", first, section.first + section.text.count("\n"))

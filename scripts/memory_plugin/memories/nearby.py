@@ -125,7 +125,9 @@ def notes_in(path: str) -> Iterator[NativeNote]:
 
 
 def _passages(name: str, text: str) -> list[tuple[str, str]]:
-    from .markdown import front_matter, sections  # compiles many patterns; most refreshes read no note
+    # Compile many patterns; most refreshes read no note.
+    from .import_facts import front_matter
+    from .markdown import sections
 
     fields, rest = front_matter(text)
     titles = (fields.get(field) for field in ("description", "title", "name"))

@@ -22,8 +22,8 @@ def imported(project: Project, *args: str, inside: bool = False) -> list[tuple[s
 
 
 def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
-    path = project.write("NOTES.md", NOTES)
-    ids = ["shop-code-style-tabs-not-spaces", "shop-deploy-on-tuesdays"]
+    path = project.write("RULES.md", NOTES)
+    ids = ["code-style-tabs-not-spaces", "deploy-on-tuesdays"]
     assert imported(project, path) == [("stored now", one) for one in ids]
     assert imported(project, path) == [("already stored", one) for one in ids]
     assert "Tabs, not spaces." in project.prompt("what is our code style, tabs or spaces?").context
@@ -31,17 +31,17 @@ def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
 
 
 def test_secrets_are_redacted(project: Project) -> None:
-    run = project.cli("import", project.write("NOTES.md", NOTES))
+    run = project.cli("import", project.write("RULES.md", NOTES))
     assert "redacted in" in run.stdout
     assert SECRET not in run.stdout
-    assert SECRET not in project.cli("show", "shop-deploy-on-tuesdays").stdout
+    assert SECRET not in project.cli("show", "deploy-on-tuesdays").stdout
 
 
 def test_a_dry_run_writes_nothing(project: Project) -> None:
-    path = project.write("NOTES.md", NOTES)
+    path = project.write("RULES.md", NOTES)
     assert imported(project, path, "--dry-run") == [
-        ("new", "shop-code-style-tabs-not-spaces"),
-        ("new", "shop-deploy-on-tuesdays"),
+        ("new", "code-style-tabs-not-spaces"),
+        ("new", "deploy-on-tuesdays"),
     ]
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
@@ -106,7 +106,7 @@ def test_what_claude_imports_unasked_is_pending(project: Project) -> None:
 
 
 def test_memories_can_go_to_the_user_s_own_store(project: Project) -> None:
-    imported(project, project.write("NOTES.md", NOTES), "--scope", "user")
+    imported(project, project.write("RULES.md", NOTES), "--scope", "user")
     assert {memory["scope"] for memory in project.memories()} == {"user"}
 
 
