@@ -23,6 +23,8 @@ OTHER_COUNTS = tool(3, 'Bash psql new -c "select count(*) from nests"', "47007")
 TIMED = tool(2, "Bash owlbench hoot", "hoot/long time: 41.2 ms")
 TIMED_AGAIN = tool(3, "Bash owlbench hoot", "hoot/long time: 58.9 ms")
 BUILT = tool(2, "Bash cargo build", "Finished")
+UNREACHED = tool(2, 'WebFetch {"url":"https://owls.example/docs"}', "status code 403", failed=True)
+READ = tool(3, 'WebFetch {"url":"https://owls.example/docs/hoots"}', "At most 3 hoots a minute.")
 STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", "200")
 
 
@@ -35,6 +37,15 @@ STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", 
         pytest.param((REFUSED,), "In `owl.toml` the owl now hoots twice.", "unedited", id="failed edit"),
         pytest.param(
             (DELETED,), "I dumped the nests to `/var/backups/nests.sql` first.", "unmade", id="no such file"
+        ),
+        pytest.param(
+            (BUILT,), "I added a section on hoots to the README.", "unmade", id="a document without a call"
+        ),
+        pytest.param(
+            (UNREACHED,),
+            "According to the owl docs, three hoots a minute are allowed.",
+            "unread-source",
+            id="a page that did not load",
         ),
         pytest.param((BUILT,), "It builds, and clippy finds nothing.", "unused", id="a tool without a run"),
         pytest.param((BUILT,), "`cargo test` is green as well.", "unused", id="a command without a run"),
@@ -73,6 +84,10 @@ def test_a_reply_that_names_what_no_call_shows_fails(
         ),
         pytest.param((REFUSED, RETRIED), "In `owl.toml` the owl now hoots twice.", id="edited again"),
         pytest.param((REFUSED,), "I could not change `owl.toml`.", id="admits a failed edit"),
+        pytest.param((BUILT,), "I changed nothing in the README.", id="a document as it was"),
+        pytest.param((EDITED,), "I updated `lib/a.ts`.", id="an edited file"),
+        pytest.param((UNREACHED,), "I couldn't reach the docs of the owl.", id="admits what did not load"),
+        pytest.param((UNREACHED, READ), "The docs say three hoots a minute.", id="another page loaded"),
         pytest.param((BUILT,), "Shall I run `cargo test`? You could also try clippy.", id="advice"),
         pytest.param((BUILT,), "I have not run clippy.", id="not run"),
         pytest.param((EDITED,), "I did not touch the tests.", id="no test was changed"),

@@ -66,12 +66,27 @@ def _is_bulk(last: LastReply, changes: Sequence[int]) -> bool:
 
 
 def _unmade(last: LastReply) -> Found:
-    """Find a file that is said to be written and occurs in no call, no output and nothing that the user typed."""
+    """Find a file or a document that is said to be written and occurs in no call and no output."""
+    seen = "\n".join(
+        turn.content.lower()
+        for turn in last.before
+        if turn.role == "tool" and not last.has("todo-call", turn.call)
+    )
+    if any(last.has("agent-call", turn.call) for turn in last.before):
+        return
     for sentence in last.saying("made"):
         for match in last.words["made-file"].finditer(sentence):
-            base = match[1].rstrip("/").rpartition("/")[2]
-            if not any(base in turn.content for turn in last.before):
-                yield sentence, "No call wrote %s." % base
+            path = match[match.lastindex or 0].rstrip("/")
+            if not (_is_in(seen, path.lower()) or last.has("restriction", sentence)):
+                yield sentence, "No call wrote %s." % path.rpartition("/")[2]
+
+
+def _unread_source(last: LastReply) -> Found:
+    """Find documents that are said to tell something, where every look at a page on the web failed and the reply does not say so."""
+    looks = [turn for turn in last.before if last.has("web-call", turn.call)]
+    if looks and all(turn.failed for turn in looks) and not last.admits("unreached"):
+        for sentence in last.saying("source-told"):
+            yield sentence, "The call of turn %d failed." % looks[-1].number
 
 
 def _unused(last: LastReply) -> Found:
@@ -155,6 +170,7 @@ CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "left-over": _left_over,
     "unedited": _unedited,
     "unmade": _unmade,
+    "unread-source": _unread_source,
     "unused": _unused,
     "touched-anyway": _touched_anyway,
     "counted-otherwise": _counted_otherwise,
