@@ -182,6 +182,12 @@ def test_reasons_are_no_rules(project: Project, heading: str) -> None:
     assert list(found) == ["Never mix it alone"]
 
 
+def test_a_note_keeps_its_reasons(project: Project) -> None:
+    text = "# Glaze room\n\n## Bench\n\n- Made of stone\n- Cold\n\n## Rationale\n\n- Stone keeps its form.\n"
+    _, reading = imported(project, {"bench.md": text})
+    assert "Stone keeps its form." in reading.drafts[0].data["content"]["decision"]
+
+
 @pytest.mark.parametrize(
     "name", ["Minutes-2031-05-04.md", "2031-05-04-weekly.md", "meeting notes 2031-05-04.md"]
 )

@@ -157,9 +157,9 @@ def _note(
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
-    parts = [part for part in parts if not form("reasons").match(part.heading)]
     unsaid: list[int] = []
-    rules = [(part, rule) for part in parts for rule in markdown.statements_in(part, unsaid)]
+    stated = [part for part in parts if not form("reasons").match(part.heading)]
+    rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid)]
     kinds = [markdown.statement_category(rule.text) for _, rule in rules]
     has_orders = 3 * sum(map(_ORDERS.__contains__, kinds)) >= 2 * len(kinds)
     if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1):
