@@ -89,7 +89,7 @@ def test_a_configuration_change_counts_for_tests_too() -> None:
         ("edit", "lib/shop.ex", "def total"),
         ("pass", "mix test", "3 tests, 0 failures"),
     )
-    assert found.changes == ("in test.exs: secret_key_base: random",)
+    assert found.changes == ("edited test.exs",)
 
 
 FAILED = "Exit code 1\nTotalTest > case %d FAILED: expected 7 but was 9"
@@ -185,6 +185,9 @@ def test_what_was_stopped_and_started_again_explains_no_later_failure() -> None:
         pytest.param("package.json", '"type": "module",', 'in package.json: "type": "module",', id="put in"),
         pytest.param("a/tsconfig.json", "", "removed from tsconfig.json: b", id="taken out"),
         pytest.param(".env.local", "KEY=value", "edited .env.local", id="may be secret"),
+        pytest.param(
+            "a/tsconfig.json", "client_secret: hoot", "edited tsconfig.json", id="a secret in other settings"
+        ),
     ],
 )
 def test_a_change_of_configuration_is_quoted(file: str, line: str, change: str) -> None:

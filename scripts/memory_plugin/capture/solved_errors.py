@@ -43,6 +43,8 @@ _KNOWN = ("install", "service", "setup", "files", "config", "script")
 _TOLD = ("install", "arguments")  # kinds that explain why a command that only tells something passes
 _BYPASSES = ("--no-verify", "--force", "--force-with-lease")
 _MAX_QUOTE = 160
+# In a configuration file: what may be secret although no rule of hygiene is sure.
+_MAY_BE_SECRET = re.compile(r"(?i)secret|token|pass|pwd|key|credential|auth|cert|-----BEGIN|://[^/\s]*@")
 # Colors, and the number and time of a step that builds an image.
 _NOISE = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|^#\d+ (?:\d+\.\d+ )?")
 
@@ -190,7 +192,7 @@ def _is_rewritten(line: CommandLine, later: CommandLine) -> bool:
 
 
 def _config_change(name: str, call: Call) -> str:
-    """Return what an edit of a configuration file put in, or else took out; of variables, which may be secret, nothing."""
+    """Return what an edit of a configuration file put in, or else took out; nothing of what may be secret."""
     before, after = (
         dict.fromkeys(map(str.strip, text.splitlines()))
         for text in (call.text("old_string"), call.text("new_string") or call.text("content"))
@@ -198,8 +200,10 @@ def _config_change(name: str, call: Call) -> str:
     said = "in %s: %s", [line for line in after if line not in before]
     if not said[1]:
         said = "removed from %s: %s", [line for line in before if line not in after]
-    text = plain(" ".join(said[1]), _MAX_QUOTE)
-    return said[0] % (name, text) if text and not name.startswith(".env") else "edited %s" % name
+    quote = " ".join(said[1])
+    if not quote or name.startswith(".env") or _MAY_BE_SECRET.search(quote):
+        return "edited %s" % name
+    return said[0] % (name, shown_line(quote, _MAX_QUOTE))
 
 
 def _symptom(output: str) -> tuple[str, ...]:
