@@ -67,13 +67,10 @@ def _is_bulk(last: LastReply, changes: Sequence[int]) -> bool:
 
 def _unmade(last: LastReply) -> Found:
     """Find a file or a document that is said to be written and occurs in no call and no output."""
-    seen = "\n".join(
-        turn.content.lower()
-        for turn in last.before
-        if turn.role == "tool" and not last.has("todo-call", turn.call)
-    )
-    if any(last.has("agent-call", turn.call) for turn in last.before):
+    calls = [turn for turn in last.before if turn.role == "tool"]
+    if any(last.has("agent-call", turn.call) for turn in calls):
         return
+    seen = "\n".join(turn.content.lower() for turn in calls if not last.has("todo-call", turn.call))
     for sentence in last.saying("made"):
         for match in last.words["made-file"].finditer(sentence):
             path = match[match.lastindex or 0].rstrip("/")

@@ -36,7 +36,7 @@ _ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
 _FEW = 4  # words
 _ORDERS = frozenset(["constraint", "preference"])
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
-_UNSAID = "states nothing: code, paths or links alone, an example, status or things to do"
+_UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
 _LONG = "a long text rather than notes; to import it, name it"
 _MAX_NOTE, _MAX_SECTIONS, _MAX_WORDS = 400, 15, 1500  # of one memory, and of one document that nobody named
 _EVERYTHING = ("**", "*", "**/*", "")
@@ -159,9 +159,11 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
     unsaid: list[int] = []
     stated = [part for part in parts if not form("reasons").match(part.heading)]
+    unsaid.extend(part.line for part in parts if part not in stated)
     rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid)]
     kinds = [markdown.statement_category(rule.text) for _, rule in rules]
-    has_orders = 3 * sum(map(_ORDERS.__contains__, kinds)) >= 2 * len(kinds)
+    orders = [kind for kind in kinds if kind in _ORDERS]
+    has_orders = 3 * len(orders) >= 2 * len(kinds)
     if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1):
         yield from _notes(document, parts, reading)
         return
@@ -328,8 +330,10 @@ def _entries(
     about = body if category == "decision" else texts.get(CONTEXT) or body
     alone = [document.heading] if fields and len(texts) == 1 else []
     given = [fields.get("title"), fields.get("name"), *alone]
-    stated = texts.get(_STATUS, "").strip() or "\n".join(form("stated").findall(head) * document.is_record)
-    statuses = (str(fields.get(_STATUS, "")).strip(), stated, "draft" * (fields.get("draft") == "true"))
+    in_head = form("stated").findall(head) if document.is_record else []
+    stated = texts.get(_STATUS, "").strip() or "\n".join(in_head)
+    draft = "draft" if fields.get("draft") == "true" else ""
+    statuses = (str(fields.get(_STATUS, "")).strip(), stated, draft)
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in relations(fields) if said.lower() not in status.lower())

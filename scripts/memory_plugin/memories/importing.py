@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from textwrap import dedent
 from typing import Any
 
@@ -275,9 +276,15 @@ def _why_closed(path: str, ignored: set[str]) -> str | None:
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT
     if path.endswith(os.sep + STORE) or (name.startswith(".") and not is_ours):
-        return _HIDDEN * any(
-            file.endswith(_MARKDOWN) and not form("index").fullmatch(file) for file in os.listdir(path)
-        )
+        return _HIDDEN if _has_notes(path) else ""
     is_of_agents = is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts")
     is_others = is_named(path, "others") or (path in ignored and not is_ours)
     return _NOT_RULES if is_named(path.lower(), "over") or is_of_agents or is_others else None
+
+
+def _has_notes(folder: str) -> bool:
+    """Return whether a folder holds Markdown files that are no index."""
+    with suppress(OSError):
+        names = os.listdir(folder)
+        return any(name.endswith(_MARKDOWN) and not form("index").fullmatch(name) for name in names)
+    return True

@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -327,6 +327,7 @@ def _is_sentence(text: str, first: str) -> bool:
     return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
 
 
+@lru_cache(maxsize=1024)  # a note is measured as rules, and then as a note
 def content(text: str) -> int:
     """Return the number of words of a text beside code, paths, addresses and placeholders."""
     return len(_WORD.findall(form("nothing").sub(" ", text)))
