@@ -50,6 +50,12 @@ _LONG = "The kiln is fired with gas from the tank behind the shed, and somebody 
             id="a log is one memory for each day",
         ),
         pytest.param(
+            "kiln.md",
+            "# The gas kiln\n\n## Why\n\nGas is cheap here.\n\n## Benefits\n\n- It heats evenly.\n",
+            ["The gas kiln"],
+            id="reasons alone are a note",
+        ),
+        pytest.param(
             "deck.md",
             "# Decision: buy the deck oven\n\n**Decision:** Yes.\n\n## Why\n\n- It is hot.\n\n## What we rejected\n\n- Rack\n",
             ["Decision: buy the deck oven"],

@@ -163,7 +163,7 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid)]
     kinds = [markdown.statement_category(rule.text) for _, rule in rules]
     orders = [kind for kind in kinds if kind in _ORDERS]
-    has_orders = 3 * len(orders) >= 2 * len(kinds)
+    has_orders = bool(kinds) and 3 * len(orders) >= 2 * len(kinds)
     if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1):
         yield from _notes(document, parts, reading)
         return
