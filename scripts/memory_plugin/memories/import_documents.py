@@ -112,7 +112,7 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
         raise LeftOut(_LONG)
     else:
         is_log = any(form("day").match(part.heading) for part in parts)
-        for owner, group in _split(parts, int(document.is_runbook or is_log)):
+        for owner, group in _split(parts, int(document.is_runbook or is_log or is_long)):
             yield from _note(document, owner, group, reading)
 
 
