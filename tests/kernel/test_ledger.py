@@ -12,7 +12,7 @@ import time
 import pytest
 
 from memory_plugin import VERSION
-from memory_plugin.kernel import context as module
+from memory_plugin.kernel import context, files
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.files import lock_handle
 from memory_plugin.kernel.records import Records
@@ -143,12 +143,12 @@ def test_a_writer_that_opened_the_file_before_it_was_renamed_loses_nothing(
     book.append("s", "p", {"number": 0})
 
     def late(handle: int, wait: float) -> None:
-        monkeypatch.setattr(module, "lock_handle", lock)
+        monkeypatch.setattr(files, "lock_handle", lock)
         for number in range(1, 4):
             assert Ledger(folder, "book", 300).append("s", "p", {"number": number}) is None
         lock(handle, wait)
 
-    monkeypatch.setattr(module, "lock_handle", late)
+    monkeypatch.setattr(files, "lock_handle", late)
     assert book.append("s", "p", {"number": 4}) is None
     assert os.path.exists(book.path(1))
     assert sorted(int(str(row["number"])) for row in rows(book)[0]) == list(range(5))
@@ -245,7 +245,7 @@ def test_a_record_that_is_not_json_is_a_bug_and_not_a_full_disk(folder: str, val
 
 
 def test_a_lock_that_never_comes_is_not_waited_for(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WAIT", 0.05)
+    monkeypatch.setattr(context, "WAIT", 0.05)
     book = Ledger(folder, "book")
     book.append("s", "p", {})
     handle = os.open(book.path(), os.O_RDWR)

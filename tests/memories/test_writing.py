@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.files import Busy
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import InvalidMemory, writing
-from memory_plugin.memories.memory_files import MAX_BYTES, Store, all_memories, user_store
+from memory_plugin.memories import InvalidMemory
+from memory_plugin.memories.memory_files import MAX_BYTES, Store, all_memories, store_key, user_store
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.writing import add, change, remove, store_lock, sweep
+from memory_plugin.memories.writing import add, change, remove, sweep
 from tests.memories.conftest import Put, find
 from tests.project import PLUGIN_ROOT, Project
 
@@ -27,12 +27,12 @@ WRITERS, EACH = 8, 6
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.record import categories, new_memory
 places = locate(sys.argv[2])
 store = memory_files.project_store(places)
-writing.store_lock.__defaults__ = (40.0,)  # all of them at once may take longer than a command waits
+Paths.lock.__defaults__ = (40.0,)  # all of them at once may take longer than a command waits
 for number in range(int(sys.argv[5])):
     if sys.argv[3] == "add":
         data = new_memory(categories()["decision"], "", "Same title", {"decision": "%s %d" % (sys.argv[4], number)}, {})
@@ -194,8 +194,8 @@ def test_a_full_disk_loses_nothing_that_was_there(
 def test_a_busy_store_is_reported_after_the_wait(
     paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "LOCK_WAIT", 0.05)
-    with store_lock(paths, store), pytest.raises(Busy):
+    monkeypatch.setattr(Paths.lock, "__defaults__", (0.05,))
+    with paths.lock(store_key(store)), pytest.raises(Busy):
         add(paths, store, data())
 
 

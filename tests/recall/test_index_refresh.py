@@ -13,11 +13,10 @@ from memory_plugin.kernel.files import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.lifecycle import save
-from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
+from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store, store_key
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.trust import load_trust
-from memory_plugin.memories.trust_file import trust_lock
-from memory_plugin.memories.writing import store_lock
+from memory_plugin.memories.trust_file import LOCK
 from memory_plugin.recall import index_refresh
 from memory_plugin.recall.index_file import index_path, meta_get, meta_set, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
@@ -143,7 +142,7 @@ def test_a_refresh_does_not_wait_for_a_writer(project: Project) -> None:
     with at_home(project) as paths:
         fully(paths)
         put(project, "m", memory("Memory"))
-        with store_lock(paths, project_store(paths)), trust_lock(paths):
+        with paths.lock(store_key(project_store(paths))), paths.lock(LOCK):
             assert inline(paths).read == 1
 
 

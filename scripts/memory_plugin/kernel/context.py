@@ -12,7 +12,7 @@ from time import gmtime, monotonic, strftime, time
 
 from .. import VERSION
 from .fastjson import dumps
-from .files import APPEND, FileLock, append_lines, lock_handle, make_folder, require_regular
+from .files import FileLock, append_lines, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,21 +113,11 @@ class Ledger:
         line = dumps({**head, "version": VERSION, **fields}).encode("ascii") + b"\n"
         try:
             make_folder(self.folder)
-            if self._append_line(line) > self.max_bytes:
+            if append_lines(self.path(), line, wait=WAIT) > self.max_bytes:
                 self._rotate()
         except OSError as error:
             return "%s: %s" % (self.name, error.strerror or error)
         return None
-
-    def _append_line(self, line: bytes) -> int:
-        """Append a line under the file's lock and return the file's size."""
-        handle = os.open(self.path(), APPEND, 0o600)
-        try:
-            require_regular(handle)
-            lock_handle(handle, WAIT)
-            return append_lines(handle, line)
-        finally:
-            os.close(handle)
 
     def _rotate(self) -> None:
         """Rename the file and its older parts, unless another process just did; one that has it open appends to the renamed file.

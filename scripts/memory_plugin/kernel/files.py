@@ -132,11 +132,23 @@ def require_regular(handle: int) -> None:
         raise OSError(errno.EINVAL, "not a regular file")
 
 
-def append_lines(handle: int, data: bytes, *, durable: bool = False) -> int:
-    """Append whole lines in one write, all or none, to a file opened with APPEND, and return its size; a line that was cut off is ended.
+def append_lines(path: str, data: bytes, *, wait: float | None = None, durable: bool = False) -> int:
+    """Append whole lines in one write, all or none, to a regular file, and return its size; a line that was cut off is ended.
 
-    Waits for the disk if `durable`. Raises OSError; then the write is undone if possible.
+    A missing file is created. With `wait`, the file is locked meanwhile, and that many seconds are waited for its lock. Waits for the disk
+    if `durable`. Raises OSError, including Busy; then the write is undone if possible.
     """
+    handle = os.open(path, APPEND, 0o600)
+    try:
+        require_regular(handle)
+        if wait is not None:
+            lock_handle(handle, wait)
+        return _append(handle, data, durable)
+    finally:
+        os.close(handle)
+
+
+def _append(handle: int, data: bytes, durable: bool) -> int:
     size = os.fstat(handle).st_size
     if size:
         os.lseek(handle, -1, os.SEEK_END)

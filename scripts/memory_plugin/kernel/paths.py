@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from .fastjson import as_object, digest, dumps, loads
-from .files import make_folder, read_regular, replace_file
+from .files import FileLock, make_folder, read_regular, replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MAX_POINTER = 4096
 _MAX_BYTES = 1 << 20
+_LOCK_WAIT = 5.0  # seconds
 
 
 def data_path(*parts: str) -> str:
@@ -178,6 +179,11 @@ class Paths:
         if self.state_dir is None:
             raise RuntimeError(self.why_no_state)
         return os.path.join(self.state_dir, *parts)
+
+    def lock(self, name: str, wait: float = _LOCK_WAIT) -> FileLock:
+        """Return a lock of this name, awaited for `wait` seconds; it is in the state folder, so no lock files appear in a repository."""
+        make_folder(self.state("locks"))
+        return FileLock(self.state("locks", name + ".lock"), wait)
 
 
 def _slug(name: str) -> str:

@@ -20,7 +20,7 @@ from . import InvalidMemory
 from .hygiene import clean_data
 from .memory_files import USER, Store, StoredMemory
 from .memory_text import TextDigests, text_digests, told_digests
-from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
+from .trust_file import LOCK, SEEN, Decision, DecisionFile, decision_paths
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"
@@ -117,7 +117,7 @@ class Trust:
     def accept(self, memories: Iterable[StoredMemory], how: str) -> None:
         """Trust these texts, also those rejected before; `how` names the user's action. Raises OSError, and then trusts none of them."""
         accepted = [(stored, _digests(stored)) for stored in memories]
-        with trust_lock(self._paths):
+        with self._paths.lock(LOCK):
             self._load()
             new = [row for row in accepted if not all(self._is_accepted(each.full) for each in row[1])]
             for stored, digests in new:
@@ -145,7 +145,7 @@ class Trust:
 
         Of a text that is trusted, the new phrases are rejected.
         """
-        with trust_lock(self._paths):
+        with self._paths.lock(LOCK):
             rows = [(stored, self.has_new_phrases(stored)) for stored in memories]
             texts = [(stored, _digests(stored)[is_new].text, is_new) for stored, is_new in rows]
             hows = (REJECTED, _PHRASES_REJECTED)
@@ -153,7 +153,7 @@ class Trust:
 
     def withdraw(self, stored: StoredMemory) -> None:
         """Withdraw trust from every text of this memory, older ones included. Raises OSError."""
-        with trust_lock(self._paths):
+        with self._paths.lock(LOCK):
             self._load()
             withdrawal, digests = self._every_text(stored)
             # The text's own digest in any case: by it, the index finds what to look at again.
@@ -162,7 +162,7 @@ class Trust:
 
     def erase(self, stored: StoredMemory) -> None:
         """Withdraw trust, and delete this memory's stored texts and its name; a rejected text stays rejected. Raises OSError."""
-        with trust_lock(self._paths):
+        with self._paths.lock(LOCK):
             self._load()
             withdrawal, digests = self._every_text(stored)
             self.trusted.rewrite(lambda decision: None if decision.digest in digests else decision)
@@ -208,7 +208,7 @@ class Trust:
         """
         new = [stored for stored in memories if self._lacks_name(stored)]
         if new:
-            with suppress(OSError), trust_lock(self._paths, 0.0):
+            with suppress(OSError), self._paths.lock(LOCK, 0.0):
                 self._load()
                 seen = [(stored, digest) for stored in new for digest in self._seen(stored)]
                 self.trusted.append(self._decision(*pair, SEEN) for pair in seen)

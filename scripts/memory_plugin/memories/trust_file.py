@@ -19,9 +19,9 @@ from ..kernel.fastjson import dumps, loads
 from ..kernel.paths import Paths
 
 NOTHING = (0, 0)
+LOCK = "trust"  # of all records of trust
 SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted
 SCHEMA = 1
-_LOCK_WAIT = 5.0
 _MAX_BYTES = 256 << 20
 # One search through 20 MB takes 2 ms, and a table of its 100,000 lines 90 ms.
 _MAX_SEARCHES = 30
@@ -59,15 +59,8 @@ def decision_paths(paths: Paths) -> tuple[str, str]:
     return paths.state("trust", "trusted.jsonl"), paths.state("trust", "rejected.jsonl")
 
 
-def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> files.FileLock:
-    """Return the one lock of all records of trust, waited for at most `wait` seconds."""
-    folder = paths.state("locks")
-    files.make_folder(folder)
-    return files.FileLock(os.path.join(folder, "trust.lock"), wait)
-
-
 class DecisionFile:
-    """One file of decisions, which `load` reads again after a change. A caller that appends holds `trust_lock`.
+    """One file of decisions, which `load` reads again after a change. A caller that appends holds the lock LOCK.
 
     `end` is the inode and the size of what was read; a later reader passes it to `since`.
     """
@@ -158,11 +151,7 @@ class DecisionFile:
         if not lines:
             return
         files.make_folder(os.path.dirname(self.path))
-        handle = os.open(self.path, files.APPEND, 0o600)
-        try:
-            files.append_lines(handle, lines, durable=True)
-        finally:
-            os.close(handle)
+        files.append_lines(self.path, lines, durable=True)
         self.load()
 
     def rewrite(self, changed: Callable[[Decision], Decision | None]) -> None:

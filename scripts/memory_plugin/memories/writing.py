@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Callable, NamedTuple
 
-from ..kernel.files import FileLock, is_draft, make_folder, read_regular, replace_file
+from ..kernel.files import is_draft, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from . import InvalidMemory
 from .hygiene import Redacted, clean_data, shown_items, shown_line
@@ -27,7 +27,6 @@ from .memory_files import (
 from .memory_text import text_digests
 from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
 
-LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
 _HEADER = "# Memory Index\n"
 _MAX_INDEX_MD = 32 << 20
@@ -47,13 +46,6 @@ class Written(NamedTuple):
     is_exact: bool = True
 
 
-def store_lock(paths: Paths, store: Store) -> FileLock:
-    """Return the lock of a store, awaited at most LOCK_WAIT seconds; it is in the state folder, so no lock files appear in a repository."""
-    folder = paths.state("locks")
-    make_folder(folder)
-    return FileLock(os.path.join(folder, store_key(store) + ".lock"), LOCK_WAIT)
-
-
 def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
@@ -64,7 +56,7 @@ def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:
     category = categories()[str(data["category"])]
     requested_id = data.get("id")
     base = str(requested_id) if is_id(requested_id) else slug(str(data["title"]))
-    with store_lock(paths, store):
+    with paths.lock(store_key(store)):
         _prepare_store(store)
         numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
         for identity in chain([base], numbered):
@@ -106,7 +98,7 @@ def change(
     """
     store = stored.store
     _require_readable(store)
-    with store_lock(paths, store):
+    with paths.lock(store_key(store)):
         fresh = read_memory(store, categories()[stored.memory.category], stored.path)
         data = edit(fresh.memory.data)
         redacted: list[Redacted] = []
@@ -118,14 +110,14 @@ def change(
 def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     """Delete a memory's file permanently; return the deleted paths."""
     _require_readable(stored.store)
-    with store_lock(paths, stored.store):
+    with paths.lock(store_key(stored.store)):
         os.unlink(stored.path)
     return [stored.path]
 
 
 def sweep(paths: Paths, store: Store) -> list[str]:
     """Delete the temporary files of killed writers; return their paths. The lock excludes writers that are still at work."""
-    with store_lock(paths, store):
+    with paths.lock(store_key(store)):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
         entries = chain.from_iterable(os.scandir(folder) for folder in folders if os.path.isdir(folder))
         drafts = [entry.path for entry in entries if is_draft(entry.name)]

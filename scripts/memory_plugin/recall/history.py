@@ -11,12 +11,11 @@ useful, up if it was wrong. It does not affect guards and the session catalog, w
 
 from __future__ import annotations
 
-import errno
 import os
 
 from ..kernel.context import now_iso
 from ..kernel.fastjson import as_integer, as_object, digest, dumps, loads
-from ..kernel.files import APPEND, FileLock, make_folder, read_regular, remove_file, require_regular
+from ..kernel.files import FileLock, append_lines, make_folder, read_regular, remove_file
 from ..kernel.paths import read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -42,7 +41,6 @@ _MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
 _USER_SCOPE = "user:"
 _MAX_FEEDBACK_BYTES = 4 << 20
 _MAX_ENTRIES = 20_000
-_FEEDBACK_WAIT = 2.0
 _SCHEMA = 1
 _FEEDBACK_FILE = "feedback.json"
 
@@ -165,22 +163,17 @@ class RecallHistory:
         return FileLock(self._path, self._wait)
 
     def _append(self) -> None:
-        """Append one row. The line feed comes first, to end a row that was cut off."""
+        """Append one row."""
         row: dict[str, object] = {"place": self._place}
         if self.has_header:
             row["header"] = True
         row.update((name, value) for name, value in self._unsaved.items() if value)
-        line = b"\n" + dumps(row).encode("ascii")
-        handle = os.open(self._path, APPEND, 0o600)
-        try:
-            require_regular(handle)
-            # A larger file is not read, so a guard would deny every call.
-            if os.fstat(handle).st_size + len(line) > _MAX_BYTES:
-                os.ftruncate(handle, 0)
-            if os.write(handle, line) != len(line):
-                raise OSError(errno.ENOSPC, "disk full")
-        finally:
-            os.close(handle)
+        line = dumps(row).encode("ascii") + b"\n"
+        if (
+            append_lines(self._path, line) > _MAX_BYTES
+        ):  # it would not be read, so a guard would deny every call
+            os.truncate(self._path, 0)
+            append_lines(self._path, line)
         self._has_rows = True
         self._unsaved = {"injected": {}, "pointed": {}}
 
@@ -237,7 +230,7 @@ class Feedback:
 
 def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
     """Add one to the USED, USEFUL or WRONG count of each memory. Raises OSError, and Busy if another process holds the file."""
-    with _locked(paths):
+    with paths.lock("feedback"):
         entries = _entries_to_change(paths)
         for key in keys:
             mark = _entry_key(paths.project_key, key)
@@ -250,18 +243,13 @@ def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
 
 def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
     """Delete the feedback on some memories (None: on all, of every project); return how many had any. Raises OSError and Busy."""
-    with _locked(paths):
+    with paths.lock("feedback"):
         entries = _entries_to_change(paths)
         marks = list(entries) if keys is None else [_entry_key(paths.project_key, key) for key in keys]
         deleted = [mark for mark in marks if entries.pop(mark, None) is not None]
         if deleted:
             _write(paths, entries)
     return len(deleted)
-
-
-def _locked(paths: Paths) -> FileLock:
-    make_folder(paths.state("locks"))
-    return FileLock(paths.state("locks", "feedback.lock"), _FEEDBACK_WAIT)
 
 
 def _entry_key(project: str, key: str) -> str:
