@@ -9,7 +9,7 @@ import time
 
 from memory_plugin.kernel import context as ledger_module
 from memory_plugin.kernel.context import Ledger
-from memory_plugin.kernel.records import Records
+from memory_plugin.kernel.records import Form, Records
 from tests.campaigns.injection import prevent_refresh
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import REFRESH, Action, World, actions, ask, command
@@ -87,7 +87,7 @@ def _fork_writer(ledger: Ledger, folder: str, number: int) -> int:
 
 
 def _check_rows(ledger: Ledger, folder: str, tally: Tally, killed: int) -> None:
-    rows = Records(ledger.folder, ledger.name)
+    rows = Records(ledger.folder, Form(ledger.name, {}))
     found = [str(row["id"]) for row in rows]
     written: list[str] = []
     for number in range(WRITERS):

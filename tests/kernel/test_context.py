@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.context import Context, Deadline, LedgerError
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.records import Records
+from memory_plugin.kernel.records import Form, Records
 from memory_plugin.kernel.settings import Settings, defaults
 
 
@@ -30,7 +30,7 @@ def test_within_only_ever_shortens_the_deadline(context: Context) -> None:
 
 def test_a_record_carries_session_and_project(context: Context) -> None:
     context.append("scores", {"kind": "x"})
-    (row,) = Records(context.paths.state(), "scores")
+    (row,) = Records(context.paths.state(), Form("scores", {}))
     assert (row["session"], row["project"], row["kind"]) == ("s1", context.paths.project_key, "x")
 
 

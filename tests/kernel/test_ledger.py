@@ -15,7 +15,7 @@ from memory_plugin import VERSION
 from memory_plugin.kernel import context, files
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.files import lock_handle
-from memory_plugin.kernel.records import Records
+from memory_plugin.kernel.records import Form, Records
 from tests.project import IS_WINDOWS, PLUGIN_ROOT, Project, posix
 
 WRITERS, EACH = 50, 20
@@ -55,7 +55,7 @@ def writer(
 
 
 def rows(book: Ledger) -> tuple[list[dict[str, object]], int]:
-    found = Records(book.folder, book.name)
+    found = Records(book.folder, Form(book.name, {}))
     return list(found), found.skipped
 
 

@@ -53,7 +53,7 @@ def write(folder: Path, name: str, *rows: object) -> Records:
     with open(folder / (name + ".jsonl"), "a", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     ledger = name.partition(".")[0]
-    return Records(str(folder), FORMS.get(ledger, ledger))
+    return Records(str(folder), FORMS.get(ledger) or Form(ledger, {}))
 
 
 @pytest.mark.parametrize(("ledger", "field", "expected"), KINDS, ids=[kind[1] for kind in KINDS])
@@ -103,30 +103,30 @@ def test_parts_are_read_oldest_first(tmp_path: Path) -> None:
         ("recalls.3", "recalls.2", "recalls.1", "recalls", "recalls.old", "recalls2")
     ):
         write(tmp_path, name, {"number": number})
-    assert [row["number"] for row in Records(str(tmp_path), "recalls")] == [0, 1, 2, 3]
+    assert [row["number"] for row in Records(str(tmp_path), Form("recalls", {}))] == [0, 1, 2, 3]
     assert ledger_names(str(tmp_path)) == ["recalls", "recalls2"]
 
 
 def test_a_period_and_a_project_select_records(tmp_path: Path) -> None:
     rows = [{"time": "2026-01-0%d" % day, "project": "shop" if day % 2 else "other"} for day in range(1, 7)]
     write(tmp_path, "recalls", *rows, {"project": "shop"}, {"time": 5, "project": "shop"})
-    found = Records(str(tmp_path), "recalls", "2026-01-02", "2026-01-06", "shop")
+    found = Records(str(tmp_path), Form("recalls", {}), "2026-01-02", "2026-01-06", "shop")
     assert [row["time"] for row in found] == ["2026-01-03", "2026-01-05"]
-    assert len(list(Records(str(tmp_path), "recalls"))) == 8
+    assert len(list(Records(str(tmp_path), Form("recalls", {})))) == 8
 
 
 def test_the_tail_holds_whole_lines(tmp_path: Path) -> None:
     write(tmp_path, "recalls", *({"number": number} for number in range(10)))
-    tail = [row["number"] for row in Records(str(tmp_path), "recalls", tail=40)]
+    tail = [row["number"] for row in Records(str(tmp_path), Form("recalls", {}), tail=40)]
     assert tail == [8, 9]
-    assert len(list(Records(str(tmp_path), "recalls", tail=4000))) == 10
+    assert len(list(Records(str(tmp_path), Form("recalls", {}), tail=4000))) == 10
 
 
 def test_a_file_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
     (tmp_path / "recalls.1.jsonl").symlink_to("/dev/null")
     records = write(tmp_path, "recalls", {"number": 1})
     assert ([row["number"] for row in records], records.skipped) == ([1], 1)
-    assert list(Records(str(tmp_path / "none"), "recalls")) == []
+    assert list(Records(str(tmp_path / "none"), Form("recalls", {}))) == []
 
 
 @pytest.mark.parametrize("bug", [TypeError, ValueError, KeyError])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import Paths, load_data
-from memory_plugin.kernel.records import Records
+from memory_plugin.kernel.records import Form, Records
 from memory_plugin.replies import ReplyState
 from memory_plugin.replies.gate import (
     Drift,
@@ -247,7 +247,7 @@ def test_record_drift(
     record_drift(
         Drift(["padding"], "high", {}), score_of("code"), context(paths, **values), may_correct=may_correct
     )
-    (row,) = Records(paths.state(), "drift")
+    (row,) = Records(paths.state(), Form("drift", {}))
     assert (row["kind"], row["id"], row["arm"], row["categories"]) == ("drift", "d1", arm, ["padding"])
     assert correction_is_pending(paths, "s") == is_saved
 

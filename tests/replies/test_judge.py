@@ -14,7 +14,7 @@ from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Paths, data_path, load_data
-from memory_plugin.kernel.records import Records
+from memory_plugin.kernel.records import Form, Records
 from memory_plugin.replies.judge import (
     GradeMaterial,
     deep_question,
@@ -244,7 +244,7 @@ def answer(phrases: list[list[Any]], missed: list[list[int]], **levels: int) -> 
 
 def rows(paths: Paths, name: str, kind: str) -> list[dict[str, Any]]:
     """Return the records of one kind in a ledger."""
-    return [row for row in Records(paths.state(), name) if row["kind"] == kind]
+    return [row for row in Records(paths.state(), Form(name, {})) if row["kind"] == kind]
 
 
 def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:

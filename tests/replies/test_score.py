@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.records import Records
+from memory_plugin.kernel.records import Form, Records
 from memory_plugin.replies import ReplyState
 from memory_plugin.replies.judge import GradeMaterial, grade_question
 from memory_plugin.replies.score import may_request_grade, read_last_reply, score_reply
@@ -29,7 +29,7 @@ from tests.replies.builders import (
 
 def test_the_record_has_the_score_and_quotes_nothing(paths: Paths) -> None:
     score, _, errors = score_reply(PADDED, context(paths), "p1")
-    (row,) = Records(paths.state(), "scores")
+    (row,) = Records(paths.state(), Form("scores", {}))
     assert (row["id"], row["padding_count"], row["gate"], row["turn"]) == (score.id, 3, "clear_drift", 1)
     assert "port" not in str(row)
     assert errors == []
@@ -53,7 +53,7 @@ def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
         "your own rule pack is not used",
         "scores",
     ]
-    assert [row["arm"] for row in Records(paths.state(), "drift")] == ["corrected"]
+    assert [row["arm"] for row in Records(paths.state(), Form("drift", {}))] == ["corrected"]
 
 
 def test_a_habit_of_several_replies_is_a_drift_of_the_session(paths: Paths) -> None:
@@ -71,7 +71,7 @@ def test_a_habit_of_several_replies_is_a_drift_of_the_session(paths: Paths) -> N
         pending.append(correction_is_pending(paths, "s"))
     assert drifts == [[], [], [], ["session"], []]
     assert pending == [False, False, False, True, False]
-    assert [(row["categories"], row["correction"]) for row in Records(paths.state(), "drift")] == [
+    assert [(row["categories"], row["correction"]) for row in Records(paths.state(), Form("drift", {}))] == [
         (["session"], "session")
     ]
 

@@ -12,7 +12,6 @@ from ..work.status_line import FOLDER, refresh_script, status_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.context import Context
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
     from .entry import Event
@@ -50,7 +49,7 @@ def handle_start(event: Event) -> dict[str, object] | None:
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
     unread = _unread_nearby(event.paths) if source == "startup" else ""
-    lines = [damaged, notice, unread, _offer(event.context), tuning_reminder(event.paths), receipt]
+    lines = [damaged, notice, unread, _offer(event), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
 
 
@@ -67,13 +66,13 @@ def _why_unusable(paths: Paths) -> str:
     return "you cannot write to the state folder; see: memory doctor"
 
 
-def _offer(context: Context) -> str:
+def _offer(event: Event) -> str:
     """Return the line about memory candidates to review; without a capture folder, the usual case, nothing is imported."""
-    if not os.path.isdir(context.paths.state("capture")):
+    if not os.path.isdir(event.paths.state("capture")):
         return ""
     from ..capture.candidate import due_offer
 
-    return due_offer(context)
+    return due_offer(event.context)
 
 
 def _past_sessions(event: Event, source: str) -> str:
@@ -201,18 +200,14 @@ def handle_stop(event: Event) -> dict[str, object] | None:
     """
     if event.paths.state_dir is None or _awaits_sub_agents(event.payload):
         return None
-    problems: list[str] = []
-    _hand_over(event, problems)
-    saved = _unseen_saves(event.context, problems)
-    for problem in problems:
-        event.log(problem)
-    return event.output("", saved)
+    _hand_over(event)
+    return event.output("", _unseen_saves(event))
 
 
-def _hand_over(event: Event, problems: list[str]) -> None:
+def _hand_over(event: Event) -> None:
     """Start the process that scores the reply, and have the next prompt wait for its correction."""
     from ..replies import ReplyState
-    from ..work.background import judge_variables, start_steps
+    from ..work.background import judge_variables
 
     context = event.context
     settings, state = context.settings, ReplyState(context.paths, context.session)
@@ -223,34 +218,26 @@ def _hand_over(event: Event, problems: list[str]) -> None:
         if scores and settings.flag("scoring.corrections"):
             state.await_score()
     except OSError as error:
-        problems.append("a correction may come too late: %s" % os_error_text(error))
-    is_started = start_steps(
-        event.name,
-        event.transcript,
-        context,
-        judge_variables(settings) if any(map(settings.is_judge_enabled, ("scoring", "capture"))) else (),
-        prompt_id=event.field("prompt_id"),
-        text=as_text(event.payload.get("last_assistant_message")),
-        judges_off=event.taint.judges_off,
-    )
-    if not is_started:
-        problems.append("no process could be started to score the reply")
+        event.log("a correction may come too late: %s" % os_error_text(error))
+    asks = any(map(settings.is_judge_enabled, ("scoring", "capture")))
+    variables = judge_variables(settings) if asks else ()
+    if not _start_steps(event, variables, judges_off=event.taint.judges_off):
         state.discard_correction()
 
 
-def _unseen_saves(context: Context, problems: list[str]) -> str:
+def _unseen_saves(event: Event) -> str:
     """Return lines about what Claude saved under this session's grant, unless the user has seen them; settle what they allowed."""
-    paths, session = context.paths, context.session
+    paths, session = event.paths, event.session
     if not any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))):
         return ""
     from ..memories.grants import take_unshown_saves
     from ..work.background import settle_deferred
 
     try:
-        lines = settle_deferred(context, wait=_WAIT)
+        lines = settle_deferred(event.context, wait=_WAIT)
         return "\n".join([*take_unshown_saves(paths, session), *lines])
     except OSError as error:
-        problems.append("the list of saved memories is not shown: %s" % os_error_text(error))
+        event.log("the list of saved memories is not shown: %s" % os_error_text(error))
         return ""
 
 
@@ -288,11 +275,24 @@ def handle_compaction(event: Event) -> None:
         _start_steps(event, ())
 
 
-def _start_steps(event: Event, variables: tuple[str, ...], *, judges_off: bool = True) -> None:
+def _start_steps(event: Event, variables: tuple[str, ...], *, judges_off: bool = True) -> bool:
+    """Hand over what the event ended; return whether a process could be started."""
     from ..work.background import start_steps
 
-    if not start_steps(event.name, event.transcript, event.context, variables, judges_off=judges_off):
-        event.log("no process could be started to look for suggestions")
+    text = as_text(event.payload.get("last_assistant_message"))
+    request: dict[str, object] = {
+        "event": event.name,
+        "session": event.session,
+        "transcript": event.transcript,
+        "prompt_id": event.field("prompt_id"),
+        "text": text,
+        "length": len(text),
+        "judges_off": judges_off,
+    }
+    is_started = start_steps(request, event.context, variables)
+    if not is_started:
+        event.log("no process could be started for what follows")
+    return is_started
 
 
 def print_status_line() -> int:

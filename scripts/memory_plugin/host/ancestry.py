@@ -51,14 +51,7 @@ class Ancestor:
     """One process. `start` distinguishes it from a later process with the same id."""
 
     def __init__(
-        self,
-        pid: int,
-        parent: int,
-        start: str,
-        name: str,
-        *,
-        terminal: bool,
-        words: Sequence[str] | None = None,
+        self, pid: int, parent: int, start: str, name: str, *, terminal: bool, words: Sequence[str] = ()
     ) -> None:
         self.pid, self.parent, self.start, self.name = pid, parent, start, name
         self.terminal = terminal
@@ -68,7 +61,7 @@ class Ancestor:
     @property
     def words(self) -> Sequence[str]:
         """Return the first two words of its command line, the program first; empty if they cannot be read."""
-        if self._words is None:
+        if not self._words:
             self._words = _read_proc(self.pid, "cmdline").split("\0")[:2]
         return self._words
 

@@ -109,26 +109,18 @@ class Records:
     """
 
     def __init__(
-        self,
-        folder: str,
-        form: Form | str,
-        since: str = "",
-        until: str = _END,
-        project: str = "",
-        *,
-        tail: int = 0,
+        self, folder: str, form: Form, since: str = "", until: str = _END, project: str = "", *, tail: int = 0
     ) -> None:
         """Prepare to read a ledger.
 
         Args:
             folder: The folder with the ledgers.
-            form: The form of its rows, or its name for rows of which only the head is read.
+            form: The form of its rows.
             since: The first time, as ledgers write it; a record without a time comes before all times.
             until: The first time after the period.
             project: Only the records of this project; empty for all.
             tail: Read only that many bytes at the end of the current file; 0 for everything.
         """
-        form = Form(form, {}) if isinstance(form, str) else form
         self._fields, ledger = form.fields, Ledger(folder, form.name)
         self._paths = [ledger.path()] if tail else ledger.paths()
         self._since, self._until, self._project, self._tail = since, until, project, tail

@@ -46,24 +46,11 @@ def start_refresh(paths: Paths) -> bool:
     return start(["refresh", "--root", paths.project_root])
 
 
-def start_steps(
-    event: str,
-    transcript: str,
-    context: Context,
-    variables: tuple[str, ...] = (),
-    *,
-    prompt_id: str = "",
-    text: str = "",
-    judges_off: bool = True,
-) -> bool:
+def start_steps(request: dict[str, object], context: Context, variables: tuple[str, ...]) -> bool:
     """Start the steps that follow the reply or session that an event ended; return False if no process could be started.
 
-    The reply's text travels on standard input, so that no file holds it. A process reads one that is too long from the transcript.
+    The reply's `text` travels on standard input, so that no file holds it. A process reads one that is too long from the transcript.
     """
-    request: dict[str, object] = {
-        "event": event, "session": context.session, "transcript": transcript, "prompt_id": prompt_id, "text": text, "length": len(text),
-        "judges_off": judges_off,
-    }  # fmt: skip
     data = dumps(request).encode("ascii")
     if len(data) > MAX_INPUT:
         data = dumps({**request, "text": ""}).encode("ascii")
