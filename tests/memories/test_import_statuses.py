@@ -51,12 +51,12 @@ def test_a_record_is_in_force_only_if_its_status_allows(
 
 
 def test_a_record_without_sections_that_we_know_has_its_status_beside_its_text(project: Project) -> None:
-    text = "# 4. Heat the hall with wood\n\n## Status\n\n%s\n\n## What we do\n\nWe buy a stove.\n"
+    text = "# 4. Heat the hall with wood\n\n## Status\n\n%s\n\n## What we burn\n\nWe buy a stove.\n"
     for status, expected in (("✅ Accepted", "active"), ("❌ Rejected", "archived")):
         _, reading = imported(project, {"adr/0004-heating.md": text % status})
         (draft,) = reading.drafts
         assert (draft.data["record_status"], draft.data["content"]["status"]) == (expected, status)
-        assert draft.data["content"]["decision"] == "## What we do\n\nWe buy a stove."
+        assert draft.data["content"]["decision"] == "## What we burn\n\nWe buy a stove."
 
 
 @pytest.mark.parametrize(

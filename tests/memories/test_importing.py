@@ -308,7 +308,7 @@ def test_a_rule_file_binds_its_rules_to_files(project: Project) -> None:
 def test_paths_in_a_rule_and_the_folder_of_a_part(project: Project) -> None:
     text = "## Rules\n- Never edit `src/gen/client.ts` by hand; see `make gen` and `/v2/x`.\n"
     (data,) = import_file(project, "packages/api/AGENTS.md", text)
-    assert data["related_files"] == ["packages/api/", "src/gen/client.ts"]
+    assert data["related_files"] == ["packages/api/", "packages/api/src/gen/client.ts"]
 
 
 def test_notes_of_claude_code_are_titled_by_what_they_say(project: Project) -> None:

@@ -16,6 +16,7 @@ from .import_facts import (
     package_of,
     read_document,
     relations,
+    said_of_option,
     status_in,
     title_of,
     why_over,
@@ -32,6 +33,7 @@ _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of ot
 _UNWRITTEN = "its decision or its steps are still to be written"
 _POINTER = "only a link to another text"
 # Types and tags of notes that hold no memory.
+_OF_WEB = frozenset(["published", "clipped", "clipping", "clippings", "article", "bookmark"])
 _ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
 _FEW = 4  # words
 _ORDERS = frozenset(["constraint", "preference"])
@@ -90,6 +92,8 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
     document = read_document(path, text, reading.root)
     parts = [piece for part in document.parts if part.text for piece in markdown.named_paragraphs(part)]
+    if document.is_runbook:
+        parts = [part for part in parts if role_of(part.heading) or not form("structure").match(part.heading)]
     records, others = _records(document, parts)
     if reason := _why_left_out(document, parts, has_records=bool(records)):
         raise LeftOut(reason)
@@ -101,19 +105,19 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
 
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
-    is_long = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
-    is_long |= markdown.content(document.text) > _MAX_WORDS
-    is_whole = (
-        document.fields or document.is_record or any(form("step").match(part.heading) for part in parts)
-    )
-    if parts and is_whole:
+    names = [form("number").sub("", part.heading) for part in parts]
+    is_procedure = 2 * sum(map(bool, map(form("states").match, names))) > len(names)
+    is_procedure |= any(form("step").match(part.heading) for part in parts)
+    if parts and (document.fields or document.is_record or is_procedure):
         yield from _note(document, (), parts, reading)
-    elif is_long and reading.is_folder and not document.is_runbook:
+        return
+    has_many = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
+    is_long = has_many or markdown.content(document.text) > _MAX_WORDS
+    if is_long and reading.is_folder and not document.is_runbook:
         raise LeftOut(_LONG)
-    else:
-        is_log = any(form("day").match(part.heading) for part in parts)
-        for owner, group in _split(parts, int(document.is_runbook or is_log or is_long)):
-            yield from _note(document, owner, group, reading)
+    is_log = any(form("day").match(part.heading) for part in parts)
+    for owner, group in _split(parts, int(document.is_runbook or is_log or is_long)):
+        yield from _note(document, owner, group, reading)
 
 
 def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:
@@ -224,20 +228,22 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
 def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
     """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
     fields, title, text = document.fields, document.title, document.text
-    tags, first = texts_in(fields.get("tags")), _HEAD.sub("", text)
+    kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text)
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
     is_short = bool(fields) and markdown.content(text) < _FEW
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
-    is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
+    is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
     named, filled = _roles(document.parts), _roles(parts)
     is_record = document.is_record or document.is_runbook or _STATUS in filled
-    is_index = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
+    is_of_links = 2 * len(form("link_line").findall(text)) > len(re.findall(r"(?m)^[^\n]*\w", text))
+    is_called_so = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
+    is_index = is_called_so or (is_of_links and not has_records)
     asks = is_record and filled.isdisjoint([*ANSWERS, *([_CAUSE] if document.is_runbook else [])])
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
-        INDEX: is_index or not _ABOUT_NOTES.isdisjoint([str(fields.get("type")), *tags]),
-        _WEB: is_linked and ("clippings" in tags or "published" in fields),
+        INDEX: is_index or not _ABOUT_NOTES.isdisjoint(kinds),
+        _WEB: is_linked and not _OF_WEB.isdisjoint([*fields, *kinds]),
         _POINTER: is_short and not has_records and markdown.LINK.search(text),
         _ENDED: is_over and not has_records,
         _UNWRITTEN: asks and not ANSWERS.isdisjoint(named),
@@ -248,12 +254,14 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
 def _place(part: Section) -> tuple[str, int, int]:
     """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
 
-    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below. A heading
+    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below, and a
+    decision outcome is one wherever it stands. A heading
     that says what became of it begins a record, and a line that says the status makes a section the head of one.
     """
     named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
     judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
-    others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
+    is_outcome = named and form("outcome").fullmatch(part.path[named[-1][1]])
+    others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS and not is_outcome)
     role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
@@ -288,22 +296,19 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     chosen = without_markdown("\n".join(text for _, text, place in places if place[0] in ANSWERS)).lower()
     for path, text, (role, first, at) in places:
         field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
-        below = below or (path[at:] if at >= 0 and field in texts else ())
+        below = below or (path[at:] if at >= 0 and field in texts and field != _STEPS else ())
         status = status or ("" if at >= 0 else status_in(text))
         name = ": ".join((*path[len(owner) : first], *below))
-        told, option = markdown.with_lead(name, text), re.split("[:\u2014] ", "".join(below[:1]).lower())
-        if field == "alternatives" and not any(said and said in chosen for said in option):
-            told = form("pros").sub("", told).strip()  # what speaks for it decided nothing
+        kept = said_of_option(text, below, chosen) if field == "alternatives" else text
+        told = markdown.with_lead(name, kept) if kept or not below[1:] else ""
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
     if ANSWER in texts:
         lines = "\n".join("%s\n%s" % (part.heading, part.text) for part in parts)
         texts[ANSWER] = with_options(texts[ANSWER], lines)
-    # What to check is the beginning of what to do, or all of it.
-    if document.is_runbook and (ANSWERS.isdisjoint(texts) or form("in_steps").search(texts.get(_CAUSE, ""))):
-        causes = [texts.pop(_CAUSE)] if _CAUSE in texts else []
-        texts[_STEPS] = "\n\n".join([*causes, *filter(None, [texts.get(_STEPS)])])
+    if document.is_runbook and _CAUSE in texts and ANSWERS.isdisjoint(texts):
+        texts[_STEPS] = texts.pop(_CAUSE)  # what to check is all that there is to do
     # An entry in a log of decisions has only a status.
     is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
     is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts

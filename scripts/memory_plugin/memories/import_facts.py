@@ -14,6 +14,7 @@ from .markdown import (
     form,
     headings,
     is_named,
+    outside_code,
     role_of,
     texts_in,
     title_for,
@@ -39,11 +40,19 @@ def package_of(path: str, root: str) -> str | None:
     return "".join(folder + "/" for folder in folders) if is_of_agents else None
 
 
-def bind(data: dict[str, Any], package: str | None) -> None:
-    """Let a memory name the part of a project that it is for in its title, and by its files unless it names some."""
+def bind(data: dict[str, Any], package: str | None, root: str) -> None:
+    """Let a memory name the part of a project that it is for in its title, and by its files: those that it names there, or all."""
     if package:
         data["title"] = below(package.split("/")[-2], data["title"])
-        data["related_files"] = data["related_files"] or [package]
+        names = (name if name.startswith(package) else package + name for name in data["related_files"])
+        pairs = zip(data["related_files"], list(names))
+        data["related_files"] = [_existing(root, *pair) for pair in pairs] or [package]
+
+
+def _existing(root: str, name: str, inside: str) -> str:
+    """Return the path in the part of a project that a name means, unless only the one from the root exists."""
+    is_rooted = os.path.exists(os.path.join(root, name)) and not os.path.exists(os.path.join(root, inside))
+    return name if is_rooted else inside
 
 
 def below(name: str, title: str) -> str:
@@ -111,6 +120,36 @@ def with_options(answer: str, text: str) -> str:
     return answer
 
 
+def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
+    """Return what to keep of a text below the headings of an option, or of a list of them: all that is said of a chosen one.
+
+    `chosen` is the text of the decision in lower case.
+    """
+    option, side = "".join(path[:1]).lower(), "".join(path[1:])
+    is_chosen = any(name and name in chosen for name in re.split("[:\u2014] ", option))
+    is_whole = is_chosen or form("chosen").search(option) or form("objection").search(side)
+    return text if is_whole else _objections(text, is_list=not path)
+
+
+def _objections(text: str, *, is_list: bool) -> str:
+    """Return what a text says against options, after their names if it lists them; what is marked as chosen stays whole.
+
+    What speaks for an option that was not chosen decided nothing.
+    """
+    kept, is_whole = list[str](), False
+    for line in form("continued").sub(" ", text).splitlines():
+        side = form("side").fullmatch(line)  # a label such as `Pros`
+        name = form("option_name").match(line) if is_list and not side else None
+        if side or name:
+            is_whole = bool(form("objection" if side else "chosen").search(line))
+        objection = form("objection").search(line, name.end() if name else 0)
+        if is_whole or not line.strip():
+            kept.append(line)
+        elif name or objection:
+            kept.append(" ".join(filter(None, (name and name[0], objection and objection[0]))))
+    return "\n".join(kept).strip()
+
+
 class Document(NamedTuple):
     """A Markdown file: the fields at its head, its text without them, and what its names say.
 
@@ -136,24 +175,28 @@ def read_document(path: str, text: str, root: str) -> Document:
     fields, text = front_matter(text)
     *folders, name = path.split(os.sep)
     stem, text = os.path.splitext(name)[0], visible_text(text)
-    headed = form("first_heading").match(text)
+    bare = outside_code(text)
+    headed = form("first_heading").match(bare)
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
     if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record
         heading = ""
     title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
     of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
-    said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
-    title = next(said, of_file)
-    names = "\n".join([title, stem, *folders[-_NEAR:]])
     is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    names = "\n".join([title or label or heading or about, stem, *folders[-_NEAR:]])
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     is_one = is_called or (not is_rules and is_record(heading, text, is_runbook))
+    # The first of several headings, or one as `Install`, is that of a part.
+    is_part = form("vague").fullmatch(heading) or form("top_heading").findall(bare)[1:]
+    of_text = below(of_file, heading) if heading and is_part and not (is_rules or is_one) else heading
+    said = (one for one in (title, label, of_text, about) if " " in one or (one and not _NAME.search(one)))
+    title = next(said, of_file)
     return Document(
         path, stem, fields, text, headings(text, is_one), heading, title,
         is_runbook, is_rules, is_one,
         is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
-        is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, *texts_in(fields.get("tags"))])),
+        is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))])),
     )  # fmt: skip
 
 
@@ -170,6 +213,8 @@ def front_matter(text: str) -> tuple[Fields, str]:
         if head[1].strip() and not more:
             break  # a text between two lines
         fields, start = {**more, **fields}, head.end()
+    if head := form("properties").match(text, start):  # of a page in an outline
+        fields, start = {**_fields(head[0].replace("::", ":")), **fields}, head.end()
     return fields, "\n" * text.count("\n", 0, start) + text[start:]
 
 

@@ -26,6 +26,7 @@ STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _UNKNOWN = "unknown format: no text under a common name"
+_TALK = "a conversation or a task, nothing to keep"
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
@@ -80,7 +81,7 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
                 _refuse(entry.source, str(error), reading)
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
-            bind(data, package)
+            bind(data, package, reading.root)
             reading.drafts.append(Draft(entry.source, data, path, entry.names, tuple(_replaced(entry.head))))
     except UnicodeDecodeError as error:
         _refuse(path, "not UTF-8 (byte %d)" % error.start, reading)
@@ -91,8 +92,8 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
 
 
 def _refuse(source: str, reason: str, reading: Reading) -> None:
-    """Report a problem; that some files of a folder hold no memories is none."""
-    is_expected = reading.is_folder and reason == _UNKNOWN
+    """Report a problem; a log of talk is none, nor that some files of a folder hold no memories."""
+    is_expected = reason == _TALK or (reading.is_folder and reason == _UNKNOWN)
     (reading.left_out if is_expected else reading.problems).append((source, reason))
 
 
@@ -147,16 +148,20 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
+    if form("talk").fullmatch(as_text(item.get("entityType"))):
+        raise InvalidMemory(_TALK)
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
     source = {**as_object(item.get("metadata")), **item}
+    observed = [said for said in texts_in(source.get("observations")) if not form("stale").search(said)]
+    source["observations"] = observed
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
-    observed = "\n".join(texts_in(source.get("observations")))
-    said = as_text(source.get("status")) or "\n".join(form("stated").findall(observed))
-    body = "\n".join(texts_in(body)) if isinstance(body, list) else body
+    said = as_text(source.get("status")) or "\n".join(form("stated").findall("\n".join(observed)))
+    body = markdown.visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
+    body = markdown.FENCED.sub(lambda code: form("bad_code").sub("", code[0]), body)
     named = _category(found.pop("category")) or category
     named = named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
     kind = record.categories()[named]
@@ -262,7 +267,9 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
             is_loaded = is_named(path, "loaded") or _LOADED_RULES in path
             if not (is_text or is_named(path, "rules")):
                 continue
-            if form("index").fullmatch(name):
+            # Alone in its folder it is the folder's document.
+            is_alone = names == [name] and above != folder and name.lower().startswith("readme.")
+            if form("index").fullmatch(name) and not is_alone:
                 reading.left_out.append((path, INDEX))
             elif is_loaded and not everything:
                 reading.left_out.append((path, _LOADED))

@@ -129,12 +129,17 @@ def _code_or_hidden() -> re.Pattern[str]:
 def visible_text(text: str) -> str:
     """Return a text with blank lines for what is hidden, the descriptions of images, and the targets of links where they are used."""
     links: dict[str, str] = {}
+    has_headings = form("under_heading").search(text)
 
     def shown(part: re.Match[str]) -> str:
         links.update({part["name"].lower(): part["target"]} if part["name"] else {})
         if part["title"]:
             return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
-        return part["image"] or ("\n" * part[0].count("\n") if part["hidden"] is not None else part[0])
+        if part["bold"] and not has_headings:
+            return ("##" if text[: part.start()].strip() else "#") + " " + part["bold"]
+        if part["hidden"] is None and part["ban"] is None:
+            return part["image"] or part[0]
+        return (part["ban"] or "") + "\n" * part[0].count("\n")
 
     def target(link: re.Match[str]) -> str:
         return "](%s)" % links[link[1].lower()] if link[1].lower() in links else link[0]
@@ -148,7 +153,9 @@ def headings(text: str, is_record: bool = False) -> list[Section]:
     A heading alone below that of an answer is the answer's text, as in `Decision > Use Postgres`.
     """
     lines = text.split("\n")
-    matches = ((number, _HEADING.match(line)) for number, line in enumerate(_outside_code(text), 1))
+    matches = (
+        (number, _HEADING.match(line)) for number, line in enumerate(outside_code(text).split("\n"), 1)
+    )
     marks = [(0, 0, ""), *((number, len(mark[1]), mark[2]) for number, mark in matches if mark)]
     found: list[Section] = []
     parents: list[tuple[int, int, str]] = []
@@ -167,10 +174,9 @@ def headings(text: str, is_record: bool = False) -> list[Section]:
     return found
 
 
-def _outside_code(text: str) -> list[str]:
-    """Return the lines of a text; those of a code block below its first one are blank."""
-    masked = FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
-    return masked.split("\n")
+def outside_code(text: str) -> str:
+    """Return a text in which the lines of a code block below its first one are blank."""
+    return FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
 
 
 def without_markdown(text: str) -> str:
@@ -337,7 +343,7 @@ def _blocks(text: str, first: int) -> Iterator[_Block]:
     """Yield the paragraphs, list items and code of a text from this line on; an item includes everything that is indented below it."""
     lines, starts = text.split("\n"), list[tuple[str, int]]()
     kind, indent, blank = "", 0, True
-    for number, (line, seen) in enumerate(zip(lines, _outside_code(text))):
+    for number, (line, seen) in enumerate(zip(lines, outside_code(text).split("\n"))):
         item = _ITEM.match(seen)
         is_inside = kind in (_RULE, _STEP) and len(line) - len(line.lstrip()) > indent
         if seen.strip() and not is_inside and (item or blank):

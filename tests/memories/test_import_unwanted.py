@@ -1,0 +1,134 @@
+"""What a document says that is in force, and what it says in passing: bad examples, courtesy, what is over, praise of other options."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memory_plugin.memories.importing import read
+from tests.memories.conftest import imported
+from tests.project import Project
+
+RULES = "# Oven rules\n\n- Bread must rest for an hour.\n\n"
+OPTIONS = "# 9. Fire the oven\n\nStatus: accepted\n\n## Context\n\nCold nights.\n\n## Decision\n\nWe burn beech.\n\n## Options\n\n"
+
+
+def told(project: Project, name: str, text: str) -> str:
+    """Return all texts of the active memories that a file gives."""
+    drafts = read(project.write(name, text), root=project.root, everything=True).drafts
+    active = [draft.data for draft in drafts if draft.data["record_status"] == "active"]
+    return json.dumps(active, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "dropped"),
+    [
+        pytest.param("Don't mix by hand:\n\n```\nmix --by-hand\n```\n", "mix by hand", "--by-hand", id="code below a ban"),
+        pytest.param("Do not forget to run:\n\n```\nmake rest\n```\n", "make rest", "nothing", id="code below an order"),
+        pytest.param("Never bake without:\n\n```\nmake rest\n```\n", "make rest", "nothing", id="code that a ban asks for"),
+        pytest.param("Sift:\n\n```\n# wrong\npour(bag)\n# right\nsift(bag)\n```\n", "sift(bag)", "pour", id="code with a bad half"),
+        pytest.param("❌\n\n```\npour(bag)\n```\n\n✅\n\n```\nsift(bag)\n```\n", "sift(bag)", "pour", id="code below marks"),
+        pytest.param('Bad commit titles:\n\n- "stuff"\n- "more stuff"\n\nName the loaf.\n', "Name", "stuff", id="bad names in a list"),
+        pytest.param("- ❌ `stuff`\n- Always name the loaf.\n", "name", "stuff", id="an item that is marked as bad"),
+        pytest.param('<example type="invalid">\npour(bag)\n</example>\n\nFlour must be sifted.\n', "sifted", "pour", id="a tag"),
+        pytest.param("Hi Claude, welcome!\n\nFlour must be sifted.\n", "sifted", "welcome", id="a greeting"),
+        pytest.param("Flour must be sifted.\n\nQuestions? Ask in the chat, we are nice.\n", "sifted", "nice", id="a goodbye"),
+        pytest.param("You are an experienced baker.\n\nFlour must be sifted.\n", "sifted", "experienced", id="a role for the model"),
+        pytest.param("## Salt\n\n*(coming soon, Kim is on it)*\n", "must rest", "Kim", id="a promise"),
+        pytest.param("## Salt\n\n- STALE: salt comes by ship\n- Salt must be dry.\n", "must be dry", "by ship", id="a stale item"),
+        pytest.param("## The old way (until 2020)\n\nDough was kneaded by feet.\n", "must rest", "feet", id="how it was"),
+        pytest.param("## Noch zu klären\n\nVielleicht backen wir sonntags.\n", "must rest", "sonntags", id="what is undecided"),
+        pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", "nothing", id="a ban by its heading"),
+    ],
+)  # fmt: skip
+def test_a_rule_file_tells_its_rules_and_not_what_is_wrong(
+    project: Project, text: str, kept: str, dropped: str
+) -> None:
+    said = told(project, "CONTRIBUTING.md", RULES + text)
+    assert kept in said
+    assert dropped not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "dropped"),
+    [
+        pytest.param("- **Peat.** It smells nice, but it smokes.\n", "but it smokes", "smells nice", id="a sentence of both"),
+        pytest.param("- Peat: cheap and near\n- Beech: dear\n", "Peat", "cheap", id="names in a list"),
+        pytest.param("- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap", id="thumbs"),
+        pytest.param("1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights", id="a tick"),
+        pytest.param("### Peat — rejected\n\n* Lights well.\n* Failed in our test.\n", "Failed in our", "Lights", id="headings"),
+    ],
+)  # fmt: skip
+def test_of_options_that_were_not_chosen_only_objections_are_told(
+    project: Project, text: str, kept: str, dropped: str
+) -> None:
+    said = told(project, "adr/0009-fire.md", OPTIONS + text)
+    assert kept in said
+    assert dropped not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# 9. Fire\n\nStatus: Invalidated by [0012-gas](0012-gas.md)\n\n## Context\n\nCold.\n\n## Decision\n\nBeech.\n",
+        "> Gas came. [ADR-12](0012-gas.md) which supersedes this decision.\n\n# 9. Fire\n\n## Context\n\nCold.\n\n## Decision\n\nBeech.\n",
+        "**BAKERY DECISION**\n\n| | |\n|---|---|\n| **State** | turned down in June |\n\n**Context**\n\nCold.\n\n**Decision**\n\nBeech.\n",
+        "> [!warning] OUTDATED\n> Gas came.\n\n# Fire\n\nBurn beech.\n",
+        "type:: howto\nstatus:: outdated\n\n- Burn beech.\n",
+        "---\ntags: [oven, outdated]\n---\nBurn beech.\n",
+        "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
+        "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
+    ],
+    ids=["a link replaces it", "a note says so", "its table says so", "a callout", "a property", "a tag", "a clipping", "links alone"],
+)  # fmt: skip
+def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
+    assert told(project, "notes/0009-fire.md", text) == "[]"
+
+
+def test_an_outcome_below_the_options_is_the_decision(project: Project) -> None:
+    text = "# 9. Fire\n\n## Context\n\nCold.\n\n## Considered Options\n\n- Peat\n\n### Decision Outcome\n\nWe burn beech.\n"
+    _, reading = imported(project, {"adr/0009-fire.md": text})
+    assert reading.drafts[0].data["content"]["decision"] == "We burn beech."
+
+
+def test_a_procedure_below_headings_that_order_is_one_memory(project: Project) -> None:
+    text = "# Move the oven\n\n## Stop the fire\n\nAsk a mason.\n\n## Remove the stones\n\nWait a day.\n\n## Build it\n\nWith six people.\n"
+    found, _ = imported(project, {"runbooks/oven.md": text})
+    assert list(found) == ["Move the oven"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Install\n\nPut it on stones.\n\n## Stones\n\nFlat ones are best.\n", "Clay oven: Install"),
+        ("# Stones\n\nFlat ones are best.\n\n# Clay\n\nTake it from the river.\n", "Clay oven: Stones"),
+        ("# Build an oven\n\nFlat stones are best.\n", "Build an oven"),
+        ("```sh\n# light it\n```\n\n## Fire\n\nIn the evening.\n\n## Bread\n\nAt night.\n", "Clay oven"),
+    ],
+    ids=["a heading for any note", "the first of several", "its own", "a comment in code"],
+)
+def test_a_note_is_called_by_its_file_if_its_heading_is_of_a_part(
+    project: Project, text: str, title: str
+) -> None:
+    _, reading = imported(project, {"vault/Clay oven.md": text})
+    assert reading.drafts[0].data["title"] == title
+
+
+def test_a_readme_alone_in_its_folder_is_a_document(project: Project) -> None:
+    text = "# Mill of the house\n\nThe wheel is of oak.\n\n## Sundays\n\nIt stands still.\n"
+    files = dict.fromkeys(("README.md", "mill/README.md", "shop/README.md"), text)
+    files["shop/prices.md"] = "# Prices\n\nA loaf costs two.\n"
+    found, _ = imported(project, files)
+    assert sorted(found) == ["Mill of the house", "Prices: A loaf costs two"]
+
+
+def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:
+    rows = [
+        {"name": "Talk", "entityType": "session", "observations": ["We joked"]},
+        {"name": "Oven", "observations": ["OUTDATED: gas", "Is cleaned on Mondays", "Red (no longer true)"]},
+    ]
+    reading = read(project.write("memory.jsonl", "\n".join(map(json.dumps, rows))))
+    (draft,) = reading.drafts
+    assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"]
+    assert draft.data["content"]["decision"] == "Is cleaned on Mondays"
