@@ -26,14 +26,15 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_adapter import document
 from benchmarks.recall_natural import in_form
 from benchmarks.recall_stores import Record, Set, mean, sets
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.at_tool import FailedCommand, failure_signals
 from memory_plugin.recall.confidence import sigmoid
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index_in_memory
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, rank
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIGNALS = (
@@ -88,7 +89,9 @@ def failures_in(
             put(connection, (document(record) for record in memories))
         for failure in failures:
             failed = FailedCommand(str(failure["command"]), str(failure["error"]))
-            hits = rank(connection, analyze(failed.text), POOL, only_injectable=True)
+            hits = rank(
+                Corpus(connection, only_injectable=True), analyze(failed.text), POOL, Deadline(60), FTS5
+            )
             signals = failure_signals(failed, hits)
             labels = failure.get("relevant") if kind == "own" else []
             assert isinstance(labels, list)

@@ -24,11 +24,12 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import document
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index_in_memory
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, rank
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 CUTS = (5, 10)
@@ -75,7 +76,12 @@ def product(records: list[Record]) -> Search:
         put(connection, map(document, records))
 
     def search(text: str) -> list[str]:
-        return [hit.key for hit in rank(connection, analyze(text), CUTS[-1], only_injectable=True)]
+        return [
+            hit.key
+            for hit in rank(
+                Corpus(connection, only_injectable=True), analyze(text), CUTS[-1], Deadline(60), FTS5
+            )
+        ]
 
     return search
 

@@ -19,12 +19,13 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import document
 from benchmarks.recall_stores import LIMIT, Answer, Set, mean, ndcg, sets
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.text.words import fold
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import meta_get, meta_set, transaction
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, rank
 
 
 class Change(NamedTuple):
@@ -87,7 +88,13 @@ def reached(source: Set, change: Change) -> float:
             put(connection, (document(record) for record in source.corpus))
         gains = []
         for asked in source.queries:
-            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True)
+            hits = rank(
+                Corpus(connection, only_injectable=True),
+                analyze(str(asked["text"])),
+                LIMIT,
+                Deadline(60),
+                FTS5,
+            )
             wanted = source.relevant[str(asked["id"])]
             gains.append(
                 ndcg(Answer("own", hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values())))

@@ -18,13 +18,14 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import open_index, transaction
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, rank
 
 
 def document(record: dict[str, object]) -> Document:
@@ -88,7 +89,9 @@ def query(state: str, limit: int) -> None:
     most_injected, most_pointed = most()
     for line in sys.stdin:
         asked = json.loads(line)
-        hits = rank(connection, analyze(asked["text"]), limit, only_injectable=True)
+        hits = rank(
+            Corpus(connection, only_injectable=True), analyze(asked["text"]), limit, Deadline(60), FTS5
+        )
         results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
         inject = [hit.key for hit in hits if hit.confidence >= inject_from][:most_injected]
         plausible = [hit.key for hit in hits if hit.pointer_confidence >= point_from]

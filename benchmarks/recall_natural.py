@@ -39,8 +39,8 @@ from memory_plugin.recall.gate import effective_length, load_gate
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index_in_memory
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import Hit, rank, unranked
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, Hit, rank, unranked
 from memory_plugin.work.search_phrases import BATCH, phrases_question
 
 SIZES = (3, 30, 300)
@@ -128,7 +128,11 @@ def results_for(
             follows = bool(extra) and gate.is_followup(text, MAX_FOLLOWUP)
             is_asked = not gate.refusal(text) and (follows or effective_length(text) >= MIN_LENGTH)
             query = analyze(text, extra if follows else "")
-            hits = rank(connection, query, LIMIT, only_injectable=True) if is_asked else []
+            hits = (
+                rank(Corpus(connection, only_injectable=True), query, LIMIT, Deadline(60), FTS5)
+                if is_asked
+                else []
+            )
             if is_asked and judged:
                 hits += unranked(connection, hits, WHOLE_STORE)
             kind, identity = str(prompt.get("type") or prompt.get("kind")), str(prompt["id"])

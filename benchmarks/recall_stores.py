@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.recall_adapter import document
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import Hit, rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, Hit, rank
 
 Record = dict[str, object]
 LIMIT = 15
@@ -156,7 +157,13 @@ def _answers(
             put(connection, (document(record) for record in corpus))
         answers = []
         for at, query in enumerate(queries + negatives):
-            hits = rank(connection, analyze(str(query["text"])), LIMIT, only_injectable=True)
+            hits = rank(
+                Corpus(connection, only_injectable=True),
+                analyze(str(query["text"])),
+                LIMIT,
+                Deadline(60),
+                FTS5,
+            )
             kind = str(query["kind"]) if at >= len(queries) else "own"
             grades = relevant[str(query["id"])] if kind == "own" else {}
             answers.append(

@@ -9,12 +9,13 @@ import pytest
 
 from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
@@ -87,8 +88,14 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
     connection = create_index(str(tmp_path / "index.sqlite"))
     with transaction(connection):
         put(connection, [document, *OTHERS[:others]])
-    best = rank(connection, analyze(prompt), 1, only_injectable=True)[0]
-    other = rank(connection, analyze(prompt.replace("throttle", "parser")), 1, only_injectable=True)
+    best = rank(Corpus(connection, only_injectable=True), analyze(prompt), 1, Deadline(60), FTS5)[0]
+    other = rank(
+        Corpus(connection, only_injectable=True),
+        analyze(prompt.replace("throttle", "parser")),
+        1,
+        Deadline(60),
+        FTS5,
+    )
     connection.close()
     assert best.confidence >= THRESHOLD
     assert not other or other[0].confidence < THRESHOLD
@@ -108,7 +115,7 @@ def test_the_only_memory_on_a_subject_is_found_among_thousands(tmp_path: Path) -
             [*others, memory("Use Postgres for the billing database", "Postgres 15, never MySQL.")],
         )
     query = analyze("which database do we use for billing?")
-    best = rank(connection, query, 1, only_injectable=True)[0]
+    best = rank(Corpus(connection, only_injectable=True), query, 1, Deadline(60), FTS5)[0]
     connection.close()
     assert best.title.startswith("Use Postgres")
     assert best.confidence >= THRESHOLD

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_refresh import create_index
@@ -42,7 +43,7 @@ def keys(connection: Connection, rowids: list[int]) -> list[str]:
 
 def found(terms: list[Term], corpus: Corpus, backend: str = FTS5) -> list[str]:
     """Return the keys of the candidates."""
-    return keys(corpus.connection, candidates(terms, corpus, None, backend))
+    return keys(corpus.connection, candidates(terms, corpus, Deadline(60), backend))
 
 
 @pytest.mark.parametrize("backend", [FTS5, KEYWORD])

@@ -17,7 +17,7 @@ from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.query import analyze
+from memory_plugin.recall.query import Corpus, analyze
 from memory_plugin.recall.ranking import CATEGORIES, FTS5, KEYWORD, Hit, candidate_backend, rank
 from tests.recall.memories import memory
 
@@ -70,13 +70,8 @@ def ranked(
 ) -> list[Hit]:
     """Return the hits of a prompt."""
     backend = candidate_backend(connection, "auto")
-    return rank(
-        connection,
-        analyze(text, extra),
-        limit,
-        only_injectable=injectable,
-        backend=backend,
-    )
+    corpus = Corpus(connection, only_injectable=injectable)
+    return rank(corpus, analyze(text, extra), limit, Deadline(60), backend)
 
 
 FINDS = {
@@ -237,24 +232,11 @@ class Spent(Deadline):
 
 @pytest.mark.parametrize("fts5", [True, False], ids=["fts5", "keyword"])
 def test_a_deadline_ends_the_search(make_index: MakeIndex, *, fts5: bool) -> None:
-    connection = make_index(SHOP, fts5=fts5)
+    corpus = Corpus(make_index(SHOP, fts5=fts5), only_injectable=True)
+    query, backend = analyze("billing database"), FTS5 if fts5 else KEYWORD
     with pytest.raises(TimeoutError):
-        rank(
-            connection,
-            analyze("billing database"),
-            5,
-            only_injectable=True,
-            deadline=Spent(0),
-            backend=FTS5 if fts5 else KEYWORD,
-        )
-    assert rank(
-        connection,
-        analyze("billing database"),
-        5,
-        only_injectable=True,
-        deadline=Spent(99),
-        backend=FTS5 if fts5 else KEYWORD,
-    )
+        rank(corpus, query, 5, Spent(0), backend)
+    assert rank(corpus, query, 5, Spent(99), backend)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_natural import current, figures, growing_stores, same_side, whole_store
 from benchmarks.recall_stores import sets
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index_in_memory
-from memory_plugin.recall.query import analyze
-from memory_plugin.recall.ranking import Hit, rank
+from memory_plugin.recall.query import Corpus, analyze
+from memory_plugin.recall.ranking import FTS5, Hit, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
@@ -62,7 +63,7 @@ def ranked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, memories)
-        return rank(connection, analyze(text, extra), 15, only_injectable=True)
+        return rank(Corpus(connection, only_injectable=True), analyze(text, extra), 15, Deadline(60), FTS5)
 
 
 def injected(hits: list[Hit]) -> set[str]:
@@ -110,7 +111,10 @@ def test_the_exact_phrase_is_nearly_always_enough(size: int) -> None:
         with transaction(connection):
             put(connection, store)
         results = [
-            one.title in injected(rank(connection, analyze(phrase + "?"), 15, only_injectable=True))
+            one.title
+            in injected(
+                rank(Corpus(connection, only_injectable=True), analyze(phrase + "?"), 15, Deadline(60), FTS5)
+            )
             for one, phrase in phrases
         ]
     assert sum(results) / len(results) >= 0.9

@@ -24,7 +24,7 @@ from .documents import UNREADABLE, memory_document, note_document
 from .index_documents import apply_supersession, put, superseded_documents, texts
 from .index_file import INDEX_ERRORS, index_path, open_index, transaction
 from .index_refresh import create_index_in_memory, refresh_index
-from .query import analyze, load_model
+from .query import Corpus, analyze, load_model
 from .ranking import Hit, candidate_backend, rank
 
 _SECONDS = 10.0
@@ -109,8 +109,7 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
 
 def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
     """Return the nearest memories, injectable or not."""
-    query = analyze(text)
-    return rank(connection, query, limit, only_injectable=False, deadline=deadline, backend=backend)
+    return rank(Corpus(connection, only_injectable=False), analyze(text), limit, deadline, backend)
 
 
 def _temporary_index(paths: Paths, settings: Settings) -> Connection:

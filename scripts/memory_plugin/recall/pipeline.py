@@ -13,7 +13,7 @@ from ..kernel.files import Busy, error_text, os_error_text
 from .gate import MAX_FOLLOWUP, effective_length
 from .history import RecallHistory
 from .index_file import INDEX_ERRORS, changed_paths, discard, index_path, new_decisions, open_index
-from .query import analyze
+from .query import Corpus, analyze
 from .ranking import FTS5, Hit, candidate_backend, rank, unranked
 
 TYPE_CHECKING = False
@@ -201,7 +201,7 @@ class Lookup:
             self.needs_refresh = True
         strategy, deadline = self._context.settings.text("retrieval.match_strategy"), self._context.deadline
         self.answered_by = backend = candidate_backend(connection, strategy)
-        hits = rank(connection, query, pool, only_injectable=True, deadline=deadline, backend=backend)
+        hits = rank(Corpus(connection, only_injectable=True), query, pool, deadline, backend)
         if whole_store:
             hits += unranked(connection, hits, whole_store)
         if hits and (changed is None or any(path.endswith(_TRUST) for path in changed)):

@@ -55,21 +55,12 @@ class Hit:
         self.way = ""
 
 
-def rank(
-    connection: Connection,
-    query: Query,
-    limit: int,
-    *,
-    only_injectable: bool,
-    deadline: Deadline | None = None,
-    backend: str = FTS5,
-) -> list[Hit]:
+def rank(corpus: Corpus, query: Query, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
     """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
-    With `only_injectable` all other memories are ignored, and so are those that have expired.
-    Raises TimeoutError when the deadline passes, IndexUnavailable if the index holds no model, and SqliteError if it is damaged or locked.
+    If the corpus has only injectable memories, those that have expired are ignored, too.
+    Raises TimeoutError when the deadline passes, and SqliteError if the index is damaged or locked.
     """
-    corpus = Corpus(connection, only_injectable=only_injectable)
     model = corpus.model
     for size in ("pool", "soft_pool"):  # a search may ask for more than a prompt can use
         model.ranking[size] = max(model.ranking[size], limit)
@@ -80,7 +71,7 @@ def rank(
     matches = best_matches(pool, terms, corpus)[:limit]
     if not matches:
         return []
-    columns = _columns(connection, matches)
+    columns = _columns(corpus.connection, matches)
     for match in matches:
         match.category = columns[match.rowid][_CATEGORY]
     prompt = PromptTerms(query, terms, intents_in(query.text, model.passages))
@@ -151,7 +142,7 @@ def _category_order(category: str) -> int:
     return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
 
 
-def candidates(terms: list[Term], corpus: Corpus, deadline: Deadline | None, backend: str) -> list[int]:
+def candidates(terms: list[Term], corpus: Corpus, deadline: Deadline, backend: str) -> list[int]:
     """Return the row ids of the best documents by the weights of their lists, best first. Raises TimeoutError at the deadline."""
     find = _scanned if backend == KEYWORD else _posted
     scores: dict[int, float] = {}
@@ -160,7 +151,7 @@ def candidates(terms: list[Term], corpus: Corpus, deadline: Deadline | None, bac
         budget -= length
         if budget < 0 and scores:
             break
-        if deadline is not None and deadline.remaining() <= 0:
+        if deadline.remaining() <= 0:
             raise TimeoutError("ranking ran out of time")
         for rowid in find(corpus, stem, is_strong):
             scores[rowid] = scores.get(rowid, 0.0) + weight
