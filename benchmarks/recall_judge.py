@@ -126,7 +126,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
 def _chosen(result: PromptResult, text: str, settings: Settings, paths: Paths) -> tuple[set[str], set[str]]:
     """Return the keys that a prompt gets in full, and those with a pointer."""
     context = Context(paths, settings, Deadline(60), "")
-    judged = judge_candidates(text, result.hits, AUTO, context)
+    judged = judge_candidates(text, result.hits, AUTO, context, judges_off=False)
     limits = Limits(settings, 9500)
     limits.max_inject = min(limits.max_inject, judged.max_inject)
     choice = choose(result.hits, judged.approvals, limits, RecallHistory(paths, ""))

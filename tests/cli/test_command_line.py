@@ -28,10 +28,10 @@ NOUNS = sorted({row.noun for row in TABLE if row.second})
 
 def test_every_module_is_named_for_a_command_and_every_row_has_a_module() -> None:
     modules = {name.removesuffix(".py") for name in os.listdir(FOLDER) if name.endswith("_command.py")}
-    assert {row.module for row in TABLE} == modules
-    for module in sorted({row.shared for row in TABLE if row.shared}):
+    assert {row.module + "_command" for row in TABLE} == modules
+    for module in sorted({row.module for row in TABLE}):
         handlers = import_module("memory_plugin.cli.commands.%s_command" % module).HANDLERS
-        assert set(handlers) == {row.name for row in TABLE if row.shared == module}
+        assert set(handlers) == {row.name for row in TABLE if row.module == module}
 
 
 def test_the_table_says_which_commands_need_approval() -> None:

@@ -52,7 +52,9 @@ def test_a_project_has_no_more_judged_than_the_user(
         json.dump({"memory": {"retrieval": values}}, file)
     hits = HITS[3:] + HITS[2:3]
     settings = load(bench.config, bench.project)
-    judge_candidates(PROMPT, hits, AUTO, Context(bench.paths, settings, Deadline(5), SESSION))
+    judge_candidates(
+        PROMPT, hits, AUTO, Context(bench.paths, settings, Deadline(5), SESSION), judges_off=False
+    )
     titles = {
         note["title"].rpartition(" ")[2] for seen in server.seen for note in parse_request(seen).data["notes"]
     }

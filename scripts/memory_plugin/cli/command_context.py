@@ -89,7 +89,7 @@ class Approval(NamedTuple):
 
 
 class Handler(NamedTuple):
-    """What carries out a command.
+    """What carries out a command, or an action of one.
 
     The first line of `text` is its help, the others are its examples. `run` returns the exit code, None for 0; a word that only other
     commands begin with has no `run`. `approval` returns what the user decides about; None if these arguments need no decision.

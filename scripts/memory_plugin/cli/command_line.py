@@ -199,7 +199,7 @@ def parse_arguments(words: Sequence[str]) -> Namespace:
 
 def handler_of(command: str) -> Handler:
     """Return what carries out a command."""
-    module = import_module(".commands." + COMMANDS[command].module, __package__)
+    module = import_module(".commands.%s_command" % COMMANDS[command].module, __package__)
     return cast("Handler", module.HANDLERS[command])
 
 

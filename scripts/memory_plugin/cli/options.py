@@ -12,10 +12,10 @@ import stat
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from .command_context import DONE, FAILED, CommandContext, CommandError, UsageError
+from .command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from .console import Console, announce_input
 
 _FILE = ".json"
@@ -41,20 +41,13 @@ def add_flag(parser: ArgumentParser, name: str, text: str) -> None:
     parser.add_argument(name, action="store_true", help=text)
 
 
-class Action(NamedTuple):
-    """An action of a command: its help, and what carries it out, which returns the exit code, None for 0."""
-
-    text: str
-    run: Callable[[Namespace, CommandContext], int | None]
-
-
-def add_actions(parser: ArgumentParser, actions: Mapping[str, Action]) -> dict[str, ArgumentParser]:
-    """Declare the actions of a command; return their parsers by name."""
+def add_actions(parser: ArgumentParser, actions: Mapping[str, Handler]) -> dict[str, ArgumentParser]:
+    """Declare the actions of a command, each with its help and what carries it out; return their parsers by name."""
     group = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     parsers = {}
-    for name, (text, run) in actions.items():
-        parsers[name] = group.add_parser(name, help=text, description=text)
-        parsers[name].set_defaults(run=run)
+    for name, handler in actions.items():
+        parsers[name] = group.add_parser(name, help=handler.text, description=handler.text)
+        parsers[name].set_defaults(run=handler.run)
         add_common_options(parsers[name])
     return parsers
 

@@ -24,25 +24,20 @@ _MARKETPLACES = "known_marketplaces.json"
 class Command(NamedTuple):
     """A command of one or two words.
 
-    `group` is its tier in the help; empty for one that is listed with its first word, or that only hooks start. `asks` says whether its
-    module has a function `approval`, which decides for the arguments, and `prompts` whether it may ask in a terminal or shows progress
-    of its own, so that no heartbeat is shown around it. Commands that hooks start run in the `background`: they find, propose and grade,
-    and approve nothing. `about` says in a word or two what a command of the last tier is for. `shared` is the module that several
-    commands share; empty for a command that has one of its own.
+    `module` begins the name of its module in `cli/commands`. `group` is its tier in the help; empty for one that is listed with its first
+    word, or that only hooks start. `asks` says whether its module has a function `approval`, which decides for the arguments, and
+    `prompts` whether it may ask in a terminal or shows progress of its own, so that no heartbeat is shown around it. Commands that hooks
+    start run in the `background`: they find, propose and grade, and approve nothing. `about` says in a word or two what a command of the
+    last tier is for.
     """
 
     name: str
+    module: str
     group: str = ""
     asks: bool = False
     prompts: bool = False
     background: bool = False
     about: str = ""
-    shared: str = ""
-
-    @property
-    def module(self) -> str:
-        """Return the name of its module in `cli/commands`."""
-        return "%s_command" % (self.shared or self.name.replace(" ", "_"))
 
     @property
     def noun(self) -> str:
@@ -56,49 +51,49 @@ class Command(NamedTuple):
 
 
 TABLE = (
-    Command("save", DAILY, prompts=True, shared="save"),
-    Command("search", DAILY, prompts=True),
-    Command("show", DAILY, shared="show"),
-    Command("list", DAILY, shared="show"),
-    Command("edit", DAILY, asks=True, prompts=True, shared="save"),
-    Command("forget", DAILY, asks=True, prompts=True, shared="forget"),
-    Command("review", DAILY, prompts=True, shared="review"),
-    Command("accept", SHARING, asks=True, prompts=True, shared="accept"),
-    Command("status", DAILY, shared="status"),
-    Command("why", DAILY, shared="why"),
-    Command("feedback", MORE, asks=True, about="ratings", shared="why"),
-    Command("doctor", DAILY, shared="status"),
-    Command("restore", MORE, asks=True, prompts=True, about="undo forget", shared="forget"),
-    Command("reject", SHARING, asks=True, prompts=True, shared="accept"),
-    Command("guards", SHARING, shared="show"),
-    Command("import", SHARING, prompts=True, shared="import"),
-    Command("import promote", asks=True, prompts=True, shared="import"),
-    Command("capture", SHARING, asks=True, prompts=True, shared="review"),
-    Command("check", SHARING, shared="check"),
-    Command("check text", prompts=True, shared="check"),
-    Command("check secrets", shared="check"),
-    Command("check phrases", asks=True, prompts=True, shared="check"),
-    Command("demo", MORE, about="a sample"),
-    Command("report", MORE, prompts=True, about="the last weeks", shared="report"),
-    Command("report replay", shared="report"),
-    Command("replies", MORE, about="filler", shared="replies"),
-    Command("replies score", prompts=True, shared="replies"),
-    Command("replies history", shared="replies"),
-    Command("replies tune", asks=True, shared="replies"),
-    Command("session", MORE, asks=True, prompts=True, about="past work, grades"),
-    Command("session calibrate", prompts=True, shared="session_scores"),
-    Command("session langfuse", asks=True, shared="session_scores"),
-    Command("interview", MORE, prompts=True, about="questions"),
-    Command("evaluate", MORE, prompts=True, about="gates, jury", shared="evaluate"),
-    Command("evaluate rules", prompts=True, shared="evaluate"),
-    Command("judge", MORE, asks=True, prompts=True, about="small models"),
-    Command("config", MORE, asks=True, prompts=True, about="settings", shared="config"),
-    Command("config statusline", asks=True, prompts=True, shared="config"),
-    Command("config completions", prompts=True, shared="config"),
-    Command("refresh", background=True, shared="plugin"),
-    Command("background", prompts=True, background=True, shared="plugin"),
-    Command("settle", prompts=True, background=True, shared="plugin"),
-    Command("describe", prompts=True, shared="plugin"),
+    Command("save", "save", DAILY, prompts=True),
+    Command("search", "search", DAILY, prompts=True),
+    Command("show", "show", DAILY),
+    Command("list", "show", DAILY),
+    Command("edit", "save", DAILY, asks=True, prompts=True),
+    Command("forget", "forget", DAILY, asks=True, prompts=True),
+    Command("review", "review", DAILY, prompts=True),
+    Command("accept", "accept", SHARING, asks=True, prompts=True),
+    Command("status", "status", DAILY),
+    Command("why", "why", DAILY),
+    Command("feedback", "why", MORE, asks=True, about="ratings"),
+    Command("doctor", "status", DAILY),
+    Command("restore", "forget", MORE, asks=True, prompts=True, about="undo forget"),
+    Command("reject", "accept", SHARING, asks=True, prompts=True),
+    Command("guards", "show", SHARING),
+    Command("import", "import", SHARING, prompts=True),
+    Command("import promote", "import", asks=True, prompts=True),
+    Command("capture", "review", SHARING, asks=True, prompts=True),
+    Command("check", "check", SHARING),
+    Command("check text", "check", prompts=True),
+    Command("check secrets", "check"),
+    Command("check phrases", "check", asks=True, prompts=True),
+    Command("demo", "demo", MORE, about="a sample"),
+    Command("report", "report", MORE, prompts=True, about="the last weeks"),
+    Command("report replay", "report"),
+    Command("replies", "replies", MORE, about="filler"),
+    Command("replies score", "replies", prompts=True),
+    Command("replies history", "replies"),
+    Command("replies tune", "replies", asks=True),
+    Command("session", "session", MORE, asks=True, prompts=True, about="past work, grades"),
+    Command("session calibrate", "session_scores", prompts=True),
+    Command("session langfuse", "session_scores", asks=True),
+    Command("interview", "interview", MORE, prompts=True, about="questions"),
+    Command("evaluate", "evaluate", MORE, prompts=True, about="gates, jury"),
+    Command("evaluate rules", "evaluate", prompts=True),
+    Command("judge", "judge", MORE, asks=True, prompts=True, about="small models"),
+    Command("config", "config", MORE, asks=True, prompts=True, about="settings"),
+    Command("config statusline", "config", asks=True, prompts=True),
+    Command("config completions", "config", prompts=True),
+    Command("refresh", "plugin", background=True),
+    Command("background", "plugin", prompts=True, background=True),
+    Command("settle", "plugin", prompts=True, background=True),
+    Command("describe", "plugin", prompts=True),
 )
 COMMANDS = {command.name: command for command in TABLE}
 

@@ -61,13 +61,7 @@ class Judged:
 
 
 def judge_candidates(
-    prompt: str,
-    hits: list[Hit],
-    mode: str,
-    context: Context,
-    *,
-    previous_turn: str = "",
-    judges_off: bool = False,
+    prompt: str, hits: list[Hit], mode: str, context: Context, *, judges_off: bool, previous_turn: str = ""
 ) -> Judged:
     """Return the judges' answers about the hits (best first) of a prompt (AUTO) or a search (SEARCH) within the context's deadline.
 

@@ -21,6 +21,7 @@ class OptOut:
         self._words = {name: set(table[name].split()) for name in names}
         self._clauses = set(table["clauses"])
         self._clause_ends = str.maketrans(dict.fromkeys(table["clause_ends"], "\n"))
+        self._before_tags = str.maketrans(dict.fromkeys(table["before_tags"], " "))
         # Words are joined by spaces: what ends a passage has one before it, what begins one has one behind it.
         self._verbs = [" " + verb for verb in sorted(table["verbs"], key=lambda verb: -len(verb.split()))]
         self._not_after = tuple(" " + phrase for phrase in table["not_after"])
@@ -30,8 +31,8 @@ class OptOut:
 
     def has_tag(self, text: str) -> bool:
         """Return whether a text contains a tag such as `#nomem`, as a word of its own."""
-        lowered = text.lower().replace("\uff03", "#")
-        return any(_has_separate_tag(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
+        words = text.lower().replace("\uff03", "#").translate(self._before_tags).split()
+        return any(_is_tag(word, tag) for word in words for tag in self._table["tags"])
 
     def has_request(self, text: str, words: list[str]) -> bool:
         """Return whether a passage with these words asks not to use memories; `text` is in lower case, with plain apostrophes."""
@@ -86,15 +87,9 @@ class OptOut:
         return any(_has_unspaced(squeezed, group) for group in self._table["unspaced"])
 
 
-def _has_separate_tag(text: str, tag: str, before: str) -> bool:
-    at = text.find(tag)
-    while at >= 0:
-        after = text[at + len(tag) : at + len(tag) + 1]
-        begins = at == 0 or text[at - 1].isspace() or text[at - 1] in before
-        if begins and not (after.isalnum() or after in tuple("_-/=#")):
-            return True
-        at = text.find(tag, at + 1)
-    return False
+def _is_tag(word: str, tag: str) -> bool:
+    after = word[len(tag) : len(tag) + 1]
+    return word.startswith(tag) and not (after.isalnum() or after in tuple("_-/=#"))
 
 
 def _has_unspaced(text: str, group: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from ..kernel.fastjson import loads
@@ -163,10 +164,8 @@ class SavedTogether(NamedTuple):
     notice: str
 
 
-def save_chosen(
-    chosen: Sequence[tuple[str, dict[str, object]]], how: str, context: WorkContext
-) -> SavedTogether:
-    """Write memories to the project's store, each with the name under which it was chosen.
+def save_chosen(chosen: Sequence[tuple[str, dict[str, object]]], context: WorkContext) -> SavedTogether:
+    """Write the memories of an interview to the project's store, each with the name under which it was chosen.
 
     Raises WorkError, before anything is written, if a memory has the title of a stored one.
     """
@@ -176,9 +175,8 @@ def save_chosen(
             why = TAKEN % (owner, owner)
             raise WorkError(_CHOSEN_TAKEN % (name, shown_line(str(data["title"])), why, name))
     approved, only_new = context.approve_saves(len(chosen)), context.only_new
-    project = named_store(context.paths, PROJECT)
-    texts = [data for _, data in chosen]
-    written = [lifecycle.save(context.paths, project, one, approved, how, only_new=only_new) for one in texts]
+    store = partial(lifecycle.save, context.paths, named_store(context.paths, PROJECT))
+    written = [store(data, approved, "interview", only_new=only_new) for _, data in chosen]
     notice = refresh(context)
     items = context.overview(is_current=True).items
     found = memory_facts.similar_to(context, items, [(one.stored.key, one.stored.memory) for one in written])

@@ -130,15 +130,11 @@ def _started_history(context: Context) -> RecallHistory:
     return history
 
 
-def pending_answers(prompt: str, threshold: object, context: Context) -> list[Hit]:
-    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first.
-
-    `threshold` is the confidence from which on a title was shown, as recorded; None for that of the settings.
-    """
+def pending_answers(prompt: str, context: Context) -> list[Hit]:
+    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first."""
     try:
         hits = search(context.paths, context.settings, prompt, _POOL).hits
     except (IndexUnavailable, SqliteError, RuntimeError):
         return []
     needed = context.settings.number("retrieval.pointer_threshold")
-    needed = threshold if isinstance(threshold, float) and threshold else needed
     return [hit for hit in hits if hit.trust == PENDING and hit.pointer_confidence >= needed]

@@ -17,7 +17,7 @@ from ...kernel.text.clean import plain, terminal_safe
 from ...work.settings_change import MAX_VALUE, SettingsChange, change_setting, nested, values_at, written
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..command_line import handler_of
-from ..options import Action, add_actions, add_common_options, add_flag, run_action
+from ..options import add_actions, add_common_options, add_flag, run_action
 
 _CONFIG_TEXT = """\
 show, change and check the settings
@@ -261,11 +261,11 @@ def _statusline(arguments: Namespace, context: CommandContext) -> None:
 
 
 _ACTIONS = {
-    "show": Action("print the settings in effect", _show),
-    "get": Action("print one value", _get),
-    "set": Action("set a key in your own file", _set),
-    "unset": Action("remove a key or block from your own file", _unset),
-    "check": Action("list invalid and refused settings", _check),
+    "show": Handler("print the settings in effect", _show),
+    "get": Handler("print one value", _get),
+    "set": Handler("set a key in your own file", _set),
+    "unset": Handler("remove a key or block from your own file", _unset),
+    "check": Handler("list invalid and refused settings", _check),
 }
 HANDLERS = {
     "config": Handler(_CONFIG_TEXT, run_action, _configure_config, _approve_config),

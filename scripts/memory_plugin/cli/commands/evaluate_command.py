@@ -30,7 +30,7 @@ from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..console import announce_input, with_objects
-from ..options import Action, add_actions, add_flag, require_existing, require_known, run_action, write_output
+from ..options import add_actions, add_flag, require_existing, require_known, run_action, write_output
 
 _TEXT = """\
 evaluate conversations: rule-based gates first, then scores from a jury of models
@@ -169,7 +169,7 @@ def _check_pack(arguments: Namespace, context: CommandContext) -> int:
     return 1 if report.faults else 0
 
 
-_ACTIONS = {"check": Action("validate a pack and run its examples", _check_pack)}
+_ACTIONS = {"check": Handler("validate a pack and run its examples", _check_pack)}
 HANDLERS = {
     "evaluate": Handler(_TEXT, _evaluate, _configure),
     "evaluate rules": Handler(_RULES_TEXT, run_action, _configure_rules),

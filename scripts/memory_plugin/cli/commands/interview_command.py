@@ -170,7 +170,7 @@ def _finish(this: _Run) -> None:
         _show_result(this, interview)
         return
     chosen = results.choose_memories(read_text(_MAX_INPUT), results.propose_memories(interview))
-    saved = save_chosen([(one.concept, one.memory(interview)) for one in chosen], "interview", context)
+    saved = save_chosen([(one.concept, one.memory(interview)) for one in chosen], context)
     results.finish(interview, this.store, context.paths)
     context.report(saved.notice)
     context.report_saves(saved.trusted)

@@ -17,7 +17,7 @@ from ...kernel.settings import feature_name
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler
-from ..options import Action, add_actions, add_flag, run_action
+from ..options import add_actions, add_flag, run_action
 
 _TEXT = """\
 turn the optional small models on or off, and check them
@@ -169,9 +169,9 @@ def _reset(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG0
 
 
 _ACTIONS = {
-    "on": Action("show what is sent and what it costs, then turn the judge on in your own settings", _on),
-    "off": Action("turn the judge off in your own settings", _off),
-    "check": Action("ask one small question to test whether the judge works", _check),
-    "reset": Action("forget failures, disabled sessions and cached verdicts, and retry immediately", _reset),
+    "on": Handler("show what is sent and what it costs, then turn the judge on in your own settings", _on),
+    "off": Handler("turn the judge off in your own settings", _off),
+    "check": Handler("ask one small question to test whether the judge works", _check),
+    "reset": Handler("forget failures, disabled sessions and cached verdicts, and retry immediately", _reset),
 }
 HANDLERS = {"judge": Handler(_TEXT, _run, _configure, _approval)}

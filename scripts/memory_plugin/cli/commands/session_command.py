@@ -24,7 +24,7 @@ from ...work.judges import session_scorer
 from ...work.settings_change import require_valid
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..console import Console, read_text
-from ..options import Action, add_actions, add_days_option, add_flag, require_existing, run_action
+from ..options import add_actions, add_days_option, add_flag, require_existing, run_action
 from .session_scores_command import show_signals, turns_text
 
 _TEXT = """\
@@ -337,15 +337,15 @@ def _overall(row: dict[str, Any]) -> str:
 
 
 _PAST = {
-    "find": Action("find what was done in past sessions", _find),
-    "show": Action("print what was asked and done in a session", _show_session),
-    "list": Action("list the sessions, the newest first", _list),
-    "forget": Action("delete a session, or all of them, from the index of past sessions", _forget),
+    "find": Handler("find what was done in past sessions", _find),
+    "show": Handler("print what was asked and done in a session", _show_session),
+    "list": Handler("list the sessions, the newest first", _list),
+    "forget": Handler("delete a session, or all of them, from the index of past sessions", _forget),
 }
 _OF_A_TRANSCRIPT = {
-    "signals": Action("count what happened in a session, by turn", _signals),
-    "score": Action("ask the judge for six scores with evidence, and store them in the ledger", _score),
-    "prepare": Action("print the session as a scorer reads it, page by page", _prepare),
-    "store": Action("check and store a scorer's answer: JSON from standard input, or --agent", _store),
+    "signals": Handler("count what happened in a session, by turn", _signals),
+    "score": Handler("ask the judge for six scores with evidence, and store them in the ledger", _score),
+    "prepare": Handler("print the session as a scorer reads it, page by page", _prepare),
+    "store": Handler("check and store a scorer's answer: JSON from standard input, or --agent", _store),
 }
 HANDLERS = {"session": Handler(_TEXT, _run, _configure, _approval)}

@@ -19,7 +19,7 @@ from ...sessions.signals import SessionSignals
 from ...work.judges import ignored_sentences, session_scorer
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler
 from ..console import Console
-from ..options import Action, add_actions, require_existing, run_action
+from ..options import add_actions, require_existing, run_action
 
 _ENOUGH = 20  # sessions, to measure agreement
 _MAX_TURNS = 24
@@ -216,10 +216,10 @@ def _pull(arguments: Namespace, context: CommandContext) -> None:
 
 
 _ACTIONS = {
-    "push": Action(
+    "push": Handler(
         "send scores that the server does not have, with their configs, and verify that they arrived", _push
     ),
-    "pull": Action("download a session and store it as a transcript that can be graded", _pull),
+    "pull": Handler("download a session and store it as a transcript that can be graded", _pull),
 }
 HANDLERS = {
     "session calibrate": Handler(_CALIBRATE_TEXT, _calibrate, _configure_calibrate),

@@ -48,7 +48,7 @@ def _why(arguments: Namespace, context: CommandContext) -> None:
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     also = explain.same_turn(context.paths, row)
-    pending = trial.pending_answers(arguments.prompt, row.get("pointer_threshold"), context) if tried else []
+    pending = trial.pending_answers(arguments.prompt, context) if tried else []
     if pending and row.get("reason") == "no_match":
         row["reason"] = "only_pending"
     context.console.result({"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]})
