@@ -37,9 +37,9 @@ def test_ranking_leaves_time_for_the_judges(
     given: list[float] = []
 
     class Watched(lookup.Lookup):
-        def __init__(self, context: Context) -> None:
+        def __init__(self, answer: Answer, context: Context) -> None:
             given.append(context.deadline.remaining())
-            super().__init__(context)
+            super().__init__(answer, context)
 
     monkeypatch.setattr(lookup, "Lookup", Watched)
     context = Context(locate(str(tmp_path / "project")), load(None, None), Deadline(left), "s")

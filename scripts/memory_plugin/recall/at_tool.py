@@ -112,18 +112,11 @@ def failed_command(payload: dict[str, object]) -> FailedCommand | None:
 
 def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context: Context) -> None:
     """Fill in the answer to a failed command."""
-    paths, settings = context.paths, context.settings
-    if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
+    history = RecallHistory(context.paths, context.session, FAILURE, agent)
+    if not remaining_for_tools(history, context.settings):
         return
-    lookup = Lookup(context.within(_SECONDS))
-    hits = _grade(failed, lookup.best(failed.text, "", _POOL))
+    hits = _grade(failed, Lookup(answer, context.within(_SECONDS)).best(failed.text, "", _POOL))
     apply_feedback(hits, context)
-    answer.needs_refresh = lookup.needs_refresh
-    answer.record.update(
-        answered_by=lookup.answered_by,
-        inject_threshold=settings.number("retrieval.inject_threshold"),
-        pointer_threshold=settings.number("retrieval.pointer_threshold"),
-    )
     _fill(answer, hits, {}, agent, context)
 
 

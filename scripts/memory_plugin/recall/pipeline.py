@@ -44,22 +44,21 @@ def recall(
     is_on = trial is None and settings.is_judge_enabled("retrieval")
     sees_all = is_on and settings.text("retrieval.judge.when") == "always"
     whole_store = settings.integer("retrieval.judge.whole_store") if sees_all else 0
-    lookup = Lookup(context.within(_RANKING_SECONDS))
+    lookup = Lookup(answer, context.within(_RANKING_SECONDS))
     pool = settings.integer("retrieval.judge.candidate_pool_size")
     hits = lookup.best(prompt.visible_text, prompt.followed, pool, whole_store)
-    answer.needs_refresh = lookup.needs_refresh
     judged = None
-    if hits and is_on and lookup.answered_by == FTS5:
+    if hits and is_on and answer.record["answered_by"] == FTS5:
         judged = _judged(prompt, hits, history, context)
         answer.record["judge"] = judged.record()
         answer.notice = judged.notice
     if judged is None or not judged.verdicts:
         hits = [hit for hit in hits if hit.score > 0]  # the others were there for the judges alone
-    reason = _why_nothing(hits, judged, lookup, settings)
+    reason = _why_nothing(answer, hits, judged, settings)
     choice = None if reason else _choose(answer, hits, judged, room, history, context)
     if reason:
         answer.withhold(reason)
-    _describe(answer, lookup, hits, choice, settings)
+    _describe(answer, hits, choice)
     if trial is None:
         try:
             history.save()
@@ -81,10 +80,10 @@ def _judged(prompt: Prompt, hits: list[Hit], history: RecallHistory, context: Co
     return judge_candidates(text, new, AUTO, context, previous_turn=turn, judges_off=off)
 
 
-def _why_nothing(hits: list[Hit], judged: Judged | None, lookup: Lookup, settings: Settings) -> str:
+def _why_nothing(answer: Answer, hits: list[Hit], judged: Judged | None, settings: Settings) -> str:
     """Return why there is nothing to choose from; usually empty."""
     if not hits:
-        return lookup.problem or "no_match"
+        return answer.record["problem"] or "no_match"
     if not settings.integer("retrieval.max_inject"):
         return "max_inject"
     return judged.silenced if judged else ""
@@ -115,20 +114,12 @@ def _choose(
     return choice
 
 
-def _describe(
-    answer: Answer, lookup: Lookup, hits: list[Hit], choice: Choice | None, settings: Settings
-) -> None:
+def _describe(answer: Answer, hits: list[Hit], choice: Choice | None) -> None:
     """Add the best few hits and all chosen ones to the record."""
     chosen = {hit.key for hit in choice.full + choice.pointers} if choice else set()
     near = [hit for at, hit in enumerate(hits) if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen]
     withheld = choice.withheld if choice else {}
-    answer.record.update(
-        answered_by=lookup.answered_by,
-        candidates=[candidate_row(hit, withheld.get(hit.key, "")) for hit in near],
-        inject_threshold=settings.number("retrieval.inject_threshold"),
-        pointer_threshold=settings.number("retrieval.pointer_threshold"),
-        problem=lookup.problem,
-    )
+    answer.record["candidates"] = [candidate_row(hit, withheld.get(hit.key, "")) for hit in near]
 
 
 def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
@@ -153,17 +144,17 @@ def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
 class Lookup:
     """One query to the index, within the deadline of its context.
 
-    `answered_by` is fts5, keyword or none; `problem` says, for the ledger, why the index could not answer or is not up to date;
-    `needs_refresh` asks for a background process that brings the index up to date.
+    The record of its answer gets the thresholds, `answered_by` (fts5, keyword or none), and `problem`: why the index could not answer or
+    is not up to date. The answer says whether a background process must bring the index up to date.
     """
 
-    __slots__ = ("_context", "answered_by", "needs_refresh", "problem")
+    __slots__ = ("_answer", "_context")
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self.answered_by = "none"
-        self.problem = ""
-        self.needs_refresh = False
+    def __init__(self, answer: Answer, context: Context) -> None:
+        self._answer, self._context = answer, context
+        names = ("inject_threshold", "pointer_threshold")
+        thresholds = {name: context.settings.number("retrieval." + name) for name in names}
+        answer.record.update(thresholds, answered_by="none", problem="")
 
     def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> list[Hit]:
         """Return at most `pool` injectable memories for a text, best first.
@@ -172,35 +163,36 @@ class Lookup:
         The others of a store of at most `whole_store` follow. `previous_turn` has less weight.
         """
         path, query = index_path(self._context.paths), analyze(text, previous_turn)
+        record = self._answer.record
         for is_last in (False, True):
             connection = None
             try:
                 connection = open_index(path)
                 return self._ranked(connection, query, pool, whole_store)
             except TimeoutError:
-                self.problem = "timeout"
+                record["problem"] = "timeout"
                 break
             except INDEX_ERRORS as error:
                 reason, is_gone = discard(path, error)
-                self.problem = reason or self.problem
-                self.needs_refresh = is_gone is not None
+                record["problem"] = reason or record["problem"]
+                self._answer.needs_refresh = is_gone is not None
                 if not is_gone:
                     break
             finally:
                 if connection is not None:
                     connection.close()
             if not is_last:
-                self.problem = refresh_some(self._context) or self.problem
+                record["problem"] = refresh_some(self._context) or record["problem"]
         return []
 
     def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
         connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
-        changed = changed_paths(connection)
+        record, changed = self._answer.record, changed_paths(connection)
         if changed != set():
-            self.problem = self.problem or "refreshing"
-            self.needs_refresh = True
+            record["problem"] = record["problem"] or "refreshing"
+            self._answer.needs_refresh = True
         strategy, deadline = self._context.settings.text("retrieval.match_strategy"), self._context.deadline
-        self.answered_by = backend = candidate_backend(connection, strategy)
+        record["answered_by"] = backend = candidate_backend(connection, strategy)
         hits = rank(Corpus(connection, only_injectable=True), query, pool, deadline, backend)
         if whole_store:
             hits += unranked(connection, hits, whole_store)
@@ -219,7 +211,7 @@ class Lookup:
             rejected.load()
             decided, _ = new_decisions(connection, trusted, rejected, accept_from)
         except OSError as error:
-            self.problem = "not_refreshed: %s" % os_error_text(error)
+            self._answer.record["problem"] = "not_refreshed: %s" % os_error_text(error)
             return hits
         if decided is None:
             return []
