@@ -17,7 +17,7 @@ from tests.project import HAS_PROC, PLUGIN_ROOT, Project
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
 from memory_plugin.work import background
-background.__file__ = {file!r}
+background.own_script = lambda: {program!r}
 print(background.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
 """
 SEEN = """import json, os, sys, time
@@ -65,10 +65,11 @@ def seen_by_child(project: Project, script: str, report: str) -> dict[str, Any]:
 def test_the_process_is_fully_detached_from_the_hook(project: Project, way: str) -> None:
     box = os.path.dirname(project.root)
     report = os.path.join(box, "seen.json")
-    with open(os.path.join(box, "memory.py"), "w", encoding="utf-8") as file:
+    program = os.path.join(box, "memory.py")
+    with open(program, "w", encoding="utf-8") as file:
         file.write(SEEN)
     scripts = os.path.join(PLUGIN_ROOT, "scripts")
-    script = START.format(scripts=scripts, file=os.path.join(box, "a", "b", "detached.py"), report=report)
+    script = START.format(scripts=scripts, program=program, report=report)
     seen = seen_by_child(project, "import os; del os.posix_spawn\n" * (way == "subprocess") + script, report)
     assert seen["session"] == seen["pid"] != seen["parent session"]
     assert seen["stdin"] == "what it is to do"

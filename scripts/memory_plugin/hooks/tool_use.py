@@ -13,6 +13,7 @@ import sys
 from ..host import path_field
 from ..host.environment import HANDED_OVER
 from ..kernel.fastjson import as_object, loads
+from ..kernel.paths import own_script
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
@@ -95,7 +96,7 @@ def command_words(line: str, folder: str = "") -> list[str]:
     """
     import re  # most tool calls run no command of ours
 
-    from ..host.commands import is_own, own_script
+    from ..host.commands import is_own
     from ..memories.tickets import OPTION
 
     line = line.strip()
@@ -113,8 +114,6 @@ def command_words(line: str, folder: str = "") -> list[str]:
 def _describe(words: list[str], folder: str) -> dict[str, Any]:
     """Return what the command needs approval for, by its own account; empty for none, or if it cannot tell."""
     from subprocess import DEVNULL, SubprocessError, check_output
-
-    from ..host.commands import own_script
 
     absent = ("CLAUDE_PROJECT_DIR", HANDED_OVER)  # a command that Claude runs has neither
     environment = {name: value for name, value in os.environ.items() if name not in absent}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from ..kernel.fastjson import as_object
+from ..kernel.paths import own_script
 from ..kernel.transcript import patched_files
 
 Payload = dict[str, object]
@@ -82,7 +83,8 @@ def translated_output(host: str, payload: Payload, output: Payload) -> Payload:
     if isinstance(inner, dict):
         inner = {**inner, "hookEventName": payload.get("hook_event_name")}
         if payload.get("hook_event_name") == "SessionStart" and _TEXT in inner:
-            inner[_TEXT] = "%s\n`memory` is %s" % (inner[_TEXT], _program())
+            program = os.path.join(os.path.dirname(os.path.dirname(own_script())), "bin", "memory")
+            inner[_TEXT] = '%s\n`memory` is "%s"' % (inner[_TEXT], program)
         result["hookSpecificOutput"] = inner
     return result
 
@@ -93,8 +95,3 @@ def _about(agent: str, line: str) -> str:
     for word, other in (("Claude", agent), *_COMMANDS):
         own = own.replace(word, other)
     return own + quote + titles
-
-
-def _program() -> str:
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
-    return '"%s"' % os.path.join(root, "bin", "memory")

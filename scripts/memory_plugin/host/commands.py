@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..kernel.fastjson import as_object, as_text
-from ..kernel.paths import read_state
+from ..kernel.paths import own_script, read_state
 
 # The tiers of the help; only those of every day have a line each.
 DAILY, SHARING, MORE = "every day", "sharing", "more"
@@ -106,12 +106,6 @@ def command_of(words: Sequence[str]) -> Command | None:
 def second_words(noun: str) -> list[str]:
     """Return the second words of the commands that begin with a noun."""
     return [row.second for row in TABLE if row.noun == noun and row.second]
-
-
-def own_script() -> str:
-    """Return the path of our program in Python."""
-    scripts = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    return os.path.join(scripts, "memory.py")
 
 
 def first_on_path(folder: str = "") -> str:

@@ -30,6 +30,11 @@ def data_path(*parts: str) -> str:
     return os.path.join(folder, *parts)
 
 
+def own_script() -> str:
+    """Return the path of our program in Python."""
+    return os.path.join(os.path.dirname(_PACKAGE), "memory.py")
+
+
 def config_folder() -> str | None:
     """Return the host's config folder: CLAUDE_CONFIG_DIR, else `.claude` in the home folder; None when the environment names neither."""
     return config_folder_of(os.environ)

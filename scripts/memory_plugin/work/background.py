@@ -14,7 +14,7 @@ from ..host.environment import HANDED_OVER, OFF
 from ..kernel.context import Context
 from ..kernel.fastjson import dumps
 from ..kernel.files import FileLock, make_folder
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, own_script
 from ..kernel.settings import Settings
 
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
@@ -107,9 +107,7 @@ def start(arguments: list[str], data: bytes = b"", variables: tuple[str, ...] = 
     """
     if len(data) > MAX_INPUT:
         raise ValueError("at most %d bytes can be passed, got %d" % (MAX_INPUT, len(data)))
-    scripts = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    script = os.path.join(scripts, "memory.py")
-    command = [sys.executable, "-I", "-S", script, *arguments]
+    command = [sys.executable, "-I", "-S", own_script(), *arguments]
     environment = {name: os.environ[name] for name in (*_INHERITED, *variables) if name in os.environ}
     environment[OFF] = "1"
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.fastjson import as_integer
-from ..kernel.paths import Paths, data_path, read_state
+from ..kernel.paths import Paths, data_path, own_script, read_state
 
 FOLDER, BEFORE = "statusline", "before.sh"
 _MAX_SCRIPT = 64 * 1024
@@ -57,10 +57,9 @@ def script_text(paths: Paths) -> str:
     """Return the script for this installation of the plugin."""
     from shlex import quote  # the line itself does without
 
-    plugin = os.path.dirname(data_path())
     values = {
         "@CONFIG@": os.path.dirname(os.path.dirname(paths.state())),
-        "@SCRIPT@": os.path.join(plugin.rstrip(os.sep), "scripts", "memory.py"),
+        "@SCRIPT@": own_script(),
         "@BEFORE@": paths.state(FOLDER, BEFORE),
     }
     with open(data_path("statusline.sh"), encoding="utf-8") as file:
