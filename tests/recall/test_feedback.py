@@ -21,7 +21,7 @@ from memory_plugin.recall.history import (
     record_feedback,
     reset_feedback,
 )
-from memory_plugin.recall.recall_rows import _FIELDS, find_uses, injected_in_session
+from memory_plugin.recall.recall_rows import find_uses, injected_in_session
 from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 from tests.replies.builders import assistant_record, call_record, user_record, write_transcript
@@ -183,9 +183,8 @@ def test_a_use_is_detected_by_rare_words_and_paths(
     path = write_transcript(os.path.join(session.config, "projects", "p", SESSION + ".jsonl"), *rows)
     with at_home(session) as paths:
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
-        memories = injected_in_session(context)
-        assert list(memories) == [KEY]
-        assert find_uses(memories, reply, path, context) == ([KEY] if used else [])
+        assert list(injected_in_session(context)) == [KEY]
+        assert find_uses(reply, path, "", context) == ([KEY] if used else [])
 
 
 def test_the_end_of_a_reply_records_the_use(session: Project) -> None:
@@ -231,12 +230,10 @@ def test_odd_lines_of_the_ledger_are_skipped(session: Project) -> None:
 def test_a_missing_index_or_transcript_is_no_use(session: Project) -> None:
     with at_home(session) as paths:
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
-        assert find_uses(
-            {KEY: dict.fromkeys(_FIELDS, "")}, "invoices in Postgres 15", "/no/such/file", context
-        ) == [KEY]
+        assert find_uses("invoices in Postgres 15", "/no/such/file", "", context) == [KEY]
         for name in os.listdir(paths.state("index")):
             os.unlink(paths.state("index", name))
-        assert find_uses({KEY: dict.fromkeys(_FIELDS, "")}, "invoices in Postgres 15", "", context) == []
+        assert find_uses("invoices in Postgres 15", "", "", context) == []
 
 
 def call(project: Project, tool: str, call_id: str, prompt_id: str = "p1", **arguments: str) -> None:

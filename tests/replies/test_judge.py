@@ -234,7 +234,7 @@ def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
     ctx = context(paths, holdout=0, **values)
     score, _, _ = score_reply(text, ctx, "p1")
-    return grade_reply(score, text, "why?", [], FixedJudge(verdict), ctx)
+    return grade_reply(score, GradeMaterial(score.query_type, "why?", [], text), FixedJudge(verdict), ctx)
 
 
 def answer(phrases: list[list[Any]], missed: list[list[int]], **levels: int) -> Verdict:

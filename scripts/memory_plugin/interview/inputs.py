@@ -211,18 +211,16 @@ def parse_answer(data: Mapping[str, object], setup: Setup) -> tuple[Given, list[
         "question": clean_text(data.get("question", "")),
         "wish": str(wish),
         "signals": signals,
-        "concepts": _valid(data, "concepts", partial(_concept, setup=setup), dropped),
-        "relations": _valid(data, "relations", _relation, dropped),
-        "covered": _valid(data, "covered", partial(_covered, setup=setup), dropped),
+        "concepts": _valid(data.get("concepts"), "concepts", partial(_concept, setup=setup), dropped),
+        "relations": _valid(data.get("relations"), "relations", _relation, dropped),
+        "covered": _valid(data.get("covered"), "covered", partial(_covered, setup=setup), dropped),
     }
     return given, dropped
 
 
-def _valid(
-    data: Mapping[str, object], name: str, read: Callable[[Any], Part], dropped: list[str]
-) -> list[Part]:
+def _valid(entries: object, name: str, read: Callable[[Any], Part], dropped: list[str]) -> list[Part]:
     """Return the valid entries of a list in an answer; append descriptions of the others to `dropped`."""
-    entries = data.get(name) or []
+    entries = entries or []
     if not isinstance(entries, list):
         entries = []
         dropped.append("%s: expected a list" % name)

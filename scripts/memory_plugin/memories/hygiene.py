@@ -83,8 +83,11 @@ def _holds_text(value: object) -> bool:
     return any(map(_holds_text, value)) if isinstance(value, list) else bool(value)
 
 
-def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name: str = "") -> object:
-    """Return a value without secrets; `name` is the key that it is stored under, which the items of a list inherit."""
+def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name: str) -> object:
+    """Return a value without secrets; `name` is the key that it is stored under, which the items of a list inherit.
+
+    An outer key counts if both together name a secret, as `api: {key: ...}`.
+    """
     if depth > MAX_DEPTH:
         raise InvalidMemory("%s: nested more than %d levels deep" % (field, MAX_DEPTH))
     if isinstance(value, str):
@@ -92,28 +95,23 @@ def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name
     if isinstance(value, list):
         return [_clean(item, field, redacted, depth + 1, name) for item in value]
     if isinstance(value, dict):
-        items = value.items()
-        return dict(_clean_field(str(key), item, field, redacted, depth + 1, name) for key, item in items)
+        cleaned: dict[str, object] = {}
+        for key, item in value.items():
+            inner = clean_text(str(key), field, redacted)
+            compound = "%s_%s" % (name, inner)
+            meant = compound if name and names_a_secret(compound) else inner
+            cleaned[inner] = _clean(item, "%s.%s" % (field, inner), redacted, depth + 1, meant)
+        return cleaned
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         text = _clean_value(str(value), field, redacted, name)
         return value if text == str(value) else text
     return value
 
 
-def _clean_field(
-    key: str, value: object, field: str, redacted: list[Redacted], depth: int, outer: str
-) -> tuple[str, object]:
-    """Return a key and its value without secrets; the outer key counts if both together name a secret, as `api: {key: ...}`."""
-    name = clean_text(key, field, redacted)
-    compound = "%s_%s" % (outer, name)
-    scope = compound if outer and names_a_secret(compound) else name
-    return name, _clean(value, "%s.%s" % (field, name), redacted, depth, scope)
-
-
 def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
     """Return a text without secrets. A text of no known form may be a secret because of its name, as in `password: ...`."""
     if name and value and len(value) <= _MAX_SHORT_VALUE:
-        prefix = _named("", name)
+        prefix = "%s: " % " ".join(name.split())
         redactions: list[Redacted] = []
         text = clean_text(prefix + value, field, redactions)
         if redactions and text.startswith(prefix):
@@ -128,10 +126,6 @@ def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) ->
             redacted.append(redactions[0])
             return "[redacted:%s]" % redactions[0].rule
     return clean_text(value, field, redacted)
-
-
-def _named(value: str, name: str) -> str:
-    return "%s: %s" % (" ".join(name.split()), value)
 
 
 def _without_secrets(text: str, place: str) -> Redaction:

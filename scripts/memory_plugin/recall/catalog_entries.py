@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
+    Entries = list["CatalogEntry"]
+
 _ALL = -1  # a limit of SQLite
 _USES = (USED, USEFUL)
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
@@ -65,12 +67,12 @@ class CatalogEntry:
         self.is_own = bool(own)
 
 
-def standing_rules(connection: Connection) -> list[CatalogEntry]:
+def standing_rules(connection: Connection) -> Entries:
     """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
     return _entries(connection, "rule != ''", [], _ALL)
 
 
-def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
+def by_claim(rules: Entries, context: Context) -> Entries:
     """Return the rules in the order in which they get the room, if there is too little for all.
 
     The user's own come first, so that no accepted pull displaces them; then those that applied most often lately; then the last changed.
@@ -90,12 +92,12 @@ def _applied(context: Context) -> list[str]:
     return keys
 
 
-def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
+def newest_titles(connection: Connection, limit: int) -> Entries:
     """Return at most `limit` trusted memories that are not rules, the last changed first. Raises SqliteError."""
     return _entries(connection, "rule = ''", [], limit)
 
 
-def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
+def named_titles(connection: Connection, keys: list[str]) -> Entries:
     """Return the trusted memories with these keys, except rules. Raises SqliteError."""
     return _entries(connection, "rule = '' AND key IN (%s)" % ", ".join("?" * len(keys)), keys, _ALL)
 
@@ -106,7 +108,7 @@ def count_memories(connection: Connection) -> int:
     return int(connection.execute(query, (now_iso(),)).fetchone()[0])
 
 
-def _entries(connection: Connection, condition: str, values: list[str], limit: int) -> list[CatalogEntry]:
+def _entries(connection: Connection, condition: str, values: list[str], limit: int) -> Entries:
     query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _UNEXPIRED)
     rows = connection.execute(query, (*values, now_iso(), limit))
     return [CatalogEntry(row[:8]) for row in rows.fetchall() if _is_current(*row[8:])]
@@ -155,7 +157,7 @@ def rule_line(title: str, rule: str) -> str:
 
 
 def arrange(
-    rules: list[CatalogEntry], titles: list[CatalogEntry], max_tokens: int, *, only_rules: bool = False
+    rules: Entries, titles: Entries, max_tokens: int, *, only_rules: bool
 ) -> tuple[list[str], list[str], list[str]]:
     """Return the lines that fit into `max_tokens`, in the given order: of rules, of the titles of the other rules, and of titles."""
     room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..kernel.transcript.turn import Turn
 
+    Injections = dict[str, dict[str, str]]  # the records by which memories were injected, by key
+
 _TAIL_BYTES = 64 * 1024
 _MAX_MEMORIES = 30
 # Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
@@ -86,13 +88,13 @@ def latest_rows(form: records.Form, context: Context) -> records.Records:
     return records.Records(context.paths.state(), form, project=context.paths.project_key, tail=_TAIL_BYTES)
 
 
-def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
+def injected_in_session(context: Context) -> Injections:
     """Return the records by which memories were injected in this session, by key, at most the last 30, from the end of the ledger.
 
     If its guard was asked since, the record is that of the guard, but with the place and the call of the injection. Empty if the ledger
     cannot be read.
     """
-    injected: dict[str, dict[str, str]] = {}
+    injected: Injections = {}
     for row in latest_rows(RECALLS, context):
         if row.get("session") == context.session and row.get("place") not in IGNORED_PLACES:
             fields = {name: as_text(row.get(name)) for name in _FIELDS}
@@ -105,19 +107,16 @@ def injected_in_session(context: Context) -> dict[str, dict[str, str]]:
     return dict(list(injected.items())[-_MAX_MEMORIES:])
 
 
-def find_uses(
-    injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context, prompt_id: str = ""
-) -> list[str]:
-    """Return the memories that the last reply used, and those whose guard it followed on this prompt."""
+def find_uses(reply: str, transcript: str, prompt_id: str, context: Context) -> list[str]:
+    """Return the memories of this session that the last reply used, and those whose guard it followed on this prompt."""
+    injected = injected_in_session(context)
     now = {key: row for key, row in injected.items() if prompt_id and row["prompt_id"] == prompt_id}
     followed = [key for key, row in now.items() if row["outcome"] == "reminded"]
     rest = {key: row for key, row in injected.items() if key not in followed}
     return followed + (_repeated_in_reply(rest, reply, transcript, context) if rest else [])
 
 
-def _repeated_in_reply(
-    injected: dict[str, dict[str, str]], reply: str, transcript: str, context: Context
-) -> list[str]:
+def _repeated_in_reply(injected: Injections, reply: str, transcript: str, context: Context) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
     from contextlib import closing
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
-    from .catalog_entries import CatalogEntry
+    from .catalog_entries import Entries
 
 _RESUME = "resume"  # the only source after which the context still contains what was injected
 _SUBAGENT_TOKENS = 300
@@ -96,9 +96,7 @@ def session_catalog(
     return answer
 
 
-def _ordered(
-    connection: Connection, titles: list[CatalogEntry], known: set[str], context: Context
-) -> list[CatalogEntry]:
+def _ordered(connection: Connection, titles: Entries, known: set[str], context: Context) -> Entries:
     """Return the titles by category, recently used ones first."""
     used = dict.fromkeys(catalog_entries.recently_used(context))
     present = {entry.key for entry in titles} | known
@@ -123,12 +121,7 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
 
 
 def _fill_in(
-    answer: Answer,
-    rules: list[CatalogEntry],
-    titles: list[CatalogEntry],
-    total: int,
-    history: RecallHistory,
-    context: Context,
+    answer: Answer, rules: Entries, titles: Entries, total: int, history: RecallHistory, context: Context
 ) -> None:
     """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected.
 

@@ -147,16 +147,15 @@ def _find_missed(value: Mapping[str, Any], reply: str) -> list[tuple[int, int]]:
     return spans
 
 
-def grade_reply(
-    score: Score, text: str, user: str, calls: Sequence[str], judge: Judge, context: Context
-) -> str:
+def grade_reply(score: Score, material: GradeMaterial, judge: Judge, context: Context) -> str:
     """Ask the judge about a scored reply and record the result; return the failure's name, or "" for an answer.
 
     Raises OSError if something could not be recorded.
     """
-    phrases = [text[start:end] for start, end, _ in score.matches]
-    material = GradeMaterial(score.query_type, user, calls, text, phrases)
-    question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
+    phrases = [material.reply[start:end] for start, end, _ in score.matches]
+    question = grade_question(
+        material._replace(phrases=phrases), context.settings.texts("scoring.judge.dimensions")
+    )
     verdict = judge.ask(question, context.deadline)
     record: dict[str, object] = {
         "kind": "judged", "id": score.id, "why": score.why_judged, "outcome": verdict.failure or "ok",

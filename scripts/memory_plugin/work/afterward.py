@@ -15,9 +15,9 @@ from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
 from ..recall.history import USED, record_feedback
-from ..recall.recall_rows import find_uses, injected_in_session
+from ..recall.recall_rows import find_uses
 from ..replies import ReplyState
-from ..replies.judge import DISABLING_FAILURES, grade_reply, read_turn
+from ..replies.judge import DISABLING_FAILURES, GradeMaterial, grade_reply, read_turn
 from ..replies.rows import Score
 from ..replies.score import may_request_grade, read_last_reply, score_reply
 from .candidate_check import check_for, keep_with_others, may_use, section_watch
@@ -114,8 +114,8 @@ def _grade(work: _Work) -> None:
     if not may_request_grade(context, judges_off=judges_off):
         return
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
-    user, calls = read_turn(work.ended.transcript)
-    failure = grade_reply(score, work.text, user, calls, Judge("scoring", timed), timed)
+    material = GradeMaterial(score.query_type, *read_turn(work.ended.transcript), work.text)
+    failure = grade_reply(score, material, Judge("scoring", timed), timed)
     # Two replies in a row may be graded at the same time.
     if failure in DISABLING_FAILURES and ReplyState(context.paths, context.session).disable_judge(failure):
         text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
@@ -127,8 +127,7 @@ def _record_uses(work: _Work) -> None:
     context, ended = work.context, work.ended
     if not context.settings.flag("retrieval.feedback") or not context.session:
         return
-    injected = injected_in_session(context)
-    used = find_uses(injected, work.text, ended.transcript, context, ended.prompt_id) if injected else []
+    used = find_uses(work.text, ended.transcript, ended.prompt_id, context)
     if used:
         record_feedback(context.paths, used, USED)
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": ended.prompt_id})
