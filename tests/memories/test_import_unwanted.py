@@ -39,6 +39,9 @@ def told(project: Project, name: str, text: str) -> str:
         pytest.param("## Salt\n\n- STALE: salt comes by ship\n- Salt must be dry.\n", "must be dry", "by ship", id="a stale item"),
         pytest.param("## The old way (until 2020)\n\nDough was kneaded by feet.\n", "must rest", "feet", id="how it was"),
         pytest.param("## Noch zu klären\n\nVielleicht backen wir sonntags.\n", "must rest", "sonntags", id="what is undecided"),
+        pytest.param("## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim", id="a history below a number"),
+        pytest.param("## Regions\n\n*Withdrawn in 2020.* Loaves are round.\n", "must rest", "round", id="a rule that is over"),
+        pytest.param("Not like this:\n\n> pour it all\n\nFlour must be sifted.\n", "sifted", "pour", id="a quotation"),
         pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", "nothing", id="a ban by its heading"),
     ],
 )  # fmt: skip
@@ -57,6 +60,7 @@ def test_a_rule_file_tells_its_rules_and_not_what_is_wrong(
         pytest.param("- Peat: cheap and near\n- Beech: dear\n", "Peat", "cheap", id="names in a list"),
         pytest.param("- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap", id="thumbs"),
         pytest.param("1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights", id="a tick"),
+        pytest.param("| Option | Pro | Verdict |\n|---|---|---|\n| Peat | cheap | rejected |\n", "beech", "cheap", id="a table"),
         pytest.param("### Peat — rejected\n\n* Lights well.\n* Failed in our test.\n", "Failed in our", "Lights", id="headings"),
     ],
 )  # fmt: skip
@@ -126,9 +130,10 @@ def test_a_readme_alone_in_its_folder_is_a_document(project: Project) -> None:
 def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:
     rows = [
         {"name": "Talk", "entityType": "session", "observations": ["We joked"]},
+        {"name": "session_2026-01-02", "observations": ["We baked"]},
         {"name": "Oven", "observations": ["OUTDATED: gas", "Is cleaned on Mondays", "Red (no longer true)"]},
     ]
     reading = read(project.write("memory.jsonl", "\n".join(map(json.dumps, rows))))
     (draft,) = reading.drafts
-    assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"]
+    assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"] * 2
     assert draft.data["content"]["decision"] == "Is cleaned on Mondays"

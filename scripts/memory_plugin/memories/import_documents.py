@@ -235,9 +235,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
     named, filled = _roles(document.parts), _roles(parts)
     is_record = document.is_record or document.is_runbook or _STATUS in filled
-    is_of_links = 2 * len(form("link_line").findall(text)) > len(re.findall(r"(?m)^[^\n]*\w", text))
+    links = [] if document.is_guide or has_records else form("link_line").findall(text)
     is_called_so = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
-    is_index = is_called_so or (is_of_links and not has_records)
+    is_index = is_called_so or (links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text)))
     asks = is_record and filled.isdisjoint([*ANSWERS, *([_CAUSE] if document.is_runbook else [])])
     names = os.path.split(document.path)
     reasons = {

@@ -148,7 +148,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
-    if form("talk").fullmatch(as_text(item.get("entityType"))):
+    if form("talk").fullmatch("%s/%s" % (as_text(item.get("entityType")), as_text(item.get("name")))):
         raise InvalidMemory(_TALK)
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
