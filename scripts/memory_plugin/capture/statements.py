@@ -3,7 +3,7 @@
 Pasted, quoted, fenced, tagged and private text is left out, rather too much than too little: a page that the user pastes may say "always"
 too. In the rest, the statement model decides, from the words, from whether a rule of `statements.json` matches, and from the cues of
 `cues.json`: weaker signs, such as a word for "every time", a reason or a contrast. A rule alone is not enough, because most sentences of
-real sessions that look like one are about a task. A statement without a rule ranks below those that a rule found.
+real sessions that look like one are about a task; only the certain ones decide alone. A statement without a rule ranks below the others.
 
 The model is a logistic regression over the words, cues and rules of a sentence: the log-odds that it states something lasting.
 `benchmarks/capture_train.py` fits the weights of `config/capture/weights.json` to labeled prompts.
@@ -26,8 +26,8 @@ RULE = "a rule"  # the feature of a sentence that matches a rule of statements.j
 _CUE = "cue "
 # Log-odds from which a sentence is proposed, also by a rule: in a prompt that is one sentence, and in any other.
 THRESHOLDS = -0.55, 0.35
-# Strength of a rule for an explicit request, which adds log-odds to those of the model.
-_EXPLICIT, _EXPLICIT_LOG_ODDS = 0.95, 1.6
+# Strength of a rule that is as clear among other sentences; what a prompt asks about, if `capture.mode` is `ask`.
+_CLEAR = 0.8
 # Of scripts whose words the model has not learned: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
@@ -70,14 +70,13 @@ _LEANING = re.compile(
     r"^(?:(?:and|but|so|also|und|aber|et|mais|y|e|mas|pero)[,:]? )?"
     r"(?:it|its|it's|that|that's|this|they|these|those|them|same|both|neither|otherwise"
     r"|es|das|dies\w*|sie|sonst|ça|cela|ils|elles|eso|esto|ellos|isso|isto|eles|elas)\b"
-    r"|^because\b|\b(?:it|them|that|those)(?: instead\b|[.!]*$)",
+    r"|^because\b|\b(?:esto|isso|ça|this|that|it) (?:para todo|pour tout|for the (?:whole|entire))\b"
+    r"|\b(?:it|them|that|those)(?: instead\b|[.!]*$)",
     re.IGNORECASE,
 )
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
 # Strength of a statement without a rule, from its log-odds above the threshold.
 _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
-# What a prompt asks about, if `capture.mode` is `ask`.
-_MIN_ASKED = 0.8
 _KINDS = ("correction", "rule")
 _NOTE = (
     "<memory-capture>The user's message may contain a lasting rule. Ask whether to save it as a memory;"
@@ -118,13 +117,16 @@ def find_statements(prompt: str) -> list[Finding]:
 
 def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     """Return the statement that a sentence makes; None if it is only about the task at hand."""
+    certain = next((rule for rule in patterns("statements", "certain") if rule.matches(sentence)), None)
+    if certain:
+        return Finding(sentence, certain.kind, certain.category, certain.id, certain.strength)
     if any(veto.matches(sentence) for veto in patterns("statements", "vetoes")):
         return None
     rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
     best = max(rules, key=lambda rule: rule.strength, default=None)
-    if best and best.strength >= _EXPLICIT:
-        value += _EXPLICIT_LOG_ODDS
+    if best and best.strength >= _CLEAR:
+        min_log_odds = THRESHOLDS[0]
     if value < min_log_odds and not (rules and _UNLEARNED.search(sentence)):
         return None
     if best:
@@ -148,7 +150,7 @@ def cues_in(sentence: str) -> list[SentencePattern]:
 
 @cache
 def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
-    """Return the `rules` or `vetoes` of `statements`, or the `cues` of `cues`: tables of `config/capture/`.
+    """Return the `certain`, `rules` or `vetoes` of `statements`, or the `cues` of `cues`: tables of `config/capture/`.
 
     In their patterns `{name}` stands for one of the table's shared parts.
     """
@@ -319,7 +321,7 @@ def ask_about(prompt: str, context: Context) -> str:
     path = session_file(context.paths, context.session, "asked")
     if read_state(path):
         return ""
-    if not any(one.kind in _KINDS and one.strength >= _MIN_ASKED for one in find_statements(prompt)):
+    if not any(one.kind in _KINDS and one.strength >= _CLEAR for one in find_statements(prompt)):
         return ""
     write_state(path, {"asked": True})
     return _NOTE
