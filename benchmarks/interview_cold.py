@@ -25,10 +25,10 @@ from memory_plugin.kernel.paths import locate  # noqa: E402
 SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 
-def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
+def grown(store: InterviewStore, nodes: int) -> Interview:
     """Return an open interview whose graph has that many nodes."""
     setup = new_setup("a large system", read_pack("requirements"), 200, {})
-    interview, decision = start(store, setup, project, "", {})
+    interview, decision = start(store, setup, {})
     ladder = setup["pack"]["ladder"]
     for at in range(nodes):
         interview.state["nodes"].append(
@@ -98,8 +98,8 @@ def main() -> None:
             project = os.path.join(folder, "project")
             os.makedirs(os.path.join(project, ".git"))
             paths = locate(project)
-            store = InterviewStore(paths.state())
-            interview = grown(store, paths.project_key, size)
+            store = InterviewStore(paths.state(), paths.project_key, "")
+            interview = grown(store, size)
             store.close()
             command = [
                 sys.executable,

@@ -22,6 +22,6 @@ def paths(tmp_path: Path) -> Paths:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[InterviewStore]:
     """Yield a store in its own folder."""
-    made = InterviewStore(str(tmp_path / "state"))
+    made = InterviewStore(str(tmp_path / "state"), "p", "")
     yield made
     made.close()

@@ -36,7 +36,7 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
 ) -> None:
     monkeypatch.setattr(module, "connect", connect_without_secure_delete)
-    with closing(InterviewStore(str(tmp_path))) as store:
+    with closing(InterviewStore(str(tmp_path), "p", "")) as store:
         for number in range(others):
             other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", NEW))
             store.save(other, {}, {"stop": False})
@@ -46,7 +46,7 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
         assert TOPIC in content_of_files(tmp_path)
         store.delete(interview)
         assert TOPIC not in content_of_files(tmp_path)
-        assert len(store.overview("p")) == others
+        assert len(store.overview()) == others
 
 
 def content_of_files(folder: Path) -> str:
@@ -55,7 +55,7 @@ def content_of_files(folder: Path) -> str:
 
 
 def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), "p", "", {})
+    interview, _ = pipeline.start(store, setup_for(), {})
     first, second = store.find(interview.id), store.find(interview.id)
     pipeline.answer(store, first, {"answer": "it is for clerks"})
     with pytest.raises(InterviewError, match="another answer came first"):
@@ -64,7 +64,7 @@ def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
 
 
 def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), "p", "", {})
+    interview, _ = pipeline.start(store, setup_for(), {})
     state: Any = interview.state
     for index in range(5000):
         state["nodes"].append(
@@ -86,7 +86,7 @@ def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(sto
 
 
 def test_the_stored_events_give_the_same_decisions(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), "p", "", {"users": "README"})
+    interview, _ = pipeline.start(store, setup_for(), {"users": "README"})
     for words in ("it is for clerks", "no idea", "because nobody should wait"):
         pipeline.answer(store, interview, {"answer": words})
     (started, first), *later = store.events(interview.id)

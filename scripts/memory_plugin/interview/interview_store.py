@@ -189,10 +189,14 @@ class Interview:
 
 
 class InterviewStore:
-    """The interviews of one user, in all projects. Every method raises InterviewError for SQLite and disk errors."""
+    """The interviews of one user, in all projects; `project` and `session` are those of this run.
 
-    def __init__(self, folder: str) -> None:
+    Every method raises InterviewError for SQLite and disk errors.
+    """
+
+    def __init__(self, folder: str, project: str, session: str) -> None:
         self.path = os.path.join(folder, "interviews.sqlite")
+        self.project, self.session = project, session
 
     def close(self) -> None:
         """Close the database."""
@@ -205,22 +209,22 @@ class InterviewStore:
             raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
         return Interview(rows[0])
 
-    def current(self, identity: str, project: str, session: str) -> Interview:
+    def current(self, identity: str) -> Interview:
         """Return the interview with that id, or without an id the project's current one. Raises InterviewError if there is none.
 
         Open interviews take precedence over ended ones, those of this session over others, and of these the latest one.
         """
-        unfinished = [row for row in self.overview(project) if row["status"] != FINISHED]
-        unfinished.sort(key=lambda row: (row["status"] != OPEN, row["session"] != session))
+        unfinished = [row for row in self.overview() if row["status"] != FINISHED]
+        unfinished.sort(key=lambda row: (row["status"] != OPEN, row["session"] != self.session))
         if not (identity or unfinished):
             raise InterviewError("no interview is open here; start one: memory interview start TOPIC")
         return self.find(identity or str(unfinished[0]["id"]))
 
-    def overview(self, project: str) -> list[dict[str, object]]:
-        """Return the interviews of a project without setup and state; the latest first."""
+    def overview(self) -> list[dict[str, object]]:
+        """Return the interviews of the project without setup and state; the latest first."""
         names = ("id", "topic", "status", "session", "created", "updated", "events")
         sql = "SELECT %s FROM interviews WHERE project = ? ORDER BY updated DESC, id" % ", ".join(names)
-        return [dict(zip(names, row)) for row in self._rows(sql, (project,))]
+        return [dict(zip(names, row)) for row in self._rows(sql, (self.project,))]
 
     def events(self, identity: str) -> list[tuple[dict[str, Any], Decision]]:
         """Return each event of an interview with its decision, oldest first."""

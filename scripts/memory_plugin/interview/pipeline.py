@@ -39,12 +39,10 @@ STOP_REASONS = {
 }
 
 
-def start(
-    store: InterviewStore, setup: Setup, project: str, session: str, covered: dict[str, str]
-) -> tuple[Interview, Decision]:
+def start(store: InterviewStore, setup: Setup, covered: dict[str, str]) -> tuple[Interview, Decision]:
     """Store a new interview; return it and its first decision. `covered` maps elements that are known already to their source."""
     state, decision = begin(setup, covered)
-    interview = Interview.new(setup, state, project, session)
+    interview = Interview.new(setup, state, store.project, store.session)
     store.save(interview, {"kind": START, "covered": covered}, decision)
     return interview, decision
 
@@ -75,9 +73,9 @@ def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) 
     return decision
 
 
-def resume(store: InterviewStore, interview: Interview, session: str) -> Decision:
+def resume(store: InterviewStore, interview: Interview) -> Decision:
     """Return the pending decision, or for an ended interview a new one, with some questions added to its budget."""
-    interview.session = session or interview.session
+    interview.session = store.session or interview.session
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.state["next"]:

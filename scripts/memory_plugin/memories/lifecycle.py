@@ -31,7 +31,7 @@ from .record import (
 from .relations import name_for, older_names
 from .survey import Item
 from .trust import REJECTED, TRUSTED, Trust, load_trust, with_phrases
-from .writing import Written
+from .writing import Data, Written
 
 _REJECTED_PHRASES = "%s: you rejected its search phrases; to add one: memory edit %s --asked-as 'a phrase'"
 _STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
@@ -68,13 +68,7 @@ class Change(NamedTuple):
 
 
 def save(
-    paths: Paths,
-    store: Store,
-    data: dict[str, object],
-    approved: bool,
-    how: str = "save",
-    *,
-    only_new: bool = False,
+    paths: Paths, store: Store, data: Data, approved: bool, how: str = "save", *, only_new: bool = False
 ) -> Written:
     """Store a memory. If the user asked for it (`approved`), it is trusted at once; otherwise it is pending.
 
@@ -86,7 +80,7 @@ def save(
 
 
 def save_all(
-    paths: Paths, store: Store, batch: Iterable[dict[str, object]], approved: bool
+    paths: Paths, store: Store, batch: Iterable[Data], approved: bool
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
@@ -109,7 +103,7 @@ def save_all(
 def edit(
     paths: Paths,
     stored: StoredMemory,
-    fields: Mapping[str, object] | Callable[[dict[str, object]], Mapping[str, object]],
+    fields: Mapping[str, object] | Callable[[Data], Mapping[str, object]],
     summary: str,
     approved: bool,
     how: str = "edit",
@@ -123,7 +117,7 @@ def edit(
     """
     unchanged = True
 
-    def changed(present: dict[str, object]) -> dict[str, object]:
+    def changed(present: Data) -> Data:
         nonlocal unchanged
         unchanged = present == stored.memory.data
         return with_change(present, summary, fields(present) if callable(fields) else fields)
@@ -142,7 +136,7 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
     if load_trust(paths).has_rejected_phrases(stored):
         raise InvalidMemory(_REJECTED_PHRASES % (stored.memory.id, stored.memory.id))
 
-    def added(present: dict[str, object]) -> dict[str, object]:
+    def added(present: Data) -> Data:
         if present.get("asked_as"):
             raise InvalidMemory("%s: it has search phrases already" % stored.memory.id)
         if present != stored.memory.data:
@@ -170,7 +164,7 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
     return edit(paths, old.stored, mark, summary, approved=True).stored
 
 
-def _with_older(names: list[str], data: dict[str, object]) -> dict[str, object]:
+def _with_older(names: list[str], data: Data) -> Data:
     present = as_texts(data.get("supersedes"))
     return {"supersedes": list(dict.fromkeys([*present, *names]))[:MAX_SUPERSEDES]}
 
@@ -190,21 +184,19 @@ def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved
     return edit(paths, old, {"superseded_by": None}, "not superseded any more", approved).stored
 
 
-def _without(old: StoredMemory, data: dict[str, object]) -> dict[str, object]:
+def _without(old: StoredMemory, data: Data) -> Data:
     listed = data.get("supersedes")
     names = (old.memory.id, "%s/%s" % (old.memory.category, old.memory.id), old.key)
     return {"supersedes": [name for name in listed if name not in names] if isinstance(listed, list) else []}
 
 
-def rewrite(
-    paths: Paths, stored: StoredMemory, data: dict[str, object], summary: str, *, seen: bool = False
-) -> Written:
+def rewrite(paths: Paths, stored: StoredMemory, data: Data, summary: str, *, seen: bool = False) -> Written:
     """Replace all fields of a memory with the user's version; `seen` if they were shown all of its text and accept it with this.
 
     Raises InvalidMemory if someone else changed the memory meanwhile.
     """
 
-    def replaced(present: dict[str, object]) -> dict[str, object]:
+    def replaced(present: Data) -> Data:
         if present != stored.memory.data:
             text = "%s: someone else changed it in the meantime; your version was not saved"
             raise InvalidMemory(text % stored.memory.id)

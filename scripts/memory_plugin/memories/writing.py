@@ -27,6 +27,9 @@ from .memory_files import (
 from .memory_text import text_digests
 from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
 
+Data = dict[str, object]  # of a memory, as its file has it
+Edit = Callable[[Data], Data]
+
 _MAX_SAME_TITLE = 1000
 _HEADER = "# Memory Index\n"
 _MAX_INDEX_MD = 32 << 20
@@ -46,7 +49,7 @@ class Written(NamedTuple):
     is_exact: bool = True
 
 
-def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:
+def add(paths: Paths, store: Store, data: Data) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
@@ -70,7 +73,7 @@ def add(paths: Paths, store: Store, data: dict[str, object]) -> Written:
     raise InvalidMemory("title: %d memories have this title already" % _MAX_SAME_TITLE)
 
 
-def _same_memory(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory | None:
+def _same_memory(store: Store, category: str, path: str, data: Data) -> StoredMemory | None:
     """Return the memory in a file if its title, content and status are those of `data`."""
     try:
         existing = read_memory(store, categories()[category], path)
@@ -80,18 +83,13 @@ def _same_memory(store: Store, category: str, path: str, data: dict[str, object]
     return existing if all(existing.memory.data.get(name) == data.get(name) for name in names) else None
 
 
-def _is_exact(existing: StoredMemory, data: dict[str, object]) -> bool:
+def _is_exact(existing: StoredMemory, data: Data) -> bool:
     """Return whether a stored memory has exactly the text of `data`, including tags, phrases, files and guard."""
     memory = parse_memory(data, existing.memory.id, categories()[existing.memory.category])
     return text_digests(memory) == text_digests(existing.memory)
 
 
-def change(
-    paths: Paths,
-    stored: StoredMemory,
-    edit: Callable[[dict[str, object]], dict[str, object]],
-    cleaned: bool = True,
-) -> Written:
+def change(paths: Paths, stored: StoredMemory, edit: Edit, cleaned: bool = True) -> Written:
     """Rewrite a memory's file with the result of `edit`, whose input is read under the lock, so no other change is lost.
 
     `cleaned` False leaves all other fields as they are: retiring a memory must work whatever the file contains.
@@ -144,7 +142,7 @@ def _prepare_store(store: Store) -> None:
         replace_file(ignore, b"index.md\n*.tmp\n" if own_index(index) is not None else b"*.tmp\n", 0o666)
 
 
-def _write(store: Store, category: str, path: str, data: dict[str, object]) -> StoredMemory:
+def _write(store: Store, category: str, path: str, data: Data) -> StoredMemory:
     private = store.scope == USER
     folder = os.path.dirname(path)
     if os.path.islink(folder):
@@ -154,7 +152,7 @@ def _write(store: Store, category: str, path: str, data: dict[str, object]) -> S
     return read_memory(store, categories()[category], path)
 
 
-def _encode(data: dict[str, object]) -> bytes:
+def _encode(data: Data) -> bytes:
     # A lone surrogate is written as its JSON escape: a file that contains one can be retired without a loss.
     text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     if len(text) > MAX_BYTES:

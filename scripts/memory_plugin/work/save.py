@@ -29,7 +29,7 @@ from ..memories.survey import (
     superseding,
 )
 from ..memories.trust import TRUSTED, load_trust
-from ..memories.writing import Written
+from ..memories.writing import Data, Written
 from . import WorkContext, WorkError, memory_facts
 from .refresh import refresh
 
@@ -55,9 +55,9 @@ class NewMemory(NamedTuple):
 
     category: str
     title: str
-    content: dict[str, object]
+    content: Data
     scope: str
-    extra: dict[str, object]
+    extra: Data
     supersedes: str = ""
     candidate: str = ""
 
@@ -71,7 +71,7 @@ class Saved(NamedTuple):
     name: str
     title: str
     is_approved: bool
-    record: dict[str, object]
+    record: Data
     lines: list[str]
     notices: list[str]
 
@@ -127,7 +127,7 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     return lines + ["  " + note for note in notes]
 
 
-def _data(new: NewMemory, old: Item | None, context: WorkContext) -> dict[str, object]:
+def _data(new: NewMemory, old: Item | None, context: WorkContext) -> Data:
     category, extra = categories()[new.category], dict(new.extra)
     if new.candidate:
         from .candidate_check import find_candidate  # most saves have no candidate
@@ -158,13 +158,13 @@ def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkCon
 class SavedTogether(NamedTuple):
     """Memories that were written, as data and as lines to print; `trusted` holds (name, title) of those that need no review."""
 
-    memories: list[dict[str, object]]
+    memories: list[Data]
     lines: list[str]
     trusted: list[tuple[str, str]]
     notice: str
 
 
-def save_chosen(chosen: Sequence[tuple[str, dict[str, object]]], context: WorkContext) -> SavedTogether:
+def save_chosen(chosen: Sequence[tuple[str, Data]], context: WorkContext) -> SavedTogether:
     """Write the memories of an interview to the project's store, each with the name under which it was chosen.
 
     Raises WorkError, before anything is written, if a memory has the title of a stored one.
@@ -219,10 +219,9 @@ def chosen_successor(name: str | None, item: Item, items: list[Item]) -> Item | 
     return chosen
 
 
-def resupersede(
-    context: WorkContext, item: Item, successor: Item | None, items: list[Item], approved: bool
-) -> StoredMemory:
+def resupersede(context: WorkContext, item: Item, successor: Item | None, items: list[Item]) -> StoredMemory:
     """Set or remove the memory that replaces this one; return the updated memory."""
+    approved = not context.only_new
     if successor is None:
         return lifecycle.unsupersede(context.paths, item.stored, superseding(items, item), approved)
     if approved:
@@ -238,11 +237,9 @@ def renewed_title(memory: Memory, body: str) -> str | None:
     return title_for(body) if plain_title(present) == plain_title(memory.title) else None
 
 
-def moved(
-    context: WorkContext, written: Written, category: str | None, scope: str | None, approved: bool
-) -> Written:
+def moved(context: WorkContext, written: Written, category: str | None, scope: str | None) -> Written:
     """Move a memory to another category or scope; None for the present one."""
-    stored = written.stored
+    stored, approved = written.stored, not context.only_new
     target = categories()[category or stored.memory.category]
     store = named_store(context.paths, scope or stored.store.scope)
     if target.name == stored.memory.category and store == stored.store:
@@ -253,9 +250,7 @@ def moved(
 Stored = TypeVar("Stored")
 
 
-def edit_draft(
-    context: WorkContext, stored: StoredMemory, store: Callable[[dict[str, object]], Stored]
-) -> Stored | None:
+def edit_draft(context: WorkContext, stored: StoredMemory, store: Callable[[Data], Stored]) -> Stored | None:
     """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
 
     Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
@@ -284,7 +279,7 @@ def edit_draft(
     return result
 
 
-def _parsed(path: str, stored: StoredMemory) -> dict[str, object]:
+def _parsed(path: str, stored: StoredMemory) -> Data:
     """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
     memory = stored.memory
     data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))

@@ -6,9 +6,10 @@ What only the actions that start, read or finish an interview need is imported i
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
-from ...interview import Reminder, inputs, interview_store, pipeline
+from ...interview import Reminder, inputs, pipeline
+from ...interview.interview_store import Decision, Interview, InterviewError, InterviewStore, record_decision
 from ...kernel.text.clean import counted
 from ...work.settings_change import invalid_values
 from ..command_context import DONE, FAILED, CommandContext, Handler, UsageError
@@ -59,31 +60,14 @@ def _configure(parser: ArgumentParser) -> None:
     add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
 
-class _Run(NamedTuple):
-    """One run of the command, with the stored interviews."""
-
-    arguments: Namespace
-    context: CommandContext
-    store: interview_store.InterviewStore
-
-    def current(self) -> interview_store.Interview:
-        """Return the interview that is named, or the open one. Raises InterviewError."""
-        context = self.context
-        return self.store.current(self.arguments.session, context.paths.project_key, context.session)
-
-    def show(self, record: object, *lines: str) -> None:
-        """Print a result as JSON or as lines."""
-        self.context.console.result(record, *lines)
-
-
 def _interview(arguments: Namespace, context: CommandContext) -> int | None:
     """Run one action."""
-    this = _Run(arguments, context, interview_store.InterviewStore(context.paths.state()))
-    return _HANDLERS.get(arguments.action, _step)(this)
+    store = InterviewStore(context.paths.state(), context.paths.project_key, context.session)
+    return _HANDLERS.get(arguments.action, _step)(arguments, context, store)
 
 
-def _start(this: _Run) -> None:
-    arguments, context, settings = this.arguments, this.context, this.context.settings
+def _start(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
+    settings = context.settings
     topic = inputs.clean_text(" ".join(arguments.words), inputs.MAX_TOPIC)
     if not topic:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
@@ -95,18 +79,17 @@ def _start(this: _Run) -> None:
         topic, pack, settings.integer("interview.max_turns"), settings.block("interview.scoring")
     )
     covered = inputs.covered_elements(arguments.covered, setup)
-    started = pipeline.start(this.store, setup, context.paths.project_key, context.session, covered)
-    _report(this, *started)
+    _report(*pipeline.start(store, setup, covered), arguments, context)
 
 
-def _step(this: _Run) -> None:
+def _step(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
     """Do a step of the interview, and report the next decision."""
-    interview = this.current()
-    _report(this, interview, _next_decision(this, interview))
+    interview = store.current(arguments.session)
+    _report(interview, _decide(arguments.action, interview, context, store), arguments, context)
 
 
-def _next_decision(this: _Run, interview: interview_store.Interview) -> interview_store.Decision:
-    action, context, store = this.arguments.action, this.context, this.store
+def _decide(action: str, interview: Interview, context: CommandContext, store: InterviewStore) -> Decision:
+    """Do the step, and return what follows it."""
     if action == "answer":
         timed = context.within(_SECONDS)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
@@ -115,35 +98,35 @@ def _next_decision(this: _Run, interview: interview_store.Interview) -> intervie
     if action == "skip":
         return pipeline.answer(store, interview, {"wish": "skip"})
     if action == "resume":
-        return pipeline.resume(store, interview, context.session)
+        return pipeline.resume(store, interview)
     return pipeline.advance(store, interview, {"kind": action.replace("-", "_")})
 
 
-def _check_question(this: _Run) -> int:
+def _check_question(arguments: Namespace, context: CommandContext, store: InterviewStore) -> int:
     """Check the question on the command line or standard input. The exit code is 1 if it repeats an earlier one."""
-    interview = this.current()
-    question = inputs.clean_text(" ".join(this.arguments.words) or read_text(_MAX_INPUT))
+    interview = store.current(arguments.session)
+    question = inputs.clean_text(" ".join(arguments.words) or read_text(_MAX_INPUT))
     if not question:
         raise inputs.InvalidAnswer(
             "check-question: expected a question, such as: check-question 'Who will use it?'"
         )
     repeats, score = pipeline.check_question(interview, question)
     record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
-    this.show(record, "already asked: %s" % repeats if repeats else "fine")
+    context.console.result(record, "already asked: %s" % repeats if repeats else "fine")
     return FAILED if repeats else DONE
 
 
-def _report(this: _Run, interview: interview_store.Interview, decision: interview_store.Decision) -> None:
+def _report(interview: Interview, decision: Decision, arguments: Namespace, context: CommandContext) -> None:
     """Record the decision, and print it."""
-    context, begins = this.context, this.arguments.action in ("start", "resume")
-    for problem in interview_store.record_decision(interview, decision, context.paths, begins=begins):
+    begins = arguments.action in ("start", "resume")
+    for problem in record_decision(interview, decision, context.paths, begins=begins):
         context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
     asks = brief.get("intent") if context.inside_client else decision.get("probe")
     lines = _lines(brief, asks)
-    if this.arguments.action == "deeper" and brief.get("strategy") != "deepen":
+    if arguments.action == "deeper" and brief.get("strategy") != "deepen":
         lines.append(_NOT_DEEPER)
-    this.show(brief, *lines)
+    context.console.result(brief, *lines)
     if not (context.inside_client or brief["stop"]):
         context.console.line("To be interviewed, type in Claude Code: /memory:interview")
 
@@ -161,23 +144,23 @@ def _lines(brief: dict[str, Any], asks: str | None) -> list[str]:
     return [*lines, progress, *("  not used: %s" % note for note in brief.get("dropped", ()))]
 
 
-def _finish(this: _Run) -> None:
+def _finish(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
     from ...interview import results
     from ...work.save import save_chosen
 
-    interview, context = results.unfinished(this.current()), this.context
-    if not this.arguments.confirm:
-        _show_result(this, interview)
+    interview = results.unfinished(store.current(arguments.session))
+    if not arguments.confirm:
+        _show_result(interview, context)
         return
     chosen = results.choose_memories(read_text(_MAX_INPUT), results.propose_memories(interview))
     saved = save_chosen([(one.concept, one.memory(interview)) for one in chosen], context)
-    results.finish(interview, this.store, context.paths)
+    results.finish(interview, store, context.paths)
     context.report(saved.notice)
     context.report_saves(saved.trusted)
-    this.show({"interview": interview.id, "memories": saved.memories}, *saved.lines)
+    context.console.result({"interview": interview.id, "memories": saved.memories}, *saved.lines)
 
 
-def _show_result(this: _Run, interview: interview_store.Interview) -> None:
+def _show_result(interview: Interview, context: CommandContext) -> None:
     """Show what was learned, what is open, and the memories that may be written."""
     from ...interview.results import propose_memories, summary
 
@@ -190,41 +173,41 @@ def _show_result(this: _Run, interview: interview_store.Interview) -> None:
     else:
         lines.append(_NO_MEMORIES)
     proposed = [memory._asdict() for memory in memories]
-    this.show({**found, "status": interview.status, "memories": proposed}, *lines)
+    context.console.result({**found, "status": interview.status, "memories": proposed}, *lines)
 
 
-def _discard(this: _Run) -> None:
-    name = this.arguments.session
+def _discard(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
+    name = arguments.session
     if not name:
         raise UsageError("discard: expected --session ID; to list the ids: memory interview status")
-    interview = this.store.find(name)
-    this.store.delete(interview)
-    Reminder(this.context.paths, interview.session).delete()
-    this.show({"discarded": name}, "deleted %s" % name)
+    interview = store.find(name)
+    store.delete(interview)
+    Reminder(context.paths, interview.session).delete()
+    context.console.result({"discarded": name}, "deleted %s" % name)
 
 
-def _status(this: _Run) -> None:
-    rows = this.store.overview(this.context.paths.project_key)
+def _status(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:  # noqa: ARG001  (every action has this signature)
+    rows = store.overview()
     columns = ["id", "status", "updated", "topic"]
-    this.show({"interviews": rows})
+    context.console.result({"interviews": rows})
     cells = [[str(row[name]) for name in columns] for row in rows]
-    this.context.console.table(columns, cells, "No interviews in this project.")
+    context.console.table(columns, cells, "No interviews in this project.")
 
 
-def _explain(this: _Run) -> None:
+def _explain(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
     """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
-    interview, words = this.current(), this.arguments.words
-    decisions = [decision for _, decision in this.store.events(interview.id)]
+    interview, words = store.current(arguments.session), arguments.words
+    decisions = [decision for _, decision in store.events(interview.id)]
     chosen = [one for one in decisions if not words or str(one["turn"]) == words[0]]
     if not chosen:
         text = "explain: expected a turn from 1 to %d, got %s"
-        raise interview_store.InterviewError(text % (decisions[-1]["turn"], words[0]))
-    decision = chosen[-1] if this.arguments.all else pipeline.with_best_alternatives(chosen[-1])
-    this.show({**decision, "interview": interview.id})
-    _show_decision(this.context.console, decision)
+        raise InterviewError(text % (decisions[-1]["turn"], words[0]))
+    decision = chosen[-1] if arguments.all else pipeline.with_best_alternatives(chosen[-1])
+    context.console.result({**decision, "interview": interview.id})
+    _show_decision(context.console, decision)
 
 
-def _show_decision(console: Console, decision: interview_store.Decision) -> None:
+def _show_decision(console: Console, decision: Decision) -> None:
     console.line("turn %d, %s phase: %s" % (decision["turn"], decision["phase"], decision["why"]))
     if decision["stop"]:
         return
@@ -242,14 +225,14 @@ def _figures(question: dict[str, Any]) -> str:
     return "%s on %s: %.3f = %.3f x %g" % (question["strategy"], question["focus"]["label"], *factors)
 
 
-def _export(this: _Run) -> None:
+def _export(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
     from ...interview.results import as_markdown, as_record
 
-    interview = this.current()
-    this.show(as_record(interview), as_markdown(interview))
+    interview = store.current(arguments.session)
+    context.console.result(as_record(interview), as_markdown(interview))
 
 
-_HANDLERS: dict[str, Callable[[_Run], int | None]] = {
+_HANDLERS: dict[str, Callable[[Namespace, CommandContext, InterviewStore], int | None]] = {
     "start": _start,
     "check-question": _check_question,
     "status": _status,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, Callable
+from typing import Any
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
@@ -13,7 +13,7 @@ from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import Item, choose, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
-from ...memories.writing import Written
+from ...memories.writing import Edit, Written
 from ...work import memory_facts
 from ...work.save import (
     NONE,
@@ -180,8 +180,8 @@ def _edit_by_options(arguments: Namespace, context: CommandContext, item: Item, 
     if arguments.superseded_by is not None:
         trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
         item = item._replace(stored=written.stored, trust=trust)
-        written = written._replace(stored=resupersede(context, item, successor, items, approved))
-    written = moved(context, written, arguments.category, arguments.scope, approved)
+        written = written._replace(stored=resupersede(context, item, successor, items))
+    written = moved(context, written, arguments.category, arguments.scope)
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[stored.key], written.stored.memory.title)])
@@ -199,9 +199,7 @@ def _edit_by_hand(arguments: Namespace, context: CommandContext, item: Item) -> 
         _report(arguments, context, written)
 
 
-def _change(
-    arguments: Namespace, context: CommandContext, stored: StoredMemory
-) -> Callable[[dict[str, Any]], dict[str, object]]:
+def _change(arguments: Namespace, context: CommandContext, stored: StoredMemory) -> Edit:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
     content: dict[str, object] = memory_input.content_of(arguments, categories()[stored.memory.category])
     if arguments.context is not None and content["context"] == NONE:

@@ -208,14 +208,12 @@ def _score(arguments: Namespace, context: CommandContext) -> int:
     if judge.unready() is None:
         price = judge.highest_price(questions(prepared))
         if price > context.settings.number("judge.caps.session_usd"):
-            _accept_price(price, prepared, arguments, context)
+            _accept_price(price, prepared, arguments.yes, context)
             scorer = scorer._replace(request="request " + os.urandom(16).hex())
     return _show(grade.grade_session(prepared, scorer), context)
 
 
-def _accept_price(
-    price: float, prepared: PreparedSession, arguments: Namespace, context: CommandContext
-) -> None:
+def _accept_price(price: float, prepared: PreparedSession, accepted: bool, context: CommandContext) -> None:
     """Ask once about a price above the session cap. Raises CommandError if it exceeds the request cap too, or is not accepted."""
     settings = context.settings
     cap, model = settings.number("judge.caps.request_usd"), settings.text("sessions.judge.model")
@@ -223,7 +221,7 @@ def _accept_price(
     if price > cap:
         why = "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session"
         raise CommandError(why % (text, cap))
-    context.accept_price(text, arguments.yes)
+    context.accept_price(text, accepted)
 
 
 def _size(prepared: PreparedSession) -> str:

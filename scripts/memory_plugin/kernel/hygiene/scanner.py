@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from .checks import CHECKS
 from .disguises import folded, joined
@@ -13,6 +13,8 @@ from .filters import FILTERS, PatternMatch, compiled, entropy, names_a_secret, w
 from .rules import Anchors, Rule, action, count_formed, places, rules, starts
 
 Span = tuple[int, int, int]  # start, end, and the rank of the rule
+Kinds = Optional[Collection[str]]  # of findings that count; None for all
+Packs = tuple[str, ...]  # in use, by their names
 
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # replaces each finding before the next round
@@ -44,9 +46,7 @@ class Redaction(NamedTuple):
     findings: list[Finding]
 
 
-def scan(
-    text: str, kinds: Collection[str] | None, place: str, packs: tuple[str, ...], allowed: Collection[str]
-) -> list[Finding]:
+def scan(text: str, kinds: Kinds, place: str, packs: Packs, allowed: Collection[str]) -> list[Finding]:
     """Return the findings in order, without overlaps, each with the action for `place`; the `allowed` rules are allowed everywhere.
 
     Each round hides its findings and scans the rest again, until nothing new is found. This makes redaction idempotent: a marker in a
@@ -77,7 +77,7 @@ def scan(
     return result
 
 
-def _disguised(hidden: str, kinds: Collection[str] | None, packs: tuple[str, ...]) -> Iterator[Span]:
+def _disguised(hidden: str, kinds: Kinds, packs: Packs) -> Iterator[Span]:
     """Yield the findings in the shadows of a text, at their places in the text; those that touch a hidden finding are skipped.
 
     Any two words may follow each other on two lines, so across joined lines only secrets with a recognizable form count.
@@ -112,11 +112,7 @@ def _without(text: str, spans: list[Span]) -> str:
 
 
 def _spans(
-    text: str,
-    anchors: Anchors,
-    kinds: Collection[str] | None,
-    filtered: dict[str, int],
-    packs: tuple[str, ...],
+    text: str, anchors: Anchors, kinds: Kinds, filtered: dict[str, int], packs: Packs
 ) -> Iterator[Span]:
     """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
     limit = 20_000 + _MAX_FILTERED_PER_CHARACTER * len(text)
@@ -132,7 +128,7 @@ def _spans(
 
 
 @cache
-def _by_start(packs: tuple[str, ...]) -> tuple[dict[bytes, list[int]], list[int]]:
+def _by_start(packs: Packs) -> tuple[dict[bytes, list[int]], list[int]]:
     """Return the ranks of the rules in use with these packs, by each of the `starts` of their keywords; and those of rules without."""
     by_start: dict[bytes, list[int]] = {}
     others: list[int] = []

@@ -32,6 +32,7 @@ CALLS = Form(
         **dict.fromkeys(("cost_usd", "latency_ms"), number_or_null),
     },
 )
+Questions = Sequence[Question]
 FOLDER = "judge"  # in the state folder
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
 
@@ -100,9 +101,7 @@ class Judge:
         key = question.key(self.backend, self.model)
         return Remembered(self._paths.state(FOLDER), VERDICTS).find([key]).get(key)
 
-    def ask_all(
-        self, questions: Sequence[Question], deadline: Deadline, *, fresh: bool = False
-    ) -> list[Verdict]:
+    def ask_all(self, questions: Questions, deadline: Deadline, *, fresh: bool = False) -> list[Verdict]:
         """Ask all questions in parallel and return one verdict each, at the deadline at the latest.
 
         Unless a prompt waits, each has one more try after 429 and 5xx. `fresh` ignores the cache.
@@ -127,7 +126,7 @@ class Judge:
             self._record(question, verdict)
         return results
 
-    def highest_price(self, questions: Sequence[Question]) -> float:
+    def highest_price(self, questions: Questions) -> float:
         """Return the highest possible cost of some questions in US dollars, which would be reserved."""
         return sum(self._needs(questions, self._family))
 
@@ -154,27 +153,27 @@ class Judge:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(self._vendor, self._settings, variables, not self._waits)
 
-    def _needs(self, questions: Sequence[Question], family: Family) -> list[float]:
+    def _needs(self, questions: Questions, family: Family) -> list[float]:
         return [self._price.highest(question, family.max_tokens(question)) for question in questions]
 
-    def _ask_missing(self, questions: Sequence[Question], deadline: Deadline) -> list[Verdict]:
+    def _ask_missing(self, questions: Questions, deadline: Deadline) -> list[Verdict]:
         """Return one verdict per question.
 
         Options that the server rejects by name are omitted from a second request, within the same deadline and caps. If that request
         succeeds or fails in another way, they are remembered.
         """
         folder = self._paths.state(FOLDER)
-        accounts, rejected = SpendingBudget(folder, deadline), Remembered(folder, REFUSED)
+        rejected = Remembered(folder, REFUSED)
         parts = frozenset(rejected.find([self.server]).get(self.server, ()))
         family, retry = self._family.without(parts), not self._waits
         target = Target(self.backend, self.model, self._access, family, retry, folder, self._session)
-        verdicts = self._round(questions, deadline, accounts, target)
+        verdicts = self._round(questions, deadline, target)
         retried = [at for at, verdict in enumerate(verdicts) if verdict.rejected]
         if not retried:
             return verdicts
         parts = parts.union(*(verdicts[at].rejected for at in retried))
         target = target._replace(family=self._family.without(parts))
-        second = self._round([questions[at] for at in retried], deadline, accounts, target)
+        second = self._round([questions[at] for at in retried], deadline, target)
         for at, verdict in zip(retried, second):
             verdict.ms += verdicts[at].ms
             verdicts[at] = verdict
@@ -183,11 +182,9 @@ class Judge:
                 rejected.add({self.server: dict.fromkeys(parts, True)})
         return verdicts
 
-    def _round(
-        self, questions: Sequence[Question], deadline: Deadline, accounts: SpendingBudget, target: Target
-    ) -> list[Verdict]:
+    def _round(self, questions: Questions, deadline: Deadline, target: Target) -> list[Verdict]:
         """Reserve the cost, call in parallel, read the answers, settle."""
-        needs = self._needs(questions, target.family)
+        accounts, needs = SpendingBudget(target.folder, deadline), self._needs(questions, target.family)
         try:
             accounts.admit(self._account, self.server, needs, self._caps)
         except JudgeError as failed:
