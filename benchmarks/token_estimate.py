@@ -11,10 +11,11 @@ import json
 import os
 import statistics
 import sys
+from typing import IO
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.transcript.reader import Reader, open_transcript
+from memory_plugin.kernel.transcript.reader import Reader, Row, open_transcript
 from memory_plugin.kernel.transcript.turn import Turn, tokens_of
 
 LEAST = 500  # tokens; on small steps the client's own hidden reminders are most of the growth
@@ -34,17 +35,31 @@ def main(paths: list[str]) -> int:
     return 0
 
 
+class ThinkingReader(Reader):
+    """A reader that notes the numbers of the turns with thinking."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        self.thinking: set[int] = set()
+
+    def _block(self, turn: Turn, block: Row) -> None:
+        if block.get("type") == "thinking" and block.get("thinking"):
+            self.thinking.add(turn.number)
+        super()._block(turn, block)
+
+
 def growth(path: str) -> list[tuple[float, float]]:
     """Return pairs of estimated and recorded tokens, one per step of the session."""
     pairs: list[tuple[float, float]] = []
     before: Turn | None = None
     with open_transcript(path) as file:
-        for turn in Reader(file):
+        reader = ThinkingReader(file)
+        for turn in reader:
             if (
                 before is not None
                 and before.usage
                 and turn.usage
-                and not before.thought
+                and before.number not in reader.thinking
                 and before.model == turn.model
             ):
                 grown = context(turn.usage) - context(before.usage)

@@ -81,6 +81,11 @@ class Console:
         if not self.as_json:
             self.verbatim(wrapped(text, self.width) if self.wraps else text)
 
+    def more(self, number: int, indent: str = "", advice: str = "") -> None:
+        """Say how many more there are, and how to see them, if there are any."""
+        if number > 0:
+            self.line("%sand %d more%s" % (indent, number, advice))
+
     def verbatim(self, text: str) -> None:
         """Print text in either form without wrapping, and escape what the terminal cannot encode. Raises OSError, which names the stream.
 

@@ -21,7 +21,6 @@ from ..work.judges import dollars
 from ..work.report import Report, Values
 from .console import Console
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DASH = "\u2013"
 _MAX_TEXT = 1000
 _MAX_ROWS = 8
@@ -83,7 +82,7 @@ def day_label(text: str) -> str:
         date = dt.date.fromisoformat(text[:10])
     except ValueError:
         return text
-    return "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)
+    return "%s %d, %d" % (date.strftime("%b"), date.day, date.year)
 
 
 def fill_buckets(days: Mapping[str, Mapping[str, float]], since: str, until: str, most: int) -> list[Bucket]:
@@ -168,8 +167,7 @@ def _print_table(part: Part, rows: Sequence[Values], console: Console) -> None:
         console.paragraph("; ".join([shown(name.kind, row[name.name]), *facts]), "    ", 6)
         if row.get("fix"):
             console.paragraph(shown(_COMMAND, row["fix"]), "      > ", 8)
-    if len(rows) > _MAX_ROWS:
-        console.line("    and %d more" % (len(rows) - _MAX_ROWS))
+    console.more(len(rows) - _MAX_ROWS, "    ")
 
 
 _PRINTERS: dict[str, Callable[[Part, Any, Console], None]] = {

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # Words without expansions: bare, in single quotes, or in double quotes.
 _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
-_QUOTED = r"""'([^']*)'|"([^"]*)"|([^'"]+)"""
 _SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
 _ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a terminal.)"
@@ -95,6 +94,7 @@ def command_words(line: str, folder: str = "") -> list[str]:
     A relative path starts at `folder`.
     """
     import re  # most tool calls run no command of ours
+    from shlex import split
 
     from ..host.commands import is_own
     from ..memories.tickets import OPTION
@@ -102,7 +102,7 @@ def command_words(line: str, folder: str = "") -> list[str]:
     line = line.strip()
     if not re.fullmatch(r"%s(?: +%s)*" % (_WORD, _WORD), line):
         return []
-    words = ["".join(map("".join, re.findall(_QUOTED, word))) for word in re.findall(_WORD, line)]
+    words = split(line)
     if words[0] in ("python3", "python"):
         words = words[1:]
         is_ours = bool(words) and os.path.realpath(os.path.join(folder, words[0])) == own_script()

@@ -172,15 +172,12 @@ def _write_once(handle: int, data: bytes) -> None:
 def _read_all(handle: int, limit: int, path: str) -> bytes:
     parts: list[bytes] = []
     remaining = limit + 1
-    while remaining > 0:
-        try:
-            part = os.read(handle, remaining)
-        except OSError as error:
-            raise ReadFailed(path, error.strerror or "not read") from None
-        if not part:
-            break
-        parts.append(part)
-        remaining -= len(part)
+    try:
+        while remaining > 0 and (part := os.read(handle, remaining)):
+            parts.append(part)
+            remaining -= len(part)
+    except OSError as error:
+        raise ReadFailed(path, error.strerror or "not read") from None
     if remaining <= 0:
         raise Unreadable("%s: grew beyond %d bytes" % (path, limit))
     return b"".join(parts)

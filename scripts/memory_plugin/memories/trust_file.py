@@ -17,6 +17,7 @@ from ..kernel import files
 from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.paths import Paths
+from ..kernel.text import positions
 
 NOTHING = (0, 0)
 LOCK = "trust"  # of all records of trust
@@ -137,11 +138,9 @@ class DecisionFile:
         """Return the last offset of each digest or name by its hash. No value can contain the mark, because JSON escapes its quotes."""
         if mark not in self._tables:
             table: dict[int, int] = {}
-            at = self._data.find(mark)
-            while at >= 0:
+            for at in positions(self._data, mark):
                 rest = self._line(at + len(mark))
                 table[hash(rest[: rest.find(b'"') + 1] if mark == _DIGEST else rest)] = at
-                at = self._data.find(mark, at + 1)
             self._tables[mark] = table
         return self._tables[mark]
 

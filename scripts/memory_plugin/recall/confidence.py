@@ -25,7 +25,7 @@ from __future__ import annotations
 from itertools import islice
 from math import exp, inf, lgamma, log, sqrt
 
-from ..kernel.text.words import is_compound_name
+from ..kernel.text.words import is_compound_name, stems_of_forms
 from .query import PREFIX, TINY, Corpus, Match, Model, PromptTerms, Term
 
 _MAX_LOG_ODDS = 50.0
@@ -226,21 +226,16 @@ def stems_to_compare(matches: list[Match], prompt: PromptTerms) -> set[str]:
     wanted: set[str] = set()
     for match in matches:
         for text in (match.fields[_TITLE], _opening(match), *match.fields[_ASKED_AS].split("\n")):
-            stems = _stems(text)
+            stems = stems_of_forms(text)
             prefixes = (stem[:PREFIX] for stem in stems)
             if not stems.isdisjoint(prompt.masses) or not prompt.prefixes.isdisjoint(prefixes):
                 wanted |= stems
     return wanted.difference(prompt.masses)
 
 
-def _stems(text: str) -> set[str]:
-    """Return the distinct stems of an analyzed text, whose words have the form `stem~ending`."""
-    return {token.partition("~")[0] for token in text.split()}
-
-
 def _opening(match: Match) -> str:
     """Return the first words of a body that the title lacks: a body often repeats its title, which is no second sign."""
-    title = _stems(match.fields[_TITLE])
+    title = stems_of_forms(match.fields[_TITLE])
     words = (token for token in match.fields[_BODY].split() if token.partition("~")[0] not in title)
     return " ".join(islice(words, _OPENING))
 
@@ -357,7 +352,7 @@ def _phrase_signals(asked_as: str, prompt: PromptTerms) -> dict[str, float]:
 def _coverage(text: str, prompt: PromptTerms) -> tuple[float, float]:
     """Return the share of a text's mass that the prompt covers, and that mass; a word with only a common prefix counts half."""
     total = shared = 0.0
-    for stem in _stems(text):
+    for stem in stems_of_forms(text):
         mass = prompt.masses.get(stem)
         if mass is None:
             mass = prompt.idfs.get(stem, 0.0)

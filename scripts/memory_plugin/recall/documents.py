@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..kernel.context import now_iso
 from ..kernel.text import escape_content
 from ..kernel.text.clean import block, escape, plain
-from ..kernel.text.words import form, language, tokenize
+from ..kernel.text.words import form, language, stems_of_forms, tokenize
 from ..memories.guard_file import alternatives
 from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.memory_files import StoredMemory
@@ -208,11 +208,11 @@ class Terms(NamedTuple):
 
     def strong(self) -> set[str]:
         """Return the terms in the fields other than the body."""
-        return _stems(self.title + self.tags + self.files + self.asked_as)
+        return stems_of_forms(self.title + self.tags + self.files + self.asked_as)
 
     def weak(self) -> set[str]:
         """Return the terms that only the body contains."""
-        return _stems(self.body) - self.strong()
+        return stems_of_forms(self.body) - self.strong()
 
 
 def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> Terms:
@@ -238,10 +238,6 @@ def _joined(phrases: list[list[str]], ignored: frozenset[str]) -> str:
 def _field(field_words: list[str], ignored: frozenset[str]) -> str:
     forms = [_form(word) for word in field_words if word not in ignored]
     return " " + "  ".join(forms) + " " if forms else ""
-
-
-def _stems(field: str) -> set[str]:
-    return {term.partition("~")[0] for term in field.split()}
 
 
 def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:

@@ -145,10 +145,8 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
     from time import monotonic, sleep
 
     end = monotonic() + (_ROW_WAIT if os.path.exists(transcript) else 0)
-    calls = _written_calls(transcript, call)
-    while not calls and monotonic() < end:
+    while not (calls := _written_calls(transcript, call)) and monotonic() < end:
         sleep(_ROW_PAUSE)
-        calls = _written_calls(transcript, call)
     return calls - {call}
 
 

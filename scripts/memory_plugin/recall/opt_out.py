@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.paths import load_data
+from ..kernel.text import positions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,12 +98,10 @@ def _has_unspaced(text: str, group: dict[str, Any]) -> bool:
     names = ("verbs", "nouns") if group["order"] == "verb first" else ("nouns", "verbs")
     first_words, second_words = (group[name] for name in names)
     for first in first_words:
-        at = text.find(first)
-        while at >= 0:
+        for at in positions(text, first):
             is_negated = text[:at].endswith(tuple(group["not_after"]))
             if not is_negated and _is_followed(text[at + len(first) :], second_words, group):
                 return True
-            at = text.find(first, at + 1)
     return False
 
 

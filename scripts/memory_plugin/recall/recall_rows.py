@@ -156,10 +156,9 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
     paths = value_of(lambda: as_texts(loads(row[1])), "paths")
     if any(len(path) >= _MIN_NAME and path in reply for path in paths):
         return True
-    from ..kernel.text.words import is_compound_name
+    from ..kernel.text.words import is_compound_name, stems_of_forms
 
-    memory_stems = {term.partition("~")[0] for term in row[0].split()}
-    shared = _rare_stems(connection, memory_stems & stems)
+    shared = _rare_stems(connection, stems_of_forms(row[0]) & stems)
     names = [stem for stem in shared if is_compound_name(stem) and len(stem) >= _MIN_NAME]
     return bool(names) or len(shared) >= _MIN_RARE_WORDS
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from time import sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..capture.pipeline import Ask, Reading, SectionWatch, keep, session_candidates, turn_candidates
-from ..host import PROBLEM, id_field, log_event, path_field
+from ..host import PROBLEM, log_event
 from ..kernel.context import Context
-from ..kernel.fastjson import as_integer, as_text, loads
+from ..kernel.fastjson import as_object, loads
 from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
@@ -34,23 +34,20 @@ class Ended(NamedTuple):
     """What a hook hands over; `text` is empty if its `length` is more than a pipe holds, and `judges_off` if a project redirects them."""
 
     event: str
-    session: str
-    transcript: str
-    prompt_id: str
-    text: str
-    length: int
-    judges_off: bool
+    session: str = ""
+    transcript: str = ""
+    prompt_id: str = ""
+    text: str = ""
+    length: int = 0
+    judges_off: bool = True
 
     @classmethod
     def parse(cls, data: bytes) -> Ended:
         """Return the request of a hook. Raises ValueError for anything else."""
-        value = loads(data.decode("ascii"))
-        if not isinstance(value, dict) or value.get("event") not in STEPS:
+        request: dict[str, Any] = as_object(loads(data.decode("ascii")))
+        if request.get("event") not in STEPS or not request.keys() <= {*cls._fields}:
             raise ValueError("no request of a hook")
-        event, session, prompt_id = (id_field(value.get(name)) for name in ("event", "session", "prompt_id"))
-        text, length = as_text(value.get("text")), as_integer(value.get("length")) or 0
-        transcript, judges_off = path_field(value.get("transcript")), value.get("judges_off") is not False
-        return cls(event, session, transcript, prompt_id, text, length, judges_off)
+        return cls(**request)
 
 
 class _Work:

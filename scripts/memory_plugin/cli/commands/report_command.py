@@ -173,8 +173,7 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
         for name, decision in one.decisions.items():
             shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision._asdict())]
             console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "nothing shown"), "    ", 11)
-    if len(differing) > _SHOWN:
-        console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
+    console.more(len(differing) - _SHOWN, "  ", "; to see all: --json")
 
 
 HANDLERS = {

@@ -111,8 +111,7 @@ def _find(arguments: Namespace, context: CommandContext) -> None:
     for each in sessions[:_SHOWN]:
         _print(each, console)
         console.line("    " + console.style(_resume(each), "cyan"))
-    if len(sessions) > _SHOWN:
-        console.line("and %d more; to see all: --json" % (len(sessions) - _SHOWN))
+    console.more(len(sessions) - _SHOWN, advice="; to see all: --json")
     if not found:
         console.line("No past session found.")
 

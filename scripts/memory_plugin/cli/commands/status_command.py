@@ -96,8 +96,7 @@ def _print_pending(items: list[Item], labels: dict[str, str], console: Console) 
         console.lines("", "%s pending; to decide: memory review" % counted(len(items), "memory"))
     for item in items[:_MAX_PENDING]:
         console.line("  " + labels[item.stored.key] + ("" if item.reason == NEW else ", " + item.reason))
-    if len(items) > _MAX_PENDING:
-        console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
+    console.more(len(items) - _MAX_PENDING, "  ", "; to see them: memory review")
 
 
 def _print_decisions(rows: list[dict[str, object]], labels: dict[str, str], context: CommandContext) -> None:
@@ -166,8 +165,7 @@ def _doctor(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG0
         console.paragraph("%s: %s" % (check.name, plain(check.text, MAX_LINE)), label + "  ", 6)
         for detail in check.details[:_MAX_DETAILS]:
             console.paragraph(plain(detail, MAX_LINE), "        ", 8)
-        if len(check.details) > _MAX_DETAILS:
-            console.line("        and %d more" % (len(check.details) - _MAX_DETAILS))
+        console.more(len(check.details) - _MAX_DETAILS, "        ")
         if check.fix:
             console.paragraph(plain(check.fix, MAX_LINE), "      > ", 8)
     return DONE if is_healthy else FAILED

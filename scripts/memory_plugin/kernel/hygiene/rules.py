@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, AnyStr, NamedTuple
+from typing import Any, NamedTuple
 
 from ..paths import load_data
+from ..text import positions
 from .filters import assignment_pattern, words
 
 # In order of rank: if two findings overlap, the earlier file and the earlier rule determine the name.
@@ -109,15 +110,6 @@ def _words_in(keyword: bytes) -> list[bytes]:
     return _VOCABULARY.findall(keyword)
 
 
-def _positions(text: AnyStr, part: AnyStr) -> list[int]:
-    positions = []
-    at = text.find(part)
-    while at >= 0:
-        positions.append(at)
-        at = text.find(part, at + 1)
-    return positions
-
-
 class Anchors:
     """The anchors of one text. Each keyword and prefilter is searched at its first use."""
 
@@ -153,11 +145,11 @@ class Anchors:
 
     def _search(self, keyword: str) -> list[int]:
         if keyword == _NOT_ASCII:
-            return _positions(self._text, keyword)
+            return list(positions(self._text, keyword))
         encoded = keyword.encode("ascii")
         if not self._may_have(encoded):
             return []
-        return _positions(self._lower, encoded)
+        return list(positions(self._lower, encoded))
 
     def around(self, keywords: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
         """Return the regions from `before` characters before a keyword to `after` characters after its start."""

@@ -6,6 +6,11 @@ runs while a prompt waits or a reply is scored, so nothing here imports `re`.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import AnyStr
+
 Ranges = tuple[tuple[int, int], ...]
 
 CONTROLS = ((0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F))  # without tab and line feed
@@ -37,6 +42,14 @@ _FRAMES = (
     "memory", "past-", "system-", "local-command", "command-name", "command-message", "task-notification", "user-prompt", "bash-input",
     "bash-std", "teammate-message", "agent-notification", "function_", "antml",
 )  # fmt: skip
+
+
+def positions(text: AnyStr, part: AnyStr) -> Iterator[int]:
+    """Yield where a part begins in a text; such parts may overlap."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def cut_before(text: str, at: int) -> int:

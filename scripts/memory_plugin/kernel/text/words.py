@@ -185,6 +185,11 @@ def stems(text: str) -> set[str]:
     return {form(word).partition("~")[0] for word in tokenize(text)}
 
 
+def stems_of_forms(text: str) -> set[str]:
+    """Return the stems in a text whose words are forms."""
+    return {word.partition("~")[0] for word in text.split()}
+
+
 def form(word: str) -> str:
     """Return a word as `stem~ending`; equal words give equal forms."""
     base = stem(word)

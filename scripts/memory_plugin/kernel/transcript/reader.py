@@ -182,8 +182,6 @@ class Reader:
                     turn.tokens -= tokens_of(turn.texts.pop())
                 turn.texts.append(text)
                 turn.tokens += tokens_of(text)
-        elif kind == "thinking":
-            turn.thought += len(as_text(block.get("thinking")))
         elif kind in ("tool_use", "server_tool_use"):
             self._call(turn, block)
         elif kind.endswith("_tool_result"):  # of a tool that the provider runs

@@ -66,7 +66,7 @@ class Turn:
 
     `user_texts` are the texts before the answer. `usage` maps the names of USAGE to tokens; it is None if the transcript does not record
     usage, or recorded it at an earlier turn with the same message. `late` are calls of earlier turns whose results came only now.
-    `answered` is False for a prompt without an answer. `thought` is the number of characters of thinking, whose text only old clients keep.
+    `answered` is False for a prompt without an answer.
     """
 
     def __init__(self, number: int) -> None:
@@ -81,7 +81,6 @@ class Turn:
         self.calls: list[Call] = []
         self.late: list[Call] = []
         self.usage: dict[str, int] | None = None
-        self.thought = 0
         self.tokens = 0.0
 
     @property
