@@ -207,7 +207,7 @@ def test_a_long_article_is_left_out_and_a_long_runbook_is_not(project: Project) 
         ),
         pytest.param(
             "---\ntags: [a]\n---\n# Guard clauses first\n![a guard](https://a.test/a.gif)\n\nExit early.\n",
-            ["a guard\n\nExit early."],
+            ["Exit early."],
             id="a note does not repeat its title",
         ),
     ],

@@ -270,8 +270,8 @@ def test_boxes_are_things_to_do_unless_they_are_a_checklist(project: Project) ->
     found, _ = imported(project, {"team.md": text})
     assert list(found) == [
         "Never push to the main branch",
-        "Bump the version in setup.py",
-        "Tag the commit with the version",
+        "Release checklist: Bump the version in setup.py",
+        "Release checklist: Tag the commit with the version",
     ]
 
 

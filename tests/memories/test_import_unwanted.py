@@ -42,6 +42,9 @@ def told(project: Project, name: str, text: str) -> str:
         pytest.param("## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim", id="a history below a number"),
         pytest.param("## Regions\n\n*Withdrawn in 2020.* Loaves are round.\n", "must rest", "round", id="a rule that is over"),
         pytest.param("Not like this:\n\n> pour it all\n\nFlour must be sifted.\n", "sifted", "pour", id="a quotation"),
+        pytest.param("## Don't do it like this\n\n```\npour(bag)\n```\n", "must rest", "pour", id="code below a heading"),
+        pytest.param("## Labels\n\n- **Status:** `open`, `done`\n- Bread must be round.\n", "be round", "nothing", id="labels"),
+        pytest.param("**Oven** (`oven/**`):\n\n- NEVER open it\n- It must be hot.\n", "Oven (`oven/**`): NEVER", "nothing", id="a place"),
         pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", "nothing", id="a ban by its heading"),
     ],
 )  # fmt: skip
@@ -57,6 +60,8 @@ def test_a_rule_file_tells_its_rules_and_not_what_is_wrong(
     ("text", "kept", "dropped"),
     [
         pytest.param("- **Peat.** It smells nice, but it smokes.\n", "but it smokes", "smells nice", id="a sentence of both"),
+        pytest.param("* [Peat 1.5](https://peat.example): cheap\n* Beech\n", "[Peat 1.5](https://peat.example)", "cheap", id="a link"),
+        pytest.param("- *Peat, dried.* Cheap here.\n", "Peat, dried", "Cheap", id="a name in italics"),
         pytest.param("- Peat: cheap and near\n- Beech: dear\n", "Peat", "cheap", id="names in a list"),
         pytest.param("- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap", id="thumbs"),
         pytest.param("1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights", id="a tick"),
@@ -80,20 +85,31 @@ def test_of_options_that_were_not_chosen_only_objections_are_told(
         "**BAKERY DECISION**\n\n| | |\n|---|---|\n| **State** | turned down in June |\n\n**Context**\n\nCold.\n\n**Decision**\n\nBeech.\n",
         "> [!warning] OUTDATED\n> Gas came.\n\n# Fire\n\nBurn beech.\n",
         "type:: howto\nstatus:: outdated\n\n- Burn beech.\n",
+        "# Fires\n\n## Burn beech [replaced by F-2]\n\nwhat: beech\n",
+        "---\nstatut: proposé\ntitre: Le feu\n---\nBurn beech.\n",
+        "# Fire\n\n> ⛔ **PÉRIMÉ — remplacé par v3**\n\nBurn beech.\n",
         "---\ntags: [oven, outdated]\n---\nBurn beech.\n",
         "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
-    ids=["a link replaces it", "a note says so", "its table says so", "a callout", "a property", "a tag", "a clipping", "links alone"],
+    ids=["link", "note", "table", "callout", "property", "heading", "French field", "French note", "tag", "clipping", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"
 
 
-def test_an_outcome_below_the_options_is_the_decision(project: Project) -> None:
-    text = "# 9. Fire\n\n## Context\n\nCold.\n\n## Considered Options\n\n- Peat\n\n### Decision Outcome\n\nWe burn beech.\n"
+@pytest.mark.parametrize(
+    "outcome", ["### Decision Outcome\n\nWe burn beech.\n", "## Decision: We burn beech.\n"]
+)
+def test_the_decision_is_found_below_the_options_and_in_its_heading(project: Project, outcome: str) -> None:
+    text = "# 9. Fire\n\n## Context\n\nCold.\n\n## Considered Options\n\n- Peat\n\n" + outcome
     _, reading = imported(project, {"adr/0009-fire.md": text})
     assert reading.drafts[0].data["content"]["decision"] == "We burn beech."
+
+
+def test_a_numbered_list_alone_is_a_procedure_that_its_file_names(project: Project) -> None:
+    found, reading = imported(project, {"notes/move-oven.md": "1. Must be cold\n2. Lift it\n3. Never run\n"})
+    assert (list(found), reading.drafts[0].data["category"]) == (["move oven"], "runbook")
 
 
 def test_a_procedure_below_headings_that_order_is_one_memory(project: Project) -> None:

@@ -168,7 +168,8 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     kinds = [markdown.statement_category(rule.text) for _, rule in rules]
     orders = [kind for kind in kinds if kind in _ORDERS]
     has_orders = bool(kinds) and 3 * len(orders) >= 2 * len(kinds)
-    if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1):
+    is_procedure = len(kinds) > 1 and form("in_steps").match(document.text.strip())
+    if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1) or is_procedure:
         yield from _notes(document, parts, reading)
         return
     if document.is_diary and not rules:
@@ -291,7 +292,7 @@ def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], lis
 def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
-    texts, status = dict[str, str](), (verdict[1] or _DECIDED) if verdict else ""
+    texts, status = dict[str, str](), (verdict[1] or verdict[2] or _DECIDED) if verdict else ""
     places = [(part.path, part.text, _place(part)) for part in parts]
     chosen = without_markdown("\n".join(text for _, text, place in places if place[0] in ANSWERS)).lower()
     for path, text, (role, first, at) in places:

@@ -16,6 +16,7 @@ from .markdown import (
     is_named,
     outside_code,
     role_of,
+    table,
     texts_in,
     title_for,
     visible_text,
@@ -225,7 +226,8 @@ def _fields(text: str) -> Fields:
         block = [line.strip() for line in below.splitlines() if line[:1].isspace()]
         if items and len(items) >= len(block):
             value = [*([value] if isinstance(value, str) and value else value), *items]
-        fields[name.lower()] = "\n".join([value, *block]).strip() if isinstance(value, str) else value
+        known = table()["fields"].get(name.lower(), name.lower())
+        fields[known] = "\n".join([value, *block]).strip() if isinstance(value, str) else value
     return fields
 
 

@@ -167,6 +167,9 @@ def headings(text: str, is_record: bool = False) -> list[Section]:
         path = tuple(name for line, _, name in parents if line not in untold)
         body = _RULER.sub("", "\n".join(lines[line_of : end - 1])).rstrip()
         first = line_of + 1 + len(body) - len(body.lstrip("\n"))
+        name, _, said = heading.partition(": ")
+        if said and role_of(name) in ANSWERS:  # "Decision: use Postgres"
+            path, body = (*path[:-1], name), "\n\n".join(filter(None, (said, body.strip("\n"))))
         is_alone = not body and next_level <= level and not role_of(heading)
         if is_alone and role_of("".join(path[-2:-1])) in ANSWERS:
             path, body = path[:-1], heading
@@ -314,7 +317,8 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
     found = []
     for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
-        above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
+        is_whole = form("order").match(sentence) and not form("place").search(binding)
+        above = "" if is_whole else binding or ("" if is_rule else name)
         last = form("sentence_end").split(above.rstrip(" .:"))[-1].strip()
         title = title_for(with_lead(last, sentence)) if above else title_for(text, heading)
         context = "" if lead in above else lead
