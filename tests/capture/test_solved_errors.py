@@ -246,6 +246,63 @@ def test_what_explains_no_fix_makes_no_runbook(
     assert watched(("fail", failed, error), *between, ("pass", passed, "done")) == []
 
 
+@pytest.mark.parametrize(
+    ("later", "output"),
+    [
+        pytest.param('cmd.exe /c "acme sync"', "Microsoft Windows [Version 10.0]\n\nC:\\work>", id="only opened a prompt"),
+        pytest.param('cmd.exe /c "acme sync"', "\0".join("Microsoft Windows [Version 10.0]"), id="the same in UTF-16"),
+        pytest.param("/opt/acme sync", "What do you want to sync?", id="asks back"),
+        pytest.param("/opt/acme sync", "Command running in background with ID: b1", id="goes on in the background"),
+        pytest.param("/opt/acme sync --help", "usage: acme", id="only tells how"),
+    ],
+)  # fmt: skip
+def test_a_call_that_did_no_work_solves_nothing(later: str, output: str) -> None:
+    assert watched(("fail", "acme sync", "acme: command not found"), ("pass", later, output)) == []
+
+
+@pytest.mark.parametrize(
+    "vain",
+    [
+        pytest.param(("fail", "npm run dev", MISSING), id="the same command"),
+        pytest.param(("pass", "npm run dev | tail", MISSING), id="a pipe hides the exit code"),
+        pytest.param(("fail", "npm run dev --open", MISSING), id="with an option"),
+    ],
+)
+def test_what_changed_before_the_same_error_came_again_is_not_listed(vain: Step) -> None:
+    (found,) = watched(
+        ("fail", "npm run dev", MISSING),
+        ("pass", "npm cache clean", ""),
+        vain,
+        ("pass", "npm install bullmq", ""),
+        ("pass", "npm run dev", "ready"),
+    )
+    assert found.changes == ("ran `npm install bullmq`",)
+
+
+@pytest.mark.parametrize(
+    "look", ["git ls-remote origin", "ssh -T git@example.org", "npm root -g", "where acme"]
+)
+def test_a_look_is_no_change(look: str) -> None:
+    (found,) = watched(
+        ("fail", "npm run dev", MISSING),
+        ("pass", look, ""),
+        ("pass", "npm i x", ""),
+        ("pass", "npm run dev", ""),
+    )
+    assert found.changes == ("ran `npm i x`",)
+
+
+def test_removed_files_solve_an_error_about_files() -> None:
+    error = " 1. [ ] magic (requires a key)\nError copying /opt/a.md to /home/a.md: Permission denied"
+    (found,) = watched(
+        ("fail", "acme install", error), ("pass", "rm -f /home/a.md", ""), ("pass", "acme install", "done")
+    )
+    assert found.changes == ("ran `rm -f /home/a.md`",)
+    assert found.symptom == (
+        "Error copying /opt/a.md to /home/a.md: Permission denied",
+    )  # no line of the menu
+
+
 def test_the_line_about_the_surroundings_is_the_title() -> None:
     decoration = "=== ERRORS ===\n#9 0.714 npm warn old\n\x1b[91mnpm warn\x1b[0m older\n"
     error = decoration + "error: 1 problem\nModuleNotFoundError: No module named 'yaml'"

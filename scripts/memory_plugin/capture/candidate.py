@@ -26,7 +26,7 @@ from ..memories.record import Memory, body_text
 
 HINTS = ("mistake", "guard")  # about a stored memory; there is nothing to save or to compare
 _KEYED_BY_TITLE = ("solved_error", *HINTS)
-_REPEATABLE = ("correction", "rule", "repeated")
+REPEATABLE = ("correction", "rule", "repeated")
 _MIN_JACCARD = 0.6  # of the key words of two statements that say the same
 MAX_TITLE = 100
 CHANGED = "What changed before it passed:"
@@ -152,7 +152,7 @@ def key_words(text: str) -> frozenset[str]:
 
 def is_near(candidate: Candidate, other: Candidate) -> bool:
     """Return whether two of the user's statements share most of their key words."""
-    if candidate.kind not in _REPEATABLE or other.kind not in _REPEATABLE:
+    if candidate.kind not in REPEATABLE or other.kind not in REPEATABLE:
         return False
     keys, other_keys = key_words(candidate.quote), key_words(other.quote)
     return len(keys & other_keys) >= _MIN_JACCARD * len(keys | other_keys)
@@ -161,7 +161,7 @@ def is_near(candidate: Candidate, other: Candidate) -> bool:
 def merged(old: Candidate, new: Candidate) -> Candidate:
     """Return a candidate that was found again; a statement found in a second session becomes `repeated`."""
     sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-_MAX_SESSIONS:]
-    is_repeated = len(sessions) > 1 and old.kind in _REPEATABLE
+    is_repeated = len(sessions) > 1 and old.kind in REPEATABLE
     strength = max(old.strength, new.strength)
     return old._replace(
         sessions=sessions,

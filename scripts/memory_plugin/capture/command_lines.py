@@ -6,7 +6,6 @@ The lists of commands and the patterns are those of `config/capture/errors.json`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -24,9 +23,8 @@ _VARIABLE = re.compile(r"(?:^|[;&|\n] *)([A-Z_][A-Z_\d]*)=\S+ +(?=\w)|\bexport (
 _FOLDER = re.compile(r"\s*cd (?:\"[^\"]*\"|'[^']*'|\S+) *(?:&&|;|\n)")
 _OPTIONS = r"(?: -\S+(?: (?!-)\S+)?)*? "  # each with a value or without
 _FLAGS = re.IGNORECASE | re.MULTILINE
-Target = tuple[
-    str, frozenset[str]
-]  # of a command: its program, and the names of what it starts, stops, installs or removes
+# Of a command: its program, and the names of what it starts, stops, installs or removes.
+Target = tuple[str, frozenset[str]]
 
 
 class CommandLine(NamedTuple):
@@ -81,10 +79,10 @@ def _is_check(command: list[str]) -> bool:
 
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
-    """Return whether a later line runs every command of a line again, and its exit code is that of the command."""
+    """Return whether a later line runs every command of a line again, and its exit code says whether the command did its work."""
     repeated = (any(_repeats(command, other) for other in later.commands) for command in line.commands)
     is_hidden = any(later.text.count(mark) > line.text.count(mark) for mark in _HIDING)
-    is_hidden |= later.text.rstrip().endswith("&")  # goes on in the background
+    is_hidden |= later.text.rstrip().endswith("&") or (later.only_tells and not line.only_tells)
     return bool(line.commands) and not is_hidden and all(repeated)
 
 
@@ -107,14 +105,9 @@ def change_kind(text: str) -> str:
         for kind in ("install", "service", "setup", "files", "format"):
             if _begins(command, "changes", kind):
                 return kind
-        is_script = "/" in words[0] or _begins(command, "runners")
-        if (
-            is_script
-            and not words[0].startswith("/")
-            and not any(map(_names_check, command))
-            and "-c" not in words
-            and command[0] != _ACTIVATION
-        ):
+        is_script = not words[0].startswith("/") and ("/" in words[0] or _begins(command, "runners"))
+        is_known = "-c" in words or command[0] == _ACTIVATION or any(map(_names_check, command))
+        if is_script and not is_known:
             return "script"
     return ""
 
@@ -144,10 +137,10 @@ def undoes(started: list[Target], stopped: list[Target]) -> bool:
     )
 
 
-def _run(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the words of each command of a shell line, as written and with the program's name alone."""
-    for words in run_commands(text[:_MAX_SHELL_LINE]):
-        yield words, [base_name(words[0]), *words[1:]]
+@lru_cache(maxsize=64)
+def _run(text: str) -> list[tuple[list[str], list[str]]]:
+    """Return the words of each command of a shell line, as written and with the program's name alone."""
+    return [(words, [base_name(words[0]), *words[1:]]) for words in run_commands(text[:_MAX_SHELL_LINE])]
 
 
 def _names_check(word: str) -> bool:

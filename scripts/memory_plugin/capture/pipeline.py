@@ -22,6 +22,8 @@ from ..kernel.transcript.turn import Turn
 from ..memories.markdown import Section
 from ..memories.nearby import NativeNote
 from .candidate import (
+    MAX_TITLE,
+    REPEATABLE,
     Candidate,
     CandidateFile,
     Coverage,
@@ -43,12 +45,8 @@ RUBRIC = "capture/statements"
 _MIN_LOG_ODDS = -3.25  # below, a sentence is hardly ever lasting; about one real prompt in ten has one above
 _SURE = 0.85  # strength of a rule from which its statement needs no judge
 _MAX_SENTENCES = 12
-_MAX_TITLE = 100
 # Kind -> category, unless a rule names another.
-_CATEGORIES = {
-    "rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint",
-}  # fmt: skip
-_CORRECTIONS = ("correction", "rule", "repeated")
+_CATEGORIES = {"rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint"}
 _MIN_SESSIONS = 3
 _MAX_NOTE = 300
 _MAX_PROMPT = 4000
@@ -182,7 +180,7 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
     index, kind, quote, title = (fields.get(name) for name in ("index", "kind", "quote", "title"))
     if type(index) is not int or not 0 <= index < len(sentences) or kind not in _CATEGORIES:
         return None
-    said, shown = as_text(quote).strip(), one_line(as_text(title), _MAX_TITLE)
+    said, shown = as_text(quote).strip(), one_line(as_text(title), MAX_TITLE)
     return [index, kind, said if said and said in sentences[index] else sentences[index], shown]
 
 
@@ -205,7 +203,7 @@ def capture_files(paths: Sequence[str], reading: Reading, context: Context) -> I
 
 def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:
     """Return a hint about a memory that was injected in this session and that the user had to repeat; None if it was no correction."""
-    if candidate.kind not in _CORRECTIONS:
+    if candidate.kind not in REPEATABLE:
         return None
     title = "You had to repeat a memory: %s" % name
     body = "Claude was shown %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from itertools import chain
 from typing import NamedTuple
 
 from ..kernel.text import cut_before
@@ -47,6 +48,7 @@ _MAX_QUOTE = 160
 _MAY_BE_SECRET = re.compile(r"(?i)secret|token|pass|pwd|key|credential|auth|cert|-----BEGIN|://[^/\s]*@")
 # Colors, and the number and time of a step that builds an image.
 _NOISE = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|^#\d+ (?:\d+\.\d+ )?")
+_PLACE = re.compile(r"[^\s'\"]*[/\\][^\s'\"]*|\d+")  # where an error is: a path, a number
 
 
 class SolvedError(NamedTuple):
@@ -90,6 +92,12 @@ class _Failure:
         if not self.has_ended and len(self.changes) <= _MAX_CHANGES:
             self.changes.setdefault(change, kind)
 
+    def came_again(self, line: CommandLine, symptom: tuple[str, ...]) -> bool:
+        """Return whether a command of the same kind failed with the same error, of whatever file."""
+        if self.line.heads.isdisjoint(line.heads):
+            return False
+        return _PLACE.sub("", self.symptom[0]) in (_PLACE.sub("", line) for line in symptom)
+
     def explaining(self, kinds: set[str], *, in_environment: bool) -> set[str]:
         """Return those kinds of changes that explain why the command passes."""
         if not in_environment and self.edited_code:
@@ -99,7 +107,7 @@ class _Failure:
             idle.add("format")
         if self.line.is_check and self.edited_code:
             idle.add("arguments")
-        if not any(map(error_pattern("about_files").search, self.symptom)):
+        if self.line.is_check or not any(map(error_pattern("about_files").search, self.symptom)):
             idle.add("files")
         return kinds.intersection(_TOLD) if self.line.only_tells else kinds - idle
 
@@ -131,11 +139,10 @@ class ErrorWatch:
             failure.edited_itself |= not failure.has_ended and name in failure.line.run_files
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
-        text, output = call.command, (call.result or "")[:_MAX_OUTPUT]
+        text, output = call.command, (call.result or "")[:_MAX_OUTPUT].replace("\0", "")
         line = command_line(text)
-        if call.failed:
-            self._failed(line, output, turn)
         if call.failed or error_pattern("failed_output").search(output):
+            self._failed(line, output, turn, by_exit_code=call.failed)
             return []
         same = [failure for failure in self._open if runs_same(failure.line, line)]
         solved_errors = [self._solved(failure, line) for failure in same]
@@ -149,23 +156,22 @@ class ErrorWatch:
         self._stops.append(stopped)
         if kind or (does and text.split()[0] not in _RECORDING):
             for failure in self._open:
-                failure.add("ran `%s`" % shown(text, failure.line.text, 120), kind)
+                failure.add("ran `%s`" % shown(text, failure.line.text, _MAX_COMMAND), kind)
         return [error for error in solved_errors if error is not None]
 
-    def _failed(self, line: CommandLine, output: str, turn: int) -> None:
-        """Record a failure, unless the same command failed with the same error before, which stays open."""
-        symptom = _symptom(output)
+    def _failed(self, line: CommandLine, output: str, turn: int, *, by_exit_code: bool) -> None:
+        """Record a failure that the exit code tells, unless the same one is open; what changed before it came again did not help."""
+        symptom = _symptom(output) if by_exit_code or self._open else ()
+        is_open = False
         for failure in self._open:
-            if runs_same(failure.line, line):
-                if failure.symptom[0] in symptom:
-                    failure.has_ended = False
-                    failure.changes.clear()  # they did not help
-                    return
-                failure.has_ended = True
-        if line.heads and symptom and not explains_itself(output):
-            self._open.append(
-                _Failure(line, symptom, turn, [stop for stops in self._stops for stop in stops])
-            )
+            is_same = runs_same(failure.line, line)
+            if failure.came_again(line, symptom):
+                failure.has_ended, failure.changes = False, {}
+                is_open |= is_same
+            else:
+                failure.has_ended |= is_same and by_exit_code
+        if by_exit_code and not is_open and line.heads and symptom and not explains_itself(output):
+            self._open.append(_Failure(line, symptom, turn, list(chain(*self._stops))))
 
     def _solved(self, failure: _Failure, line: CommandLine) -> SolvedError | None:
         """Return the solved error; None if it was part of the usual loop or on purpose, only code changed, or steps are unknown."""
@@ -173,7 +179,7 @@ class ErrorWatch:
         changes = dict(failure.changes)
         new_options = line.options - failure.line.options
         if in_environment and new_options and not _is_rewritten(failure.line, line):
-            changes["ran `%s` instead" % shown(line.text, failure.line.text, 160)] = "arguments"
+            changes["ran `%s` instead" % shown(line.text, failure.line.text, _MAX_COMMAND)] = "arguments"
         kinds = failure.explaining(set(changes.values()), in_environment=in_environment)
         is_commit = failure.edited_code and _HOOKED in failure.line.heads
         if is_commit or failure.edited_itself or failure.on_purpose or not new_options.isdisjoint(_BYPASSES):

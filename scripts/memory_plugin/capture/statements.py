@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ..kernel.context import Context
 from ..kernel.paths import load_data, read_state, session_file, write_state
 from ..kernel.text import without_private
-from .candidate import Finding
+from .candidate import REPEATABLE, Finding
 
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
@@ -77,7 +77,6 @@ _LEANING = re.compile(
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
 # Strength of a statement without a rule, from its log-odds above the threshold.
 _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
-_KINDS = ("correction", "rule")
 _NOTE = (
     "<memory-capture>The user's message may contain a lasting rule. Ask whether to save it as a memory;"
     " save it only if they say yes.</memory-capture>"
@@ -321,7 +320,7 @@ def ask_about(prompt: str, context: Context) -> str:
     path = session_file(context.paths, context.session, "asked")
     if read_state(path):
         return ""
-    if not any(one.kind in _KINDS and one.strength >= _CLEAR for one in find_statements(prompt)):
+    if not any(one.kind in REPEATABLE and one.strength >= _CLEAR for one in find_statements(prompt)):
         return ""
     write_state(path, {"asked": True})
     return _NOTE
