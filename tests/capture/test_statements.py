@@ -46,6 +46,11 @@ def test_a_cue_matches_exactly_its_examples() -> None:
         assert [text for text in entry["miss"] if cue.matches(text)] == [], cue.id
 
 
+def test_of_a_long_sentence_with_a_certain_fact_only_the_fact_is_kept() -> None:
+    task = ", and i want to move the settings out of the old file and then read the keys from the one in my home folder"
+    assert [found.text for found in find_statements("okay my name is Nathan" + task)] == ["my name is Nathan"]
+
+
 def test_a_cue_suggests_a_kind() -> None:
     kinds = {entry["kind"] for entry in CUES if entry["weight"] > 0}
     assert kinds <= {"correction", "rule", "decision", "fact"}

@@ -218,9 +218,8 @@ def _symptom(output: str) -> tuple[str, ...]:
     lines = (plain(_NOISE.sub("", line), _MAX_LINE).strip("\u2502\u2503 ") for line in cut)
     telling = dict.fromkeys(line for line in lines if error_pattern("telling").search(line))
     useful = [line for line in telling if not error_pattern("decoration").search(line)]
-    return tuple(
-        sorted(useful, key=lambda line: not error_pattern("surroundings").search(line))[:_MAX_SYMPTOM]
-    )
+    useful.sort(key=lambda line: not error_pattern("surroundings").search(line))
+    return tuple(useful[:_MAX_SYMPTOM])
 
 
 def explains_itself(output: str) -> bool:

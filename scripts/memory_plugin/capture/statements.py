@@ -41,6 +41,7 @@ MIN_SENTENCE = 8  # characters
 _MAX_PROMPT = 20_000
 _MAX_PARAGRAPH = 900
 MAX_SENTENCE = 320
+_LONG_FACT = 120  # of a longer sentence that states a certain fact, only the fact is kept
 _MAX_LIST_ITEMS = 12
 _FENCED = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|\"{3}.*?(?:\"{3}|\Z)", re.MULTILINE | re.DOTALL
@@ -118,7 +119,9 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     """Return the statement that a sentence makes; None if it is only about the task at hand."""
     certain = next((rule for rule in patterns("statements", "certain") if rule.matches(sentence)), None)
     if certain:
-        return Finding(sentence, certain.kind, certain.category, certain.id, certain.strength)
+        fact = certain.pattern.search(sentence) if certain.kind == "fact" else None
+        text = fact[0] if fact and len(sentence) > _LONG_FACT else sentence
+        return Finding(text, certain.kind, certain.category, certain.id, certain.strength)
     if any(veto.matches(sentence) for veto in patterns("statements", "vetoes")):
         return None
     rules, cues = rules_in(sentence), cues_in(sentence)
