@@ -86,13 +86,18 @@ def test_of_options_that_were_not_chosen_only_objections_are_told(
         "> [!warning] OUTDATED\n> Gas came.\n\n# Fire\n\nBurn beech.\n",
         "type:: howto\nstatus:: outdated\n\n- Burn beech.\n",
         "# Fires\n\n## Burn beech [replaced by F-2]\n\nwhat: beech\n",
+        "# Fires\n\n### A) Burn peat -> no\n\n+ cheap\n",
+        "# Fires\n\n## Burn peat - rejected\n\n- for: it is cheap\n",
+        "# Fires\n\n### Burn peat\n\nstate: OFF (see June)\nwhat: peat\n",
+        "**kim** 10:02\nburn peat?\n\n**lou** 10:03\nno\n\n**kim** 10:04\nok\n\n**lou** 10:05\nbeech then\n",
         "---\nstatut: proposé\ntitre: Le feu\n---\nBurn beech.\n",
         "# Fire\n\n> ⛔ **PÉRIMÉ — remplacé par v3**\n\nBurn beech.\n",
         "---\ntags: [oven, outdated]\n---\nBurn beech.\n",
         "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
-    ids=["link", "note", "table", "callout", "property", "heading", "French field", "French note", "tag", "clipping", "links"],
+    ids=["link", "note", "table", "callout", "property", "heading", "arrow", "dash", "off", "chat",
+         "French field", "French note", "tag", "clipping", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"

@@ -292,7 +292,7 @@ def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], lis
 def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
-    texts, status = dict[str, str](), (verdict[1] or verdict[2] or _DECIDED) if verdict else ""
+    texts, status = dict[str, str](), next(filter(None, verdict.groups()), _DECIDED) if verdict else ""
     places = [(part.path, part.text, _place(part)) for part in parts]
     chosen = without_markdown("\n".join(text for _, text, place in places if place[0] in ANSWERS)).lower()
     for path, text, (role, first, at) in places:

@@ -29,6 +29,7 @@ Fields = dict[str, "str | list[str]"]
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
+_FEW_LINES = 3  # of talk, each with a time
 _NEAR = 3  # folders above a file whose names say what it is
 
 
@@ -193,11 +194,12 @@ def read_document(path: str, text: str, root: str) -> Document:
     of_text = below(of_file, heading) if heading and is_part and not (is_rules or is_one) else heading
     said = (one for one in (title, label, of_text, about) if " " in one or (one and not _NAME.search(one)))
     title = next(said, of_file)
+    labels = [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))]
     return Document(
         path, stem, fields, text, headings(text, is_one), heading, title,
         is_runbook, is_rules, is_one,
         is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
-        is_diary=any(map(form("diary").fullmatch, [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))])),
+        is_diary=any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES,
     )  # fmt: skip
 
 

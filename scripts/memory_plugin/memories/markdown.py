@@ -91,7 +91,8 @@ def role_of(heading: str) -> str:
     """Return the field of a record for a heading, whatever it adds in parentheses; empty if there is none."""
     words = " ".join(re.findall(r"[^\W\d_]+", re.sub(r"\([^()]*\)", "", heading.lower())))
     roles = table()["roles"].items()
-    return next((role for role, headings in roles if words in headings), "")
+    options = "alternatives" if form("of_options").match(heading) else ""
+    return next((role for role, headings in roles if words in headings), options)
 
 
 def texts_in(value: object) -> list[str]:
