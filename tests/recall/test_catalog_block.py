@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.catalog_entries import CatalogEntry, arrange, render, rule_line
-from memory_plugin.recall.decision import estimated_tokens, tokens_of
+from memory_plugin.recall.decision import estimated_tokens, rule_line, tokens_of
+from memory_plugin.recall.session_catalog import CatalogEntry, arrange, render
 
 RULE = "Short answers. Answer in one paragraph, without a summary at the end."
 

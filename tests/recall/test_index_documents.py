@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.catalog_entries import count_memories
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
     drop,
@@ -24,7 +23,7 @@ from memory_plugin.recall.index_documents import (
 )
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_refresh import create_index
-from memory_plugin.recall.session_catalog import pending_texts
+from memory_plugin.recall.session_catalog import count_memories, pending_texts
 from tests.recall.memories import memory
 from tests.recall.store_files import all_documents
 

@@ -14,6 +14,7 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..kernel.fastjson import load_object
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
 from .command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from .console import Console, announce_input
@@ -100,11 +101,8 @@ def answer_lines(name: str, answer: Callable[[Mapping[str, Any], str], object], 
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            row = None
-        if isinstance(row, dict) and isinstance(row.get(name), str):
+        row = load_object(line, "replace") or {}
+        if isinstance(row.get(name), str):
             console.verbatim(json.dumps(answer(row, row[name])))
         else:
             console.error('line %d: expected an object with a text under "%s"' % (number, name))

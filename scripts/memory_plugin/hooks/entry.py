@@ -154,7 +154,12 @@ def _record_client(paths: Paths, session: str, starter: Ancestor) -> None:
 
 
 def _handle(event: Event) -> dict[str, object] | None:
-    """Return the handler's answer. To import its module with `importlib` would cost a prompt three milliseconds."""
+    """Return the handler's answer; without a state folder, only the start of a session has one, which says why.
+
+    To import its module with `importlib` would cost a prompt three milliseconds.
+    """
+    if event.paths.state_dir is None and event.name != "SessionStart":
+        return None
     module, name, _ = HANDLERS[event.name]
     handler: Handler = getattr(__import__(module, globals(), None, (name,), 1), name)
     return handler(event)

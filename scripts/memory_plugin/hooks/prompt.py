@@ -31,8 +31,6 @@ _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second re
 
 def handle(event: Event) -> dict[str, object] | None:
     """Return the hook's output for a prompt, or None for no output."""
-    if event.paths.state_dir is None:
-        return None
     text = event.payload.get("prompt", event.payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
         event.log("the event holds no prompt", "bad_input")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.fastjson import as_object, as_text, loads
-from ..kernel.files import make_folder, os_error_text
-from ..kernel.paths import locate, session_file
+from ..kernel.fastjson import as_object, as_text, digest, loads
+from ..kernel.files import make_folder, open_to_read, os_error_text
+from ..kernel.paths import locate, read_state, record_once, session_file
 from ..work.status_line import FOLDER, refresh_script, status_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings import Settings
+    from ..kernel.sqlite import Connection
     from .entry import Event
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
@@ -25,6 +26,8 @@ _STARTS_SESSION = ("startup", _RESUMES)
 _MAX_INPUT = 1 << 20
 _WAIT = 1.0  # seconds for the client to write the rows of its last calls
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
+_PENDING, _PHRASES = "pending", "phrases"  # names of what the user was told last
+_MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -100,13 +103,13 @@ def _unread_nearby(paths: Paths) -> str:
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
     from ..recall.index_file import INDEX_ERRORS
-    from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
+    from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
 
     context = event.context
     connection = current_index(context)
     notice, answer = "", None
     try:
-        notice = due_notice(context.paths, connection)
+        notice = _due_notice(context.paths, connection)
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
     except INDEX_ERRORS as error:
@@ -120,10 +123,61 @@ def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     return answer.block, notice, answer.receipt if context.settings.text("retrieval.receipt") == "all" else ""
 
 
+def _due_notice(paths: Paths, connection: Connection | None) -> str:
+    """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
+
+    If none await it, several memories without phrases are a reason for a line, at most once a week in each project. `connection` is the
+    index, or None if it cannot answer. Raises SqliteError.
+    """
+    for name in ("trusted.jsonl", "rejected.jsonl"):
+        path = paths.state("trust", name)
+        try:
+            open(path, "rb", opener=open_to_read).close()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            from ..memories.trust_file import TrustUnreadable
+
+            return "memory: " + os_error_text(TrustUnreadable(path, os_error_text(error)))
+    from ..recall.session_catalog import pending_texts
+
+    pending = [] if connection is None else pending_texts(connection)
+    path = paths.state("notices", paths.project_key + ".json")
+    if not pending:
+        return "" if connection is None else _phrases_notice(path, connection)
+    current = digest("\n".join(map("".join, pending)).encode("utf-8", "replace"))
+    # Record first: if this fails, stay silent rather than repeat the line in every session.
+    if not record_once(path, _PENDING, current):
+        return ""
+    phrases = sum(bool(new_phrases) for _, new_phrases in pending)
+    texts = len(pending) - phrases
+    lines = []
+    if texts:
+        number, them = ("1 pending memory", "it") if texts == 1 else ("%d pending memories" % texts, "them")
+        lines.append("%s: Claude sees %s after you accept %s" % (number, them, them))
+    if phrases:
+        number = "1 memory has" if phrases == 1 else "%d memories have" % phrases
+        lines.append(number + " new search phrases to review")
+    return "memory: %s. To review: /memory:review" % "; ".join(lines)
+
+
+def _phrases_notice(path: str, connection: Connection) -> str:
+    from ..kernel.context import days_ago, now_iso
+    from ..recall.session_catalog import count_without_phrases
+
+    if str(read_state(path).get(_PHRASES, "")) > days_ago(_OFFER_DAYS):
+        return ""
+    number = count_without_phrases(connection)
+    if number < _MIN_WITHOUT_PHRASES or not record_once(path, _PHRASES, now_iso()):
+        return ""
+    why = "have no search phrases, so prompts in other words miss them. To add some: /memory:phrases"
+    return "memory: %d memories %s" % (number, why)
+
+
 def handle_subagent(event: Event) -> dict[str, object] | None:
     """Give a sub-agent the standing rules, unless it only explores or is one of the plugin's own, which have a fixed task."""
     kind = event.field("agent_type")
-    if event.paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
+    if kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
     from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
@@ -198,7 +252,7 @@ def handle_stop(event: Event) -> dict[str, object] | None:
 
     Any other output of a Stop hook could make the turn continue.
     """
-    if event.paths.state_dir is None or _awaits_sub_agents(event.payload):
+    if _awaits_sub_agents(event.payload):
         return None
     _hand_over(event)
     return event.output("", _unseen_saves(event))
@@ -263,15 +317,13 @@ def handle_end(event: Event) -> None:
         return
     from ..work.background import judge_variables
 
-    if event.paths.state_dir is not None and os.path.isfile(event.transcript):
+    if os.path.isfile(event.transcript):
         _start_steps(event, (*judge_variables(settings), *_LANGFUSE), judges_off=False)
 
 
 def handle_compaction(event: Event) -> None:
     """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
-    if event.paths.state_dir is None or not os.path.isfile(event.transcript):
-        return
-    if event.context.settings.text("capture.mode") != "off":
+    if os.path.isfile(event.transcript) and event.context.settings.text("capture.mode") != "off":
         _start_steps(event, ())
 
 

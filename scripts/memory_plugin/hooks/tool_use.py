@@ -32,15 +32,11 @@ _ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a term
 
 def handle(event: Event) -> dict[str, object] | None:
     """Return the question about a command of ours, or the output of a guard, or the memories about a file; None if there is none."""
-    if event.paths.state_dir is None:
-        return None
     return _asked(event) or _guarded(event) or _about_file(event)
 
 
 def handle_failure(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about a failed command, or None."""
-    if event.paths.state_dir is None:
-        return None
     from ..recall.at_tool import failed_command, recall_at_failure
 
     failed = failed_command(event.payload)

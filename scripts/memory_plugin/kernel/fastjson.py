@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 try:
     from _blake2 import blake2b
 except ImportError:  # an interpreter without the private C module
@@ -97,6 +101,15 @@ def dumps(value: object) -> str:
 def digest(data: bytes, size: int = 16) -> str:
     """Return the BLAKE2b digest of some bytes as `2 * size` hexadecimal characters (RFC 7693)."""
     return blake2b(data, digest_size=size).hexdigest()
+
+
+def load_object(data: bytes, errors: str = "strict") -> dict[str, Any] | None:
+    """Return the object in bytes of JSON; None for anything else. `errors` says what to do about bytes that are no UTF-8."""
+    try:
+        value = loads(data.decode("utf-8", errors))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def as_text(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from .context import Ledger
-from .fastjson import loads
+from .fastjson import load_object
 from .files import open_to_read, seek_tail
 
 TYPE_CHECKING = False
@@ -143,11 +143,8 @@ class Records:
     def _record(self, line: bytes) -> dict[str, Any] | None:
         """Return the record in a line; None if there is none, or if it is not wanted."""
         self.lines += 1
-        try:
-            row = loads(line.decode("utf-8"))
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
+        row = load_object(line)
+        if row is None:
             self.skipped += 1
             return None
         row = checked(row, self._fields)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.fastjson import as_object, as_text, dumps, loads
+from ..kernel.fastjson import as_object, as_text, dumps, load_object, loads
 from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
@@ -95,11 +95,8 @@ class GuardFile:
 
     def text(self, key: str, name: str) -> str:
         """Return a text of a guard's memory: `title`, `block` (as it is injected), `body`, or `mark`, which changes with it."""
-        try:
-            texts = loads(self._texts.decode("utf-8"))
-        except ValueError:
-            return ""
-        return as_text(as_object(as_object(texts).get(key)).get(name))
+        texts = load_object(self._texts) or {}
+        return as_text(as_object(texts.get(key)).get(name))
 
 
 def _fixed_parts(words: list[str]) -> Iterator[str]:
@@ -179,16 +176,13 @@ def pattern_problem(pattern: str) -> str:
     patterns = alternatives(pattern)
     if not patterns:
         return "the braces stand for more than %d patterns; write fewer" % _MAX_ALTERNATIVES
-    if any("{" in one and ("," in one or ".." in one) for one in map(_without_escapes, patterns)):
+    unescaped = [one.replace("\\{", "") for one in patterns]
+    if any("{" in one and ("," in one or ".." in one) for one in unescaped):
         return "close the braces and write out ranges, as in {a,b}"
     parts = [segment for one in patterns for segment in one.strip("/").split("/")]
     if any(segment in (".", "..") for segment in parts):
         return "leave out . and .."
     return "" if all(parts) else "leave out empty parts"
-
-
-def _without_escapes(pattern: str) -> str:
-    return pattern.replace("\\{", "")
 
 
 def files_problem(name: str) -> str:

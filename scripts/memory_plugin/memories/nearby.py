@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..kernel.fastjson import as_text, digest
 from ..kernel.files import read_regular, stamp
 from ..kernel.paths import Paths, git_folder, project_root
+from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
 from .memory_files import project_store
@@ -57,6 +58,11 @@ def native_folders(paths: Paths, *, confirmed: bool = True) -> list[str]:
         if is_folder and (not confirmed or _names_project(folder, paths.project_root)):
             found.append(os.path.join(folder, "memory"))
     return found
+
+
+def note_folders(paths: Paths, settings: Settings) -> list[str]:
+    """Return the folders of this project whose notes are read; none if the user's settings switch that off."""
+    return native_folders(paths) if settings.flag("native.enabled") else []
 
 
 def leads_into_project(folder: str) -> bool:

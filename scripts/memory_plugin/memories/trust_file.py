@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..kernel import files
 from ..kernel.context import now_iso
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import dumps, load_object
 from ..kernel.paths import Paths
 from ..kernel.text import positions
 
@@ -189,11 +189,8 @@ def _line_of(decision: Decision) -> bytes:
 
 
 def _parse(line: bytes) -> Decision | None:
-    try:
-        row = loads(line.decode("ascii"))
-    except ValueError:
-        return None
-    if not isinstance(row, dict) or row.get("schema") != SCHEMA:
+    row = load_object(line)
+    if row is None or row.get("schema") != SCHEMA:
         return None
     values = [str(row[name]) for name in Decision._fields if isinstance(row.get(name), str)]
     return Decision(*values) if len(values) == len(Decision._fields) else None

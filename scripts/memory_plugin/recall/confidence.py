@@ -23,7 +23,7 @@ well are several right answers, and a match among thirty memories must score the
 from __future__ import annotations
 
 from itertools import islice
-from math import exp, inf, lgamma, log, sqrt
+from math import comb, exp, inf, log, sqrt
 
 from ..kernel.text.words import is_compound_name, stems_of_forms
 from .query import PREFIX, TINY, Corpus, Match, Model, PromptTerms, Term
@@ -374,12 +374,8 @@ def log_improbability(match: Match, terms: list[Term], corpus: Corpus) -> float:
     prior = corpus.model.ranking["prior"]
     length = max(_MIN_LENGTH, sum(match.lengths) / corpus.averages[-1])
     matched = [term for term in terms if term.stem in match.matched]
-    log_chance = _log_choices(len(terms), len(matched))
+    log_chance = log(comb(len(terms), len(matched)))
     for term in matched:
         share = (term.strong + term.weak + prior * term.share + 0.5) / (corpus.documents + prior + 1)
         log_chance += log(1 - (1 - min(0.999, share)) ** length)
     return -log_chance
-
-
-def _log_choices(of: int, chosen: int) -> float:
-    return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1)

@@ -36,7 +36,7 @@ _POINT_AGAIN_AFTER = 5  # turns; a title that came up on another subject says no
 _MAX_RECEIPT_TITLES = 2
 _MAX_SHORT_TITLE = 52  # characters of a title in a receipt, if several do not fit whole
 _MAX_WHOLE_TITLES = 120  # characters of all titles in a receipt that shows them whole
-_MAX_POINTER = 200  # characters
+_MAX_POINTER = MAX_RULE_LENGTH = 200  # characters
 _MAX_FILE = 512 * 1024  # bytes
 _ENDS = (".", "!", "?", ":", "\u3002")
 _SENTENCE_ENDS = (". ", "! ", "? ", "\u3002")
@@ -274,6 +274,16 @@ def first_sentence(text: str, start: int = 0) -> str:
 def joined(title: str, text: str) -> str:
     """Return a title and a text as one line of sentences; either may be empty."""
     return title + ("" if not title or not text else " " if title.endswith(_ENDS) else ". ") + text
+
+
+def rule_line(title: str, rule: str) -> str:
+    """Return a standing rule as one line of at most 200 characters, without the title if the rule repeats it."""
+    rule = one_line(rule)
+    if not rule or title.casefold().startswith(rule.casefold()):
+        return cut_at_word(title, MAX_RULE_LENGTH)
+    if rule.casefold().startswith(title.casefold()):
+        return cut_at_word(rule, MAX_RULE_LENGTH)
+    return cut_at_word(joined(title, rule), MAX_RULE_LENGTH)
 
 
 def one_line(text: str) -> str:

@@ -24,7 +24,7 @@ from ..memories.memory_text import repeats_title, told_digests
 from ..memories.nearby import NativeNote
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
-from .catalog_entries import MAX_RULE_LENGTH, rule_line
+from .decision import MAX_RULE_LENGTH, rule_line
 from .project_files import FILE, PATTERN, TEXT, folded
 
 MAX_LESSON = 1500

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import load_object
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text import without_private
@@ -272,12 +272,11 @@ def _add_texts(texts: dict[str, str], path: str, ids: set[str]) -> None:
         while line := file.readline(MAX_LINE):
             if not any(mark in line for mark in marks):
                 continue
-            with suppress(ValueError):
-                record = loads(line.decode("utf-8", "replace"))
-                if not isinstance(record, dict) or record.get("promptId") not in ids:
-                    continue
-                kind, text = user_input_of(record)
-                if kind == COMMAND:  # with its name: many commands have no arguments
-                    _, text = kind_and_text(record, plain_text(record["message"]["content"]))
-                if text:
-                    texts.setdefault(str(record["promptId"]), shown_prompt(text))
+            record = load_object(line, "replace")
+            if record is None or record.get("promptId") not in ids:
+                continue
+            kind, text = user_input_of(record)
+            if kind == COMMAND:  # with its name: many commands have no arguments
+                _, text = kind_and_text(record, plain_text(record["message"]["content"]))
+            if text:
+                texts.setdefault(str(record["promptId"]), shown_prompt(text))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import now_iso
-from ..kernel.fastjson import as_integer, as_object, digest, dumps, loads
+from ..kernel.fastjson import as_integer, as_object, digest, dumps, load_object, loads
 from ..kernel.files import FileLock, append_lines, make_folder, read_regular, remove_file
 from ..kernel.paths import read_state, session_file, write_state
 
@@ -95,11 +95,8 @@ class RecallHistory:
         except OSError:
             content = b""
         for line in content.split(b"\n"):
-            try:
-                row = loads(line.decode("utf-8"))
-            except ValueError:
-                continue
-            if isinstance(row, dict):
+            row = load_object(line)
+            if row is not None:
                 self._read_row(row)
         if self._place == PROMPT:
             self.turn += 1

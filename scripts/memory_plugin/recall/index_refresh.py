@@ -21,7 +21,7 @@ from ..kernel.settings.load import load
 from ..kernel.sqlite import Connection, SqliteError
 from ..kernel.text.clean import counted
 from ..memories.memory_files import stores
-from ..memories.nearby import native_folders
+from ..memories.nearby import note_folders
 from ..memories.record import categories
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
@@ -158,8 +158,7 @@ def refresh(
     edited = None if decided is None else files_of_texts(connection, decided)
     run = RefreshPass(connection, trust, edited, marks, budget, report)
     refresh_stores(run, stores(paths))
-    folders = native_folders(paths) if settings.flag("native.enabled") else []
-    refresh_notes(run, folders)
+    refresh_notes(run, note_folders(paths, settings))
     marks.update(index_file.snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     is_stale = _derive(paths, connection)
     # Last, so that a refresh that is interrupted before is repeated.
@@ -191,9 +190,8 @@ def _watched(paths: Paths, settings: Settings) -> list[str]:
     for store in stores(paths):
         watched.append(store.root)
         watched += [os.path.join(store.root, category.folder) for category in categories().values()]
-    if settings.flag("native.enabled"):
-        for folder in native_folders(paths):
-            watched += [folder, os.path.join(folder, "MEMORY.md")]
+    for folder in note_folders(paths, settings):
+        watched += [folder, os.path.join(folder, "MEMORY.md")]
     return list(dict.fromkeys(watched))
 
 

@@ -15,7 +15,7 @@ from ..kernel.settings import Settings
 from ..kernel.sqlite import Connection
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
-from ..memories.nearby import native_folders, notes
+from ..memories.nearby import note_folders, notes
 from ..memories.record import Memory
 from ..memories.relations import name_for
 from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, survey
@@ -117,8 +117,7 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
     connection = create_index_in_memory()
     items = survey(paths, settings.texts("trust.accept_from")).items
     documents = [memory_document(item.stored, item.trust) for item in items]
-    if settings.flag("native.enabled"):
-        documents += [note_document(note) for folder in native_folders(paths) for note in notes(folder)]
+    documents += [note_document(note) for folder in note_folders(paths, settings) for note in notes(folder)]
     with transaction(connection):
         put(connection, documents)
         apply_supersession(connection)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths
-    from ..kernel.settings import Settings
     from ..memories.survey import Survey
 
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
@@ -89,7 +88,3 @@ class WorkContext(Context):
         from ..recall.memory_search import overview
 
         return overview(self.paths, self.settings, is_current=is_current)
-
-    def with_settings(self, settings: Settings) -> Context:
-        """Return the same context with different settings, for trying them out."""
-        return Context(self.paths, settings, self.deadline, self.session)

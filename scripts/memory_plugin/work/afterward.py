@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from time import sleep
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..capture.pipeline import Ask, Reading, SectionWatch, keep, session_candidates, turn_candidates
 from ..host import PROBLEM, log_event
 from ..kernel.context import Context
-from ..kernel.fastjson import as_object, loads
+from ..kernel.fastjson import load_object
 from ..kernel.files import bug_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.vendors import HOST
@@ -44,7 +44,7 @@ class Ended(NamedTuple):
     @classmethod
     def parse(cls, data: bytes) -> Ended:
         """Return the request of a hook. Raises ValueError for anything else."""
-        request: dict[str, Any] = as_object(loads(data.decode("ascii")))
+        request = load_object(data) or {}
         if request.get("event") not in STEPS or not request.keys() <= {*cls._fields}:
             raise ValueError("no request of a hook")
         return cls(**request)

@@ -12,7 +12,7 @@ from ..kernel.files import read_regular
 from ..kernel.records import Records
 from ..memories import InvalidMemory
 from ..memories.markdown import sections
-from ..memories.nearby import native_folders, note_files, notes_in
+from ..memories.nearby import note_files, note_folders, notes_in
 from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.gate import load_gate
@@ -79,10 +79,8 @@ def keep_with_others(found: list[Candidate], watch: SectionWatch, days: float, c
 
 def _recent_notes(context: Context, days: float) -> list[Candidate]:
     """Return candidates for the notes of Claude Code's own memory whose files changed in the last days."""
-    if not context.settings.flag("native.enabled"):
-        return []
     oldest = now() - days * 86400
-    files = [file for folder in native_folders(context.paths) for file in note_files(folder)]
+    files = [file for folder in note_folders(context.paths, context.settings) for file in note_files(folder)]
     return note_candidates(
         note for path, status in files if status.st_mtime >= oldest for note in notes_in(path)
     )

@@ -16,7 +16,7 @@ from ..memories.guard import guard_in_words, guard_json
 from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
-from ..memories.nearby import NativeNote, native_folders, notes
+from ..memories.nearby import NativeNote, note_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
 from ..memories.relations import Similarity, name_for
 from ..memories.survey import (
@@ -171,11 +171,9 @@ class NamedNote(NamedTuple):
 
 def named_notes(context: WorkContext) -> list[NamedNote]:
     """Return the notes of this project; none if the user's settings disable them."""
-    if not context.settings.flag("native.enabled"):
-        return []
     named: list[NamedNote] = []
     taken: set[str] = set()
-    for folder in native_folders(context.paths):
+    for folder in note_folders(context.paths, context.settings):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
             name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)

@@ -120,7 +120,8 @@ def _show_replay(arguments: Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
     contexts: dict[str, Context] = {"now": context}
     if arguments.config is not None:
-        contexts["trial"] = context.with_settings(_trial_settings(arguments.config, context))
+        settings = _trial_settings(arguments.config, context)
+        contexts["trial"] = Context(context.paths, settings, context.deadline, context.session)
     paths = project_transcripts(context.paths)
     if not paths:
         raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")

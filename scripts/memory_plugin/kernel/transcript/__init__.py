@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from ..fastjson import as_object, as_text, loads
+from ..fastjson import as_object, as_text, load_object
 from ..files import seek_tail
 from ..paths import load_data
 
@@ -59,13 +59,8 @@ def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iter
 
 def parse_row(line: bytes) -> Row | None:
     """Return the object on a line as Claude Code writes it, or None. A byte order mark and invalid UTF-8 are tolerated."""
-    try:
-        value = loads(line.removeprefix(_BOM).decode("utf-8", "replace"))
-    except ValueError:
-        return None
-    if not isinstance(value, dict) or "payload" not in value or "message" in value:
-        return value if isinstance(value, dict) else None
-    return row_of_rollout(value)
+    value = load_object(line.removeprefix(_BOM), "replace")
+    return value if value is None or "payload" not in value or "message" in value else row_of_rollout(value)
 
 
 def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
@@ -269,7 +264,8 @@ def _assistant(item: Row, content: list[Row]) -> Row:
 
 
 def _call(item: Row) -> Row:
-    name, arguments = str(item.get("name")), _json_object(as_text(item.get("arguments")))
+    name, text = str(item.get("name")), as_text(item.get("arguments"))
+    arguments: Row = load_object(text.encode("utf-8", "replace")) or {}
     if name in ("exec_command", "shell_command", "shell", "local_shell"):
         command = arguments.get("cmd", arguments.get("command"))
         if isinstance(command, list):  # ["bash", "-lc", "make"]
@@ -281,13 +277,6 @@ def _call(item: Row) -> Row:
         arguments = {"file_path": path, "patch": patch}
     call: Row = {"type": "tool_use", "id": item.get("call_id"), "name": name, "input": arguments}
     return _assistant(item, [call])
-
-
-def _json_object(text: str) -> Row:
-    try:
-        return as_object(loads(text))
-    except ValueError:
-        return {}
 
 
 def _result(item: Row) -> Row:
