@@ -78,6 +78,14 @@ def test_a_statement_that_the_judge_rejects_is_none_unless_a_strong_rule_found_i
     assert [found.text for found in judge_statements([SURE, weak], Judge())] == [SURE]
 
 
+def test_a_fact_of_a_long_sentence_is_none_if_the_judge_rejects_the_sentence() -> None:
+    task = ", we always keep the settings in one file and never in two, so please move them from the old place to the new"
+    sentence = "my name is Nathan, and in this repo" + task
+    assert [found.text for found in judge_statements([sentence], None)] == ["my name is Nathan"]
+    assert unsure_sentences([sentence]) == [sentence]
+    assert judge_statements([sentence], Judge()) == []
+
+
 @pytest.mark.parametrize(
     ("changed", "quote"),
     [

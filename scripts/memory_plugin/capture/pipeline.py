@@ -150,7 +150,7 @@ def judge_statements(prompts: Sequence[str], ask: Ask | None) -> list[Finding]:
     values = ask(statements_question(sentences)) if ask and sentences else None
     if values is None:
         return found
-    kept = [statement for statement in found if not statement.text.endswith(tuple(sentences))]
+    kept = [one for one in found if not any(one.text in text or text in one.text for text in sentences)]
     for at, kind, quote, title in values["keep"]:
         category = next((by.category for by in found if by.text.endswith(sentences[at])), _CATEGORIES[kind])
         kept.append(Finding(quote, kind, category, "judge", _SURE, title))
