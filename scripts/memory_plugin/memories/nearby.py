@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from ..kernel.fastjson import as_text, digest
-from ..kernel.files import read_regular, stamp
+from ..kernel.files import open_regular, read_regular, stamp
 from ..kernel.paths import Paths, git_folder, project_root
 from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
@@ -82,10 +82,8 @@ def _names_project(folder: str, root: str) -> bool:
 
 def _working_folder_is(path: str, root: str) -> bool:
     """Return whether the first record of a transcript with a working folder names one in this project."""
-    if not os.path.isfile(path):  # opening a pipe would wait for its other end
-        return False
     try:
-        with open(path, "rb") as handle:
+        with open(path, "rb", opener=open_regular) as handle:
             lines = handle.read(_HEAD_BYTES).splitlines()
     except OSError:
         return False

@@ -8,10 +8,8 @@ other type repeats it or describes the session.
 
 from __future__ import annotations
 
-import os
-
 from ..fastjson import as_object, as_text, load_object
-from ..files import seek_tail
+from ..files import open_regular, seek_tail
 from ..paths import load_data
 
 TYPE_CHECKING = False
@@ -64,13 +62,11 @@ def parse_row(line: bytes) -> Row | None:
 
 
 def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
-    if not path or not os.path.isfile(path):
-        return []
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_regular) as file:
             seek_tail(file, tail_bytes)
             return [line for line in file.read(tail_bytes).split(b"\n") if line]
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
