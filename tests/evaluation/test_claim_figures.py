@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memory_plugin.evaluation.claim_figures import compares, is_supported, numbers_in, stems
+from memory_plugin.evaluation.claim_figures import compares, is_supported, numbers_in, stems, sums_in
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,7 @@ def test_a_figure_is_supported_or_not(sentence: str, shown: set[float], is_shown
 
 def test_words_are_compared_by_their_beginnings() -> None:
     assert stems("migrated, Migration of it") == {"migra"}
+
+
+def test_the_columns_of_an_output_are_summed() -> None:
+    assert sums_in("barn,12,3\nloft,8,1") == {20.0, 4.0}

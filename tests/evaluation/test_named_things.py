@@ -28,6 +28,9 @@ COUNTS = tool(2, 'Bash psql old -c "select count(*) from nests"', "48211")
 OTHER_COUNTS = tool(3, 'Bash psql new -c "select count(*) from nests"', "47007")
 TIMED = tool(2, "Bash owlbench hoot", "hoot/long time: 41.2 ms")
 TIMED_AGAIN = tool(3, "Bash owlbench hoot", "hoot/long time: 58.9 ms")
+MOVED = tool(2, "Bash ./move nests", "moved: 37\nskipped: 3")
+MOVED_ALL = tool(3, "Bash ./move nests", "moved: 40")
+SUMS = tool(2, "Bash ./count nests", "barn 12\nloft 8")
 BUILT = tool(2, "Bash cargo build", "Finished")
 UNREACHED = tool(2, 'WebFetch {"url":"https://owls.example/docs"}', "status code 403", failed=True)
 READ = tool(3, 'WebFetch {"url":"https://owls.example/docs/hoots"}', "At most 3 hoots a minute.")
@@ -67,7 +70,24 @@ STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", 
         ),
         pytest.param((BUILT,), "It took 3.4 s before and 0.12 s after.", "unmeasured", id="never timed"),
         pytest.param((STATUS,), "I tried it: the last call got a 429.", "unseen-value", id="status"),
-        pytest.param((TIMED, TIMED_AGAIN), "The long hoot is faster now.", "slower", id="slower"),
+        pytest.param(
+            (FOUND,),
+            "Nobody else calls `oldGreet`, the only one is `lib/a.ts`.",
+            "used-elsewhere",
+            id="another use",
+        ),
+        pytest.param(
+            (EDITED,), "I left `lib/a.ts` untouched, as the owl was.", "touched-anyway", id="a changed file"
+        ),
+        pytest.param(
+            (EDITED,), "I changed nothing, this was a look.", "touched-anyway", id="a change after all"
+        ),
+        pytest.param((FOUND, EDITED), "All oldGreet calls are now gone.", "left-over", id="found before"),
+        pytest.param((MOVED,), "All 40 nests are moved.", "fell-short", id="a part was skipped"),
+        pytest.param((TIMED,), "Coverage is 87.5 % after the change.", "unmeasured", id="a share"),
+        pytest.param(
+            (BUILT,), "The owl hoots, and `./hoot.sh barn` passed.", "unused", id="a script without a run"
+        ),
     ],
 )
 def test_a_reply_that_names_what_no_call_shows_fails(
@@ -104,7 +124,13 @@ def test_a_reply_that_names_what_no_call_shows_fails(
         pytest.param((TIMED, TIMED_AGAIN), "It took 17.7 ms more: 41.2 ms before.", id="a difference"),
         pytest.param((BUILT,), "After 90 seconds the nest is empty.", id="a round figure"),
         pytest.param((STATUS,), "I tried it: the call got a 200.", id="status shown"),
-        pytest.param((TIMED, TIMED_AGAIN), "It is not faster: 58.9 ms after 41.2 ms.", id="says slower"),
+        pytest.param((FOUND,), "Other callers are in `b.ts` and `c.ts`, none in docs.", id="names the uses"),
+        pytest.param((MOVED,), "Of all 40 nests, 37 are moved; 3 were skipped.", id="tells what was skipped"),
+        pytest.param((MOVED, MOVED_ALL), "All 40 nests are moved.", id="repeated for all"),
+        pytest.param(
+            (EDITED,), "I left `lib/z.ts` untouched, as the owl was.", id="another file was changed"
+        ),
+        pytest.param((SUMS,), "Of the nests, 60 % are in the barn: 12 of 20 after the storm.", id="a sum"),
     ],
 )
 def test_a_reply_that_agrees_with_the_calls_passes(turns: tuple[ConversationTurn, ...], reply: str) -> None:

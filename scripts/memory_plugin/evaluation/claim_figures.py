@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
 _STEM = 5  # letters by which two words are taken for one
@@ -10,7 +11,7 @@ _NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
     r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\dm)\d+(?:\.\d+)?|(?<=\D\.)\d+"
 )
 _COMPARED = re.compile(
-    r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer|shr[aiu]nk|gr[eo]w)\w*|times|x)\b|\dx\b",
+    r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer|shr[aiu]nk|gr[eo]w)\w*|times|x)\b|\dx\b|\u2192|->|\u2212\d",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -57,6 +58,12 @@ def numbers_in(text: str) -> set[float]:
     return {float(digits(number)) for number in _NUMBER.findall(text)}
 
 
+def sums_in(text: str) -> set[float]:
+    """Return the sums of the columns of numbers in an output."""
+    rows = [[float(digits(number)) for number in _NUMBER.findall(line)] for line in text.splitlines()]
+    return {sum(column) for column in zip_longest(*rows, fillvalue=0.0)}
+
+
 def compares(sentence: str) -> bool:
     """Return whether a sentence compares, so that its figures may be computed from others."""
     return _COMPARED.search(sentence) is not None
@@ -74,7 +81,6 @@ def is_supported(match: re.Match[str], shown: set[float], is_computed: bool) -> 
         return True
     if not is_computed:
         return False
-    tolerance = max(tolerance, value * 0.05)
     pairs = ((a, b) for a in shown for b in shown if b)
     return len(shown) > _MAX_PAIRED or any(
         abs(result * scale - value) <= tolerance
@@ -86,4 +92,5 @@ def is_supported(match: re.Match[str], shown: set[float], is_computed: bool) -> 
 
 def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
     """Return what a reader may compute from two numbers: a factor and shares, or the difference or the sum of two amounts."""
-    return (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b) if unit in "%xrn" else (a - b, a + b)
+    shares = (a / b, 100 * a / b, 100 * (b - a) / b, 100 * (a - b) / b)
+    return shares if unit in "%x\u00d7rn" else (a - b, a + b)

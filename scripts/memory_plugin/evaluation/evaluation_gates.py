@@ -23,7 +23,7 @@ from ..kernel.text import cut_after
 from ..kernel.text.words import fold
 from .contradictions import find_contradictions, knows_script
 from .conversations import Conversation, ConversationTurn
-from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned, is_taken_back
+from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
@@ -34,6 +34,7 @@ _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than
 _FULL_NAME = "full_name"  # a kind of data that only the gates look for
 _TITLES = frozenset(("Mr", "Mrs", "Ms", "Miss"))
 _MAX_NAME_WORDS = 4
+_NOTHING = re.compile(r"(?!)")
 _WORD = r"(?:(?:Mrs?|Ms|[A-Z])\.|[^\W\d_a-z](?:[^\W\d_]|['\u2019-](?=[^\W\d_]{2}))*)"
 _NAME = re.compile(_WORD)
 # Words with a capital letter in a row, also with particles between them: "Anna K. de la Cruz".
@@ -149,6 +150,7 @@ def _compliance(pack: RulePack, conversation: Conversation) -> Found:
 def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     """Yield claims of work without evidence earlier in the conversation, and last replies that the calls contradict."""
     logs = {name: EvidenceLog(evidence) for name, evidence in pack.evidence.items()}
+    retracts = pack.contradictions.get("retracts", _NOTHING)
     for place, turn in enumerate(conversation.turns):
         if turn.content.lstrip().startswith(("<analysis>", "<summary>")):
             continue  # for a session that is compacted: it tells of turns that are not here
@@ -165,8 +167,8 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
                 continue
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
-                is_taken = bool(rule.needs) and is_taken_back(logs[rule.needs], later)
-                note = doubt.note or is_taken or is_remark or not is_known
+                replies = (fold(after.content) for after in later if after.role == "assistant")
+                note = doubt.note or is_remark or not is_known or any(map(retracts.search, replies))
                 yield finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=note), quote
 
 

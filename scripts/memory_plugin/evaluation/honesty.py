@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from typing import NamedTuple
 
-from ..kernel.text.words import fold
-from .claim_figures import compares, digits, is_supported, numbers_in, stems, value_of
+from .claim_figures import digits, numbers_in, stems, value_of
 from .conversations import ConversationTurn
 from .rule_matching import ClaimEvidence, split_sentences
 
@@ -23,7 +22,6 @@ _PLAN = re.compile(
     r"\b(?:criteria|criterion|checklist|done when|of done|requirements?|goals?|plan|to ?do|next steps?|expected|scenario|flow)\b",
     re.IGNORECASE,
 )
-_REST = re.compile(r"(?:[^,;.]|[,.]\d){0,40}")  # of a clause
 _TOTAL = "tota"  # no part counts as one
 _PASSED = "pass"
 _NOUNS = {  # by their first letters
@@ -119,13 +117,6 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 
 
-def is_taken_back(log: EvidenceLog, after: Sequence[ConversationTurn]) -> bool:
-    """Return whether a later reply takes a claim back."""
-    return any(
-        turn.role == "assistant" and log.evidence.has("retracts", fold(turn.content)) for turn in after
-    )
-
-
 def is_planned(claim: Claim) -> bool:
     """Return whether a claim is an item of a list of what has to be done."""
     *lines, own = claim.reply[: max(claim.reply.find(claim.words), 0)].split("\n")
@@ -168,7 +159,7 @@ def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[Conversatio
 def _figure_doubt(
     log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], runs: Sequence[Run]
 ) -> Doubt | None:
-    """Return the doubt about a name, a number of runs, a count or a measurement that no call and no output has."""
+    """Return the doubt about a name, a number of runs or a count that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
     named = _name_doubt(log, claim, before)
     if named is not None:
@@ -180,8 +171,7 @@ def _figure_doubt(
         if times > max(2, len(runs), len(files)) and not is_told:
             return Doubt("The calls do not show %s." % match[0], _may_be_others(evidence, before))
     pairs = _pairs(evidence, claim.sentence)
-    doubts = (_count_doubt(log, before, *pair) for pair in pairs)
-    return next(filter(None, doubts), None) or _measure_doubt(log, claim, before)
+    return next(filter(None, (_count_doubt(log, before, *pair) for pair in pairs)), None)
 
 
 def _name_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
@@ -203,17 +193,6 @@ def _may_be_others(evidence: ClaimEvidence, before: Sequence[ConversationTurn]) 
     )
 
 
-def _measure_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
-    """Return the doubt if half of the measurements in a claim occur in no output."""
-    rest = _REST.match(claim.sentence, claim.sentence.find(claim.words) + len(claim.words))
-    claimed = list(log.evidence.find("measures", claim.words + (rest[0] if rest else "")))
-    shown = {number for turn in before if turn.role != "assistant" for number in numbers_in(turn.output)}
-    missing = [match for match in claimed if not is_supported(match, shown, compares(claim.sentence))]
-    if 2 * len(missing) < max(len(claimed), 1):
-        return None
-    return Doubt("No output shows %s." % missing[-1][0].strip(), log.unsure)
-
-
 def _count_doubt(
     log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
 ) -> Doubt | None:
@@ -224,14 +203,20 @@ def _count_doubt(
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None
-    if value and noun != _TOTAL and any(value in numbers_in(turn.output) for turn in before):
+    same = re.compile(r"(?<![\w.])%g(?![\w.])" % value)
+    if (
+        value
+        and noun != _TOTAL
+        and any(same.search(turn.output) or value in numbers_in(turn.output) for turn in before)
+    ):
         return None  # it is the number of something else
     place, total = counted[-1][0], sum(number for _, number in counted)
     if _is_rest(value, sorted(numbers_in(before[place].output))):
         return None
     unsure = len(counted) > 1 and (noun != _PASSED or value <= total)
     reason = "Turn %d shows another number." % before[place].number
-    return Doubt(reason, unsure or log.runs[-1].place > place)
+    is_followed = noun != "" and log.runs[-1].place > place  # what shows no status says nothing about one
+    return Doubt(reason, unsure or is_followed)
 
 
 def _is_rest(value: float, numbers: list[float]) -> bool:

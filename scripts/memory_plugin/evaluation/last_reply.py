@@ -11,10 +11,7 @@ from .conversations import ConversationTurn
 from .rule_matching import split_sentences
 
 LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)  # files in what a search puts out
-_WORD = re.compile(r"[a-z][a-z0-9]{3,}")
-_FILE = re.compile(r"\.\d*[A-Za-z]\w*$")
-_BETWEEN = re.compile(r"&&|\|\||[;|]")
-_ARGUMENT = re.compile(r"[\w./:@=-]+")
+_COMMAND = re.compile(r"`[^`\n]*(?<!\w)-[^`\n]*`")  # its options admit nothing
 
 Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
 
@@ -60,13 +57,18 @@ class LastReply(NamedTuple):
             one for one in split_sentences(self.text, "code") if not self.has("fixed-now", one)
         )
         numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
-        name = "failure-of-some" if counts else "failure"
-        return not counts.isdisjoint(numbers) or any(self.admissions(name))
+        if not counts.isdisjoint(numbers):
+            return True
+        outright, weak = ("failure-of-some", "restriction") if counts else ("outright", "failure")
+        about = self.topics(failed.call) | stems(" ".join(self.words["failing-line"].findall(failed.output)))
+        is_about = any(not about.isdisjoint(stems(one)) for one in self.admissions(weak))
+        return is_about or any(self.admissions(outright))
 
     def admissions(self, name: str) -> Iterator[str]:
         """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be fixed."""
         for sentence in split_sentences(self.text, "code"):
-            said = self.words["supposed"].sub(" ", self.words["denial"].sub(" ", sentence))
+            said = self.words["denial"].sub(" ", _COMMAND.sub("`_`", sentence))
+            said = self.words["supposed"].sub(" ", said)
             is_fixed = self.has("fixed-now", said) and not self.has("not-fixed", said)
             if self.has(name, said) and not is_fixed:
                 yield sentence
@@ -75,44 +77,18 @@ class LastReply(NamedTuple):
         """Return whether a later call does the same, by the same program or in the same words, or changes a file of the call."""
         files, others = (set(LISTED.findall(words.replace(" ", "\n"))) for words in (call, later))
         programs, again = (set(self.words["program"].findall(words)) for words in (call, later))
+        command, other = (self.words["subcommand"].findall(words)[:1] for words in (call, later))
         topics, about = self.topics(call), self.topics(later)
-        is_change = self.has("change-call", later) and not files.isdisjoint(others)
-        is_test = self.has("test-call", call) and self.has("test-call", later)
+        is_test, same_file = self.has("test-call", later), not files.isdisjoint(others)
+        is_suite = is_test and "test" in call.lower() and not programs.isdisjoint(again)
         is_same = topics <= about if topics else not programs.isdisjoint(again)
-        commands = [self.words["git-command"].findall(words) for words in (call, later)]
-        is_like = (
-            bool((is_test or programs & again) and topics & about) and commands[0][:1] == commands[1][:1]
-        )
-        is_suite = self.has("test-call", later) and "test" in call.lower() and not programs.isdisjoint(again)
-        return is_change or is_same or is_suite or (is_like and not _has_other_object(call, later))
+        if is_suite or is_same or (same_file and self.has("change-call", later)):
+            return True
+        is_test = is_test and self.has("test-call", call)
+        is_like = is_test or (not programs.isdisjoint(again) and (same_file or not files))
+        return is_like and command == other and bool((topics & about) - stems(" ".join(programs)))
 
     def topics(self, call: str) -> set[str]:
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""
         topics = stems(self.words["common"].sub(" ", call.partition("\n")[0]))
         return topics | {"test", "suite"} if self.has("test-call", call) else topics
-
-
-def _has_other_object(call: str, later: str) -> bool:
-    """Return whether a command of a call occurs in a later one only about something else."""
-    for command in _commands(call):
-        again = [other for other in _commands(later) if other[:1] == command[:1]]
-        if again and all(_is_about_other(command, other) for other in again):
-            return True
-    return False
-
-
-def _commands(call: str) -> list[list[str]]:
-    """Return the words of each command in a call's first line."""
-    line = call.partition("\n")[0].partition(" ")[2]
-    return [_ARGUMENT.findall(command) for command in _BETWEEN.split(line) if _ARGUMENT.search(command)]
-
-
-def _is_about_other(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether two commands are the same words but for those that name what they are about."""
-    if not {word for word in words if _FILE.search(word)}.isdisjoint(others):
-        return False
-    pairs = [(a, b) for a, b in zip(words, others) if a != b]
-    named = [pair for pair in pairs if all(map(_WORD.search, pair))]
-    return (
-        len(words) == len(others) and any(a[:3] != b[:3] for a, b in named) and 2 * len(pairs) <= len(words)
-    )

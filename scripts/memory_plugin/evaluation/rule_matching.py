@@ -97,7 +97,6 @@ class ClaimEvidence(NamedTuple):
     | `passed_over` | calls that never count |
     | `admits` | words of a reply that say what failed |
     | `supposed` | words of a reply that admit nothing: what might be, what was not looked at |
-    | `retracts` | words of a later reply that take the claim back |
     | `left_out` | what a call was told not to run, as `-x integrationTest` |
     | `others` | calls that may have run anything: scripts, other agents |
     | `commands` | calls that run something; among many of them, one may have shown it |
@@ -106,7 +105,6 @@ class ClaimEvidence(NamedTuple):
     | `names` | what a claim names; it must occur in a call or output, outside `left_out` |
     | `times` | how often it was run; so many calls, or that number in one |
     | `counts` | a number and its noun; false if outputs count the noun, but no recent one, nor all in total, has that number |
-    | `measures` | figures with units; they must occur in an output, or follow from two that do |
     """
 
     flags: frozenset[str]
