@@ -19,7 +19,7 @@ from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, index_path, open_index
 from .pipeline import Lookup, candidate_row
 from .project_files import FILE, FOLDER, PATTERN, WAYS, naming
-from .ranking import CATEGORIES, HIT_COLUMNS, Hit
+from .ranking import CATEGORIES, HIT_COLUMNS, Hit, Hits
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000
@@ -66,7 +66,7 @@ def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: 
     _fill(answer, hits, approvals, agent, context)
 
 
-def _documents(files: dict[str, bool], context: Context) -> list[Hit]:
+def _documents(files: dict[str, bool], context: Context) -> Hits:
     """Return the memories that name a file and may be injected, the most certain first. Raises INDEX_ERRORS."""
     connection = open_index(index_path(context.paths))
     try:
@@ -120,7 +120,7 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
     _fill(answer, hits, {}, agent, context)
 
 
-def _grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
+def _grade(failed: FailedCommand, hits: Hits) -> Hits:
     """Return the first few hits with the confidences of the failure model, the most confident first."""
     model = {name: entry["value"] for name, entry in load_data("recall", "failures")["entries"].items()}
     examined = hits[:MAX_EXAMINED]
@@ -131,7 +131,7 @@ def _grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
     return sorted(examined, key=lambda hit: -hit.pointer_confidence)
 
 
-def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, float]]:
+def failure_signals(failed: FailedCommand, hits: Hits) -> list[dict[str, float]]:
     """Return the signals of the first few matches of a failed command, best match first.
 
     spoken, number: log of the weight, and of the number, of the words that a match shares with the text outside paths
@@ -159,7 +159,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     return rows
 
 
-def _fill(answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context) -> None:
+def _fill(answer: Answer, hits: Hits, approvals: dict[str, str], agent: str, context: Context) -> None:
     """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
     if not hits:
         return

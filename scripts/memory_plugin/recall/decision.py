@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.settings import Settings
     from .gate import Answer
-    from .ranking import Hit
+    from .ranking import Hit, Hits
 
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
 _MIN_THRESHOLD, _MAX_THRESHOLD = 0.2, 0.98  # of a memory with feedback
@@ -66,8 +66,8 @@ class Choice:
     """
 
     def __init__(self, limits: Limits, history: RecallHistory) -> None:
-        self.full: list[Hit] = []
-        self.pointers: list[Hit] = []
+        self.full: Hits = []
+        self.pointers: Hits = []
         self.lines: dict[str, str] = {}
         self.stated: set[str] = set()
         self.withheld: dict[str, str] = {}
@@ -120,7 +120,7 @@ def is_current(hit: Hit) -> bool:
         return False
 
 
-def apply_feedback(hits: list[Hit], context: Context) -> None:
+def apply_feedback(hits: Hits, context: Context) -> None:
     """Shift the thresholds of the hits that users rated; most users have no feedback file."""
     if not os.path.exists(context.paths.state("feedback.json")):
         return
@@ -129,7 +129,7 @@ def apply_feedback(hits: list[Hit], context: Context) -> None:
         hit.shift = feedback.shift(hit.key)
 
 
-def choose(hits: list[Hit], approvals: dict[str, str], limits: Limits, history: RecallHistory) -> Choice:
+def choose(hits: Hits, approvals: dict[str, str], limits: Limits, history: RecallHistory) -> Choice:
     """Return the choice among the hits, which are sorted best first.
 
     `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others. Only the files of hits to
@@ -158,7 +158,7 @@ def choose(hits: list[Hit], approvals: dict[str, str], limits: Limits, history: 
     return choice
 
 
-def _far_behind(hits: list[Hit]) -> set[str]:
+def _far_behind(hits: Hits) -> set[str]:
     """Return the keys of the hits whose score is far below the best one's, except those that hold a rarer word of the prompt."""
     best = max(hits, key=lambda hit: hit.score, default=None)
     if best is None:
@@ -296,7 +296,7 @@ def _slug(title: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
 
 
-def render(full: list[Hit], lines: Iterable[str], *, with_header: bool) -> str:
+def render(full: Hits, lines: Iterable[str], *, with_header: bool) -> str:
     """Return the text to inject, with the lines of the pointers; empty for none of both."""
     pointers = [line + "\n" for line in lines]
     if not full and not pointers:
@@ -351,7 +351,7 @@ def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_
     )
 
 
-def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
+def receipt(full: Hits, pointers: Hits, which: str) -> str:
     """Return the receipt, a line for the user about what was injected; it may be empty.
 
     `which` is the setting `retrieval.receipt`: injected, all (with pointers) or off.
@@ -366,7 +366,7 @@ def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
     return "memory: showed Claude " + " and ".join(parts) if parts else ""
 
 
-def _titles(hits: list[Hit]) -> str:
+def _titles(hits: Hits) -> str:
     """Return the titles in quotes: the first two, cut short if they are long, and the number of the others."""
     clean = [_clean(hit.title) for hit in hits[:_MAX_RECEIPT_TITLES]]
     if len(clean) > 1 and sum(map(len, clean)) > _MAX_WHOLE_TITLES:

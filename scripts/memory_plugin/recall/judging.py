@@ -20,7 +20,7 @@ from ..kernel.context import Context
 from ..kernel.fastjson import digest
 from ..kernel.judge.question import Question, Verdict, chosen_indices, excerpt, load_rubric, one_line
 from ..kernel.settings import Settings
-from .ranking import Hit
+from .ranking import Hits
 
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
@@ -49,7 +49,7 @@ class Judged:
         self.max_inject = max_inject
         self.reasons = reasons
         self.silenced = ""
-        self.search_hits: list[Hit] = []
+        self.search_hits: Hits = []
         self.approvals: dict[str, str] = {}
         self.verdicts: dict[str, list[bool | None]] = {}
         self.notice = ""
@@ -61,7 +61,7 @@ class Judged:
 
 
 def judge_candidates(
-    prompt: str, hits: list[Hit], mode: str, context: Context, *, judges_off: bool, previous_turn: str = ""
+    prompt: str, hits: Hits, mode: str, context: Context, *, judges_off: bool, previous_turn: str = ""
 ) -> Judged:
     """Return the judges' answers about the hits (best first) of a prompt (AUTO) or a search (SEARCH) within the context's deadline.
 
@@ -95,9 +95,7 @@ def judge_candidates(
     return judged
 
 
-def _judged(
-    hits: list[Hit], shown: list[Hit], verdicts: list[Verdict], mode: str, settings: Settings
-) -> Judged:
+def _judged(hits: Hits, shown: Hits, verdicts: list[Verdict], mode: str, settings: Settings) -> Judged:
     """Combine the verdicts: of two judges (relevance and usefulness), or of one that was asked about both."""
     chosen = [None if one.values is None else one.values["chosen"] for one in verdicts]
     answers = [None if places is None else {shown[at].key for at in places} for places in chosen]
@@ -120,7 +118,7 @@ def _judged(
     return judged
 
 
-def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
+def _unjudged(path: str, hits: Hits, mode: str, settings: Settings, reasons: list[str]) -> Judged:
     """Return the result without judges: on a prompt the thresholds decide, a search shows all its hits."""
     max_inject = settings.integer("retrieval.max_inject")
     if path in ("fallback", "no_key"):
@@ -140,7 +138,7 @@ def _max_output(mode: str, settings: Settings) -> int:
     return max_output if mode == SEARCH else min(max_output, settings.integer("retrieval.max_inject"))
 
 
-def _candidates(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
+def _candidates(hits: Hits, mode: str, settings: Settings) -> Hits:
     """Return the hits that the judges are asked about; with `when: unsure` none if sure ones fill every place.
 
     The upper bound is the user's own threshold: a project that raises it to recall less must not cause more to be sent.
@@ -159,13 +157,13 @@ def _candidates(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     return [hit for hit in pool if low <= hit.confidence < high]
 
 
-def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
+def _shuffled(hits: Hits, prompt: str) -> Hits:
     """Return the hits in an order that depends only on the prompt, so that it does not show the judges their rank."""
     seed = digest(prompt.encode("utf-8", "replace"))
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 
 
-def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, object]:
+def _data(prompt: str, previous_turn: str, shown: Hits) -> dict[str, object]:
     request = excerpt(prompt, _MAX_PROMPT)
     data: dict[str, object] = {"request": request}
     room = _MAX_PROMPT - len(request)
@@ -187,7 +185,7 @@ def _question(name: str, key: str, data: dict[str, object], offered: int) -> Que
     return Question(load_rubric(name), data, lambda value: chosen_indices(value, key, offered))
 
 
-def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
+def _approvals(answered: list[set[str]], shown: Hits, verification: str) -> dict[str, str]:
     """Return "both", "one" or "none" for each shown hit, by the judges that answered; unless strict, one counts as both."""
     needed = len(answered) if verification == "strict" else 1
     votes = {hit.key: sum(hit.key in answer for answer in answered) for hit in shown}

@@ -25,7 +25,7 @@ from .index_documents import apply_supersession, put, superseded_documents, text
 from .index_file import INDEX_ERRORS, index_path, open_index, transaction
 from .index_refresh import create_index_in_memory, refresh_index
 from .query import Corpus, analyze, load_model
-from .ranking import Hit, candidate_backend, rank
+from .ranking import Hit, Hits, candidate_backend, rank
 
 _SECONDS = 10.0
 _WAIT = 0.5  # seconds for another process that refreshes the index
@@ -42,7 +42,7 @@ class SearchResult(NamedTuple):
     `superseded` maps the key of each superseded hit to the key of the memory that replaces it, or to its name if it does not exist.
     """
 
-    hits: list[Hit]
+    hits: Hits
     answered_by: str
     problem: str
     superseded: dict[str, str]
@@ -107,7 +107,7 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
     return Neighbors(keys, stopwords)
 
 
-def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
+def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> Hits:
     """Return the nearest memories, injectable or not."""
     return rank(Corpus(connection, only_injectable=False), analyze(text), limit, deadline, backend)
 

@@ -14,7 +14,7 @@ from .gate import MAX_FOLLOWUP, effective_length
 from .history import RecallHistory
 from .index_file import INDEX_ERRORS, changed_paths, discard, index_path, new_decisions, open_index
 from .query import Corpus, analyze
-from .ranking import FTS5, Hit, candidate_backend, rank, unranked
+from .ranking import FTS5, Hit, Hits, candidate_backend, rank, unranked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def recall(
         history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
 
 
-def _judged(prompt: Prompt, hits: list[Hit], history: RecallHistory, context: Context) -> Judged:
+def _judged(prompt: Prompt, hits: Hits, history: RecallHistory, context: Context) -> Judged:
     """Return the judges' answers about the hits that Claude does not have yet; a short prompt may be about the turn before in any words."""
     from .judging import AUTO, judge_candidates
 
@@ -80,7 +80,7 @@ def _judged(prompt: Prompt, hits: list[Hit], history: RecallHistory, context: Co
     return judge_candidates(text, new, AUTO, context, previous_turn=turn, judges_off=off)
 
 
-def _why_nothing(answer: Answer, hits: list[Hit], judged: Judged | None, settings: Settings) -> str:
+def _why_nothing(answer: Answer, hits: Hits, judged: Judged | None, settings: Settings) -> str:
     """Return why there is nothing to choose from; usually empty."""
     if not hits:
         return answer.record["problem"] or "no_match"
@@ -90,12 +90,7 @@ def _why_nothing(answer: Answer, hits: list[Hit], judged: Judged | None, setting
 
 
 def _choose(
-    answer: Answer,
-    hits: list[Hit],
-    judged: Judged | None,
-    room: int,
-    history: RecallHistory,
-    context: Context,
+    answer: Answer, hits: Hits, judged: Judged | None, room: int, history: RecallHistory, context: Context
 ) -> Choice:
     """Choose among the hits, fill in the answer, and add what is injected to `history`, without saving it."""
     from .decision import Limits, apply_feedback, choose, render_answer, with_gone_files
@@ -114,7 +109,7 @@ def _choose(
     return choice
 
 
-def _describe(answer: Answer, hits: list[Hit], choice: Choice | None) -> None:
+def _describe(answer: Answer, hits: Hits, choice: Choice | None) -> None:
     """Add the best few hits and all chosen ones to the record."""
     chosen = {hit.key for hit in choice.full + choice.pointers} if choice else set()
     near = [hit for at, hit in enumerate(hits) if (at < _NEAR_MISSES and hit.score > 0) or hit.key in chosen]
@@ -156,7 +151,7 @@ class Lookup:
         thresholds = {name: context.settings.number("retrieval." + name) for name in names}
         answer.record.update(thresholds, answered_by="none", problem="")
 
-    def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> list[Hit]:
+    def best(self, text: str, previous_turn: str, pool: int, whole_store: int = 0) -> Hits:
         """Return at most `pool` injectable memories for a text, best first.
 
         A missing index is created from a few files, or what another process has committed is used; a damaged one is rebuilt once a day.
@@ -185,7 +180,7 @@ class Lookup:
                 record["problem"] = refresh_some(self._context) or record["problem"]
         return []
 
-    def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> list[Hit]:
+    def _ranked(self, connection: Connection, query: Query, pool: int, whole_store: int) -> Hits:
         connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
         record, changed = self._answer.record, changed_paths(connection)
         if changed != set():
@@ -200,7 +195,7 @@ class Lookup:
             return self._without_doubt(connection, hits)
         return hits
 
-    def _without_doubt(self, connection: Connection, hits: list[Hit]) -> list[Hit]:
+    def _without_doubt(self, connection: Connection, hits: Hits) -> Hits:
         """Return the hits without those about which the user decided since they were indexed."""
         from ..memories.trust_file import DecisionFile, decision_paths
 

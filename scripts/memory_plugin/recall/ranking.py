@@ -55,7 +55,10 @@ class Hit:
         self.way = ""
 
 
-def rank(corpus: Corpus, query: Query, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
+Hits = list[Hit]  # the best first
+
+
+def rank(corpus: Corpus, query: Query, limit: int, deadline: Deadline, backend: str) -> Hits:
     """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
     If the corpus has only injectable memories, those that have expired are ignored, too.
@@ -83,7 +86,7 @@ def rank(corpus: Corpus, query: Query, limit: int, deadline: Deadline, backend: 
     return _reorder_examined(hits, model)
 
 
-def unranked(connection: Connection, hits: list[Hit], whole_store: int) -> list[Hit]:
+def unranked(connection: Connection, hits: Hits, whole_store: int) -> Hits:
     """Return the other injectable memories of a store of at most `whole_store`, with a score of 0, in a fixed order."""
     if connection.execute("SELECT documents FROM totals WHERE injectable = 1").fetchone()[0] > whole_store:
         return []
@@ -109,7 +112,7 @@ def _pool(rowids: list[int], corpus: Corpus) -> list[tuple[int, tuple[str, ...]]
     return [(row[0], row[1:]) for row in rows]
 
 
-def _reorder_examined(hits: list[Hit], model: Model) -> list[Hit]:
+def _reorder_examined(hits: Hits, model: Model) -> Hits:
     """Order the examined hits by the trees and the score combined; the others stay below them."""
     weight = model.confidence["rank_by_score"]
     examined = [hit for hit in hits if hit.signals]

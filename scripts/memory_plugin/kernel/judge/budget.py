@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..context import Deadline, iso, now
-from ..fastjson import digest, dumps, loads
+from ..fastjson import digest, dumps, load_object, loads
 from ..files import FileLock, Unreadable, make_folder, read_regular, replace_file
 from ..paths import load_data, read_state, write_state
 from .question import JudgeError, Values, Verdict
@@ -146,13 +146,12 @@ class SpendingBudget:
 
     def _read(self) -> Book:
         today = iso(now())[:10]
-        content: Any = None
         try:
-            content = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
+            content: Any = load_object(read_regular(self._path(), _MAX_BYTES)[0])
         except FileNotFoundError:
             content = loads(dumps(_BOOK))
-        except (Unreadable, ValueError):
-            pass
+        except Unreadable:
+            content = None
         if not _is_intact(content):
             raise _Damaged("no_state", "the record of spending is damaged; run: memory judge reset")
         book: Book = content
