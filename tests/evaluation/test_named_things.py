@@ -30,6 +30,7 @@ TIMED = tool(2, "Bash owlbench hoot", "hoot/long time: 41.2 ms")
 TIMED_AGAIN = tool(3, "Bash owlbench hoot", "hoot/long time: 58.9 ms")
 MOVED = tool(2, "Bash ./move nests", "moved: 37\nskipped: 3")
 MOVED_ALL = tool(3, "Bash ./move nests", "moved: 40")
+SIZES = tool(2, "Bash du -sh barn/*", "12.5M eggs\n7.5M owls\n3.1M mice")
 SUMS = tool(2, "Bash ./count nests", "barn 12\nloft 8")
 BUILT = tool(2, "Bash cargo build", "Finished")
 UNREACHED = tool(2, 'WebFetch {"url":"https://owls.example/docs"}', "status code 403", failed=True)
@@ -117,6 +118,8 @@ def test_a_reply_that_names_what_no_call_shows_fails(
         pytest.param((BUILT,), "Shall I run `cargo test`? You could also try clippy.", id="advice"),
         pytest.param((BUILT,), "I have not run clippy.", id="not run"),
         pytest.param((EDITED,), "I did not touch the tests.", id="no test was changed"),
+        pytest.param((TESTS,), "The test waits now. The code is unchanged.", id="only a test was changed"),
+        pytest.param((SIZES,), "| barn | 12.5 MB | 7.5 MB | 20.0 MB |", id="a sum in a row"),
         pytest.param((ADDED,), "It passes. I did not touch the tests.", id="a test was only added"),
         pytest.param((BUILT,), "1. Once clippy is clean, tag it.", id="a step of a plan"),
         pytest.param((COUNTS, OTHER_COUNTS), "The counts differ: 48,211 and 47,007.", id="tells both counts"),

@@ -45,6 +45,8 @@ def told(project: Project, name: str, text: str) -> str:
         pytest.param("## Don't do it like this\n\n```\npour(bag)\n```\n", "must rest", "pour", id="code below a heading"),
         pytest.param("## Labels\n\n- **Status:** `open`, `done`\n- Bread must be round.\n", "be round", "nothing", id="labels"),
         pytest.param("**Oven** (`oven/**`):\n\n- NEVER open it\n- It must be hot.\n", "Oven (`oven/**`): NEVER", "nothing", id="a place"),
+        pytest.param("## Out of scope (rejected by default)\n\n- Guests must not bake.\n", "must not", "nothing", id="no verdict"),
+        pytest.param("### Oven (`oven/**`)\n\nMUST:\n\n- Keep it hot.\n", "Oven (`oven/**`): MUST: Keep", "nothing", id="a place above"),
         pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", "nothing", id="a ban by its heading"),
     ],
 )  # fmt: skip
@@ -62,6 +64,7 @@ def test_a_rule_file_tells_its_rules_and_not_what_is_wrong(
         pytest.param("- **Peat.** It smells nice, but it smokes.\n", "but it smokes", "smells nice", id="a sentence of both"),
         pytest.param("* [Peat 1.5](https://peat.example): cheap\n* Beech\n", "[Peat 1.5](https://peat.example)", "cheap", id="a link"),
         pytest.param("- *Peat, dried.* Cheap here.\n", "Peat, dried", "Cheap", id="a name in italics"),
+        pytest.param("### Peat\n\n- **Good**: cheap\n- **Bad**: it smokes\n", "it smokes", "cheap", id="labels in bold"),
         pytest.param("- Peat: cheap and near\n- Beech: dear\n", "Peat", "cheap", id="names in a list"),
         pytest.param("- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap", id="thumbs"),
         pytest.param("1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights", id="a tick"),

@@ -10,6 +10,7 @@ from .last_reply import LISTED, Found, LastReply
 
 _CODE = re.compile(r"`[^`]*`")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+_OF_PRODUCT = ("code", "sources", "source files")
 _TESTS = ("test", "spec", "assertion", "expectation", "fixture", "snapshot")
 
 
@@ -127,9 +128,10 @@ def _is_thing(last: LastReply, thing: str, call: str) -> bool:
     """Return whether a call that changes something changes what a reply calls by a path or by its kind."""
     if thing.startswith("`"):
         return thing.strip("`") in call.partition("\n")[0]
+    is_test = last.words["test-file"].match(call) is not None
     if thing.lower().startswith(_TESTS):
-        return last.words["test-file"].match(call) is not None
-    return not last.has("document-call", call)
+        return is_test
+    return not last.has("document-call", call) and not (is_test and thing.lower() in _OF_PRODUCT)
 
 
 def _counted_otherwise(last: LastReply) -> Found:
@@ -189,8 +191,12 @@ def _unmeasured(last: LastReply) -> Found:
     for match in (match for match in figures if not is_shown[match]):
         is_share = match[0].endswith("%") and "coverage" not in match.string.lower()
         is_compared = compares(match.string)
+        is_computed = is_share or is_compared
+        in_row = match.string.lstrip().startswith("|") and is_supported(
+            match, told, True
+        )  # a sum of its other cells
         sources = [told, everything] if is_compared else bases
-        if not any(is_supported(match, numbers, is_share or is_compared) for numbers in sources):
+        if not (in_row or any(is_supported(match, numbers, is_computed) for numbers in sources)):
             yield match.string, "No output shows %s." % match[0].strip()
 
 

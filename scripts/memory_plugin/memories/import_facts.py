@@ -46,13 +46,13 @@ def bind(data: dict[str, Any], package: str | None, root: str) -> None:
     """Let a memory name the part of a project that it is for in its title, and by its files: those that it names there, or all."""
     if package:
         data["title"] = below(package.split("/")[-2], data["title"])
-        names = (name if name.startswith(package) else package + name for name in data["related_files"])
-        pairs = zip(data["related_files"], list(names))
-        data["related_files"] = [_existing(root, *pair) for pair in pairs] or [package]
+        data["related_files"] = [_path_in(package, name, root) for name in data["related_files"]] or [package]
 
 
-def _existing(root: str, name: str, inside: str) -> str:
-    """Return the path in the part of a project that a name means, unless only the one from the root exists."""
+def _path_in(package: str, name: str, root: str) -> str:
+    """Return the path from the root that a name in a part of a project means: below it, unless it names a folder above or is there."""
+    parts, first = package.split("/"), name.partition("/")[0]
+    inside = "/".join([*(parts[: parts.index(first)] if first in parts else parts[:-1]), name])
     is_rooted = os.path.exists(os.path.join(root, name)) and not os.path.exists(os.path.join(root, inside))
     return name if is_rooted else inside
 
@@ -141,7 +141,8 @@ def _objections(text: str, *, is_list: bool) -> str:
     kept, is_whole = list[str](), False
     for line in form("continued").sub(" ", text).splitlines():
         side = form("side").fullmatch(line)  # a label such as `Pros`
-        name = form("option_name").match(line) if is_list and not side else None
+        is_name = is_list and not (side or form("side_label").match(line))
+        name = form("option_name").match(line) if is_name else None
         if side or name:
             is_whole = bool(form("objection" if side else "chosen").search(line))
         objection = form("objection").search(line, name.end() if name else 0)

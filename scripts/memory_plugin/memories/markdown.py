@@ -316,6 +316,8 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
         body = text if is_procedure and not lead else with_lead(name, text)
         return [Statement(title_for(title), body, lead if ended else "", items[0].line, items[-1].line)]
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
+    if form("place").search(heading) and heading not in binding:
+        binding = with_lead(heading, binding)
     found = []
     for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
         is_whole = form("order").match(sentence) and not form("place").search(binding)
