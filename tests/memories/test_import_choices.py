@@ -127,12 +127,15 @@ def test_a_file_of_memories_is_for_the_part_that_it_is_in(
 
 def test_folders_with_a_dot_are_read_or_named(project: Project) -> None:
     rule = "# Rules\n\n- Never leave milk in a pail.\n"
-    for name in (".ai/rules.md", ".drafts/rules.md", ".cache/README.md", ".tool/deep/rules.md"):
+    stores = (".claude/memory/index.md", "part/.claude/memory/index.md")  # its own, and that of a part
+    for name in (".ai/rules.md", ".drafts/rules.md", ".cache/README.md", ".tool/deep/rules.md", *stores):
         project.write(name, rule)
     reading = read(project.root, root=project.root)
     assert [os.path.relpath(draft.path, project.root) for draft in reading.drafts] == [".ai/rules.md"]
     left = [(os.path.relpath(path, project.root), why) for path, why in reading.left_out]
-    assert left == [(".drafts", "a hidden folder; to import it, name it")]
+    assert left == [
+        (name, "a hidden folder; to import it, name it") for name in (".drafts", "part/.claude/memory")
+    ]
 
 
 def test_an_entry_with_symptom_cause_and_cure_in_bold_is_one_runbook(project: Project) -> None:

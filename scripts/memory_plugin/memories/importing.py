@@ -255,12 +255,14 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
     """
     if has_store(folder) and os.path.realpath(folder) != reading.root:
         folder = os.path.join(folder, STORE)
+    own = os.path.join(reading.root, STORE)  # what is imported goes there
     names_of_git = git(folder, "ls-files", "-oi", "--exclude-standard", "--directory", "-z").split("\0")
     ignored = {os.path.join(folder, name.rstrip("/")) for name in names_of_git if name}
     for above, folders, names in os.walk(folder):
         reasons = {name: _why_closed(os.path.join(above, name), ignored) for name in sorted(folders)}
         folders[:] = [name for name, reason in reasons.items() if reason is None]
-        reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
+        closed = ((os.path.join(above, name), why) for name, why in reasons.items() if why)
+        reading.left_out.extend(pair for pair in closed if os.path.realpath(pair[0]) != own)
         for name in sorted(names):
             path = os.path.join(above, name)
             is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
