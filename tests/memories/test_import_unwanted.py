@@ -12,6 +12,37 @@ from tests.project import Project
 
 RULES = "# Oven rules\n\n- Bread must rest for an hour.\n\n"
 OPTIONS = "# 9. Fire the oven\n\nStatus: accepted\n\n## Context\n\nCold nights.\n\n## Decision\n\nWe burn beech.\n\n## Options\n\n"
+# What is said after each head: the case, the text, what is told of it, and what is not.
+IN_RULES = [
+    ("code below a ban", "Don't mix by hand:\n\n```\nmix --by-hand\n```\n", "mix by hand", "--by-hand"),
+    ("code with a bad half", "Sift:\n\n```\n# wrong\npour(bag)\n# right\nsift(bag)\n```\n", "sift(bag)", "pour"),
+    ("code below marks", "❌\n\n```\npour(bag)\n```\n\n✅\n\n```\nsift(bag)\n```\n", "sift(bag)", "pour"),
+    ("bad names in a list", 'Bad commit titles:\n\n- "stuff"\n- "more stuff"\n\nName the loaf.\n', "Name", "stuff"),
+    ("an item that is marked as bad", "- ❌ `stuff`\n- Always name the loaf.\n", "name", "stuff"),
+    ("a tag", '<example type="invalid">\npour(bag)\n</example>\n\nFlour must be sifted.\n', "sifted", "pour"),
+    ("a greeting", "Hi Claude, welcome!\n\nFlour must be sifted.\n", "sifted", "welcome"),
+    ("a goodbye", "Flour must be sifted.\n\nQuestions? Ask in the chat, we are nice.\n", "sifted", "nice"),
+    ("a role for the model", "You are an experienced baker.\n\nFlour must be sifted.\n", "sifted", "experienced"),
+    ("a promise", "## Salt\n\n*(coming soon, Kim is on it)*\n", "must rest", "Kim"),
+    ("a stale item", "## Salt\n\n- STALE: salt comes by ship\n- Salt must be dry.\n", "must be dry", "by ship"),
+    ("how it was", "## The old way (until 2020)\n\nDough was kneaded by feet.\n", "must rest", "feet"),
+    ("what is undecided", "## Noch zu klären\n\nVielleicht backen wir sonntags.\n", "must rest", "sonntags"),
+    ("a history below a number", "## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim"),
+    ("a rule that is over", "## Regions\n\n*Withdrawn in 2020.* Loaves are round.\n", "must rest", "round"),
+    ("a quotation", "Not like this:\n\n> pour it all\n\nFlour must be sifted.\n", "sifted", "pour"),
+    ("code below a heading", "## Don't do it like this\n\n```\npour(bag)\n```\n", "must rest", "pour"),
+]  # fmt: skip
+IN_OPTIONS = [
+    ("a sentence of both", "- **Peat.** It smells nice, but it smokes.\n", "but it smokes", "smells nice"),
+    ("a link", "* [Peat 1.5](https://peat.example): cheap\n* Beech\n", "[Peat 1.5](https://peat.example)", "cheap"),
+    ("a name in italics", "- *Peat, dried.* Cheap here.\n", "Peat, dried", "Cheap"),
+    ("labels in bold", "### Peat\n\n- **Good**: cheap\n- **Bad**: it smokes\n", "it smokes", "cheap"),
+    ("names in a list", "- Peat: cheap and near\n- Beech: dear\n", "Peat", "cheap"),
+    ("thumbs", "- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap"),
+    ("a tick", "1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights"),
+    ("a table", "| Option | Pro | Verdict |\n|---|---|---|\n| Peat | cheap | rejected |\n", "beech", "cheap"),
+    ("headings", "### Peat — rejected\n\n* Lights well.\n* Failed in our test.\n", "Failed in our", "Lights"),
+]  # fmt: skip
 
 
 def told(project: Project, name: str, text: str) -> str:
@@ -22,62 +53,38 @@ def told(project: Project, name: str, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "dropped"),
+    ("name", "text", "kept", "dropped"),
     [
-        pytest.param("Don't mix by hand:\n\n```\nmix --by-hand\n```\n", "mix by hand", "--by-hand", id="code below a ban"),
-        pytest.param("Do not forget to run:\n\n```\nmake rest\n```\n", "make rest", "nothing", id="code below an order"),
-        pytest.param("Never bake without:\n\n```\nmake rest\n```\n", "make rest", "nothing", id="code that a ban asks for"),
-        pytest.param("Sift:\n\n```\n# wrong\npour(bag)\n# right\nsift(bag)\n```\n", "sift(bag)", "pour", id="code with a bad half"),
-        pytest.param("❌\n\n```\npour(bag)\n```\n\n✅\n\n```\nsift(bag)\n```\n", "sift(bag)", "pour", id="code below marks"),
-        pytest.param('Bad commit titles:\n\n- "stuff"\n- "more stuff"\n\nName the loaf.\n', "Name", "stuff", id="bad names in a list"),
-        pytest.param("- ❌ `stuff`\n- Always name the loaf.\n", "name", "stuff", id="an item that is marked as bad"),
-        pytest.param('<example type="invalid">\npour(bag)\n</example>\n\nFlour must be sifted.\n', "sifted", "pour", id="a tag"),
-        pytest.param("Hi Claude, welcome!\n\nFlour must be sifted.\n", "sifted", "welcome", id="a greeting"),
-        pytest.param("Flour must be sifted.\n\nQuestions? Ask in the chat, we are nice.\n", "sifted", "nice", id="a goodbye"),
-        pytest.param("You are an experienced baker.\n\nFlour must be sifted.\n", "sifted", "experienced", id="a role for the model"),
-        pytest.param("## Salt\n\n*(coming soon, Kim is on it)*\n", "must rest", "Kim", id="a promise"),
-        pytest.param("## Salt\n\n- STALE: salt comes by ship\n- Salt must be dry.\n", "must be dry", "by ship", id="a stale item"),
-        pytest.param("## The old way (until 2020)\n\nDough was kneaded by feet.\n", "must rest", "feet", id="how it was"),
-        pytest.param("## Noch zu klären\n\nVielleicht backen wir sonntags.\n", "must rest", "sonntags", id="what is undecided"),
-        pytest.param("## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim", id="a history below a number"),
-        pytest.param("## Regions\n\n*Withdrawn in 2020.* Loaves are round.\n", "must rest", "round", id="a rule that is over"),
-        pytest.param("Not like this:\n\n> pour it all\n\nFlour must be sifted.\n", "sifted", "pour", id="a quotation"),
-        pytest.param("## Don't do it like this\n\n```\npour(bag)\n```\n", "must rest", "pour", id="code below a heading"),
-        pytest.param("## Labels\n\n- **Status:** `open`, `done`\n- Bread must be round.\n", "be round", "nothing", id="labels"),
-        pytest.param("**Oven** (`oven/**`):\n\n- NEVER open it\n- It must be hot.\n", "Oven (`oven/**`): NEVER", "nothing", id="a place"),
-        pytest.param("## Out of scope (rejected by default)\n\n- Guests must not bake.\n", "must not", "nothing", id="no verdict"),
-        pytest.param("### Oven (`oven/**`)\n\nMUST:\n\n- Keep it hot.\n", "Oven (`oven/**`): MUST: Keep", "nothing", id="a place above"),
-        pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", "nothing", id="a ban by its heading"),
+        pytest.param(name, head + text, kept, dropped, id=case)
+        for name, head, cases in (
+            ("CONTRIBUTING.md", RULES, IN_RULES),
+            ("adr/0009-fire.md", OPTIONS, IN_OPTIONS),
+        )
+        for case, text, kept, dropped in cases
     ],
-)  # fmt: skip
-def test_a_rule_file_tells_its_rules_and_not_what_is_wrong(
-    project: Project, text: str, kept: str, dropped: str
+)
+def test_rules_and_objections_are_told_and_not_what_is_wrong_or_praised(
+    project: Project, name: str, text: str, kept: str, dropped: str
 ) -> None:
-    said = told(project, "CONTRIBUTING.md", RULES + text)
-    assert kept in said
-    assert dropped not in said
+    said = told(project, name, text)
+    assert (kept in said, dropped in said) == (True, False)
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "dropped"),
+    ("text", "kept"),
     [
-        pytest.param("- **Peat.** It smells nice, but it smokes.\n", "but it smokes", "smells nice", id="a sentence of both"),
-        pytest.param("* [Peat 1.5](https://peat.example): cheap\n* Beech\n", "[Peat 1.5](https://peat.example)", "cheap", id="a link"),
-        pytest.param("- *Peat, dried.* Cheap here.\n", "Peat, dried", "Cheap", id="a name in italics"),
-        pytest.param("### Peat\n\n- **Good**: cheap\n- **Bad**: it smokes\n", "it smokes", "cheap", id="labels in bold"),
-        pytest.param("- Peat: cheap and near\n- Beech: dear\n", "Peat", "cheap", id="names in a list"),
-        pytest.param("- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap", id="thumbs"),
-        pytest.param("1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights", id="a tick"),
-        pytest.param("| Option | Pro | Verdict |\n|---|---|---|\n| Peat | cheap | rejected |\n", "beech", "cheap", id="a table"),
-        pytest.param("### Peat — rejected\n\n* Lights well.\n* Failed in our test.\n", "Failed in our", "Lights", id="headings"),
+        pytest.param("Do not forget to run:\n\n```\nmake rest\n```\n", "make rest", id="code below an order"),
+        pytest.param("Never bake without:\n\n```\nmake rest\n```\n", "make rest", id="code that a ban asks for"),
+        pytest.param("## Labels\n\n- **Status:** `open`, `done`\n- Bread must be round.\n", "be round", id="labels"),
+        pytest.param("**Oven** (`oven/**`):\n\n- NEVER open it\n- It must be hot.\n", "Oven (`oven/**`): NEVER", id="a place"),
+        pytest.param("## Out of scope (rejected by default)\n\n- Guests must not bake.\n", "must not", id="no verdict"),
+        pytest.param("### Oven (`oven/**`)\n\nMUST:\n\n- Keep it hot.\n", "Oven (`oven/**`): MUST: Keep", id="a place above"),
+        pytest.param("## Clients\n\n- Deprecated: `oldbake`, so use `bake`.\n- Bake twice.\n", "oldbake", id="a rule about what is over"),
+        pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", id="a ban by its heading"),
     ],
 )  # fmt: skip
-def test_of_options_that_were_not_chosen_only_objections_are_told(
-    project: Project, text: str, kept: str, dropped: str
-) -> None:
-    said = told(project, "adr/0009-fire.md", OPTIONS + text)
-    assert kept in said
-    assert dropped not in said
+def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -> None:
+    assert kept in told(project, "CONTRIBUTING.md", RULES + text)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +127,13 @@ def test_a_numbered_list_alone_is_a_procedure_that_its_file_names(project: Proje
     assert (list(found), reading.drafts[0].data["category"]) == (["move oven"], "runbook")
 
 
+def test_what_a_runbook_says_aside_is_named_as_left_out(project: Project) -> None:
+    text = "# Oven is cold\n\n## Steps\n\n1. Light it\n\n## Symptoms\n\nCold bread.\n\n## Past incidents\n\nKim was ill.\n"
+    _, reading = imported(project, {"runbooks/oven.md": text})
+    assert "Kim" not in json.dumps([draft.data for draft in reading.drafts])
+    assert [source.rpartition(":")[2] for source, _ in reading.left_out] == ["11"]
+
+
 def test_a_procedure_below_headings_that_order_is_one_memory(project: Project) -> None:
     text = "# Move the oven\n\n## Stop the fire\n\nAsk a mason.\n\n## Remove the stones\n\nWait a day.\n\n## Build it\n\nWith six people.\n"
     found, _ = imported(project, {"runbooks/oven.md": text})
@@ -154,10 +168,11 @@ def test_a_readme_alone_in_its_folder_is_a_document(project: Project) -> None:
 def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:
     rows = [
         {"name": "Talk", "entityType": "session", "observations": ["We joked"]},
+        {"name": "session 2FA tokens", "observations": "They expire at noon, never later"},
         {"name": "session_2026-01-02", "observations": ["We baked"]},
         {"name": "Oven", "observations": ["OUTDATED: gas", "Is cleaned on Mondays", "Red (no longer true)"]},
     ]
     reading = read(project.write("memory.jsonl", "\n".join(map(json.dumps, rows))))
-    (draft,) = reading.drafts
     assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"] * 2
-    assert draft.data["content"]["decision"] == "Is cleaned on Mondays"
+    told = [draft.data["content"]["decision"] for draft in reading.drafts]
+    assert told == ["They expire at noon, never later", "Is cleaned on Mondays"]

@@ -32,7 +32,7 @@ _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
 _POINTER = "only a link to another text"
-# Types and tags of notes that hold no memory.
+# Fields, types and tags of a page that was saved from the web, and types and tags of other notes that hold no memory.
 _OF_WEB = frozenset(["published", "clipped", "clipping", "clippings", "article", "bookmark"])
 _ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
 _FEW = 4  # words
@@ -93,7 +93,11 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     document = read_document(path, text, reading.root)
     parts = [piece for part in document.parts if part.text for piece in markdown.named_paragraphs(part)]
     if document.is_runbook:
-        parts = [part for part in parts if role_of(part.heading) or not form("structure").match(part.heading)]
+        aside = [
+            part for part in parts if form("structure").match(part.heading) and not role_of(part.heading)
+        ]
+        reading.left_out.extend(("%s:%d" % (path, part.line), _UNSAID) for part in aside)
+        parts = [part for part in parts if part not in aside]
     records, others = _records(document, parts)
     if reason := _why_left_out(document, parts, has_records=bool(records)):
         raise LeftOut(reason)
@@ -255,9 +259,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
 def _place(part: Section) -> tuple[str, int, int]:
     """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
 
-    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below, and a
-    decision outcome is one wherever it stands. A heading
-    that says what became of it begins a record, and a line that says the status makes a section the head of one.
+    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below, and an
+    outcome is the decision wherever it stands. A heading that says what became of it begins a record, and a line that says the status
+    makes a section the head of one.
     """
     named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
     judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]

@@ -153,11 +153,14 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
     source = {**as_object(item.get("metadata")), **item}
-    observed = [said for said in texts_in(source.get("observations")) if not form("stale").search(said)]
-    source["observations"] = observed
+    observed = source.get("observations")
+    if isinstance(observed, list):
+        source["observations"] = observed = [
+            one for one in texts_in(observed) if not form("stale").search(one)
+        ]
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
-    said = as_text(source.get("status")) or "\n".join(form("stated").findall("\n".join(observed)))
+    said = as_text(source.get("status")) or "\n".join(form("stated").findall("\n".join(texts_in(observed))))
     body = markdown.visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)

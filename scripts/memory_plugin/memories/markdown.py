@@ -250,7 +250,8 @@ def said_in(section: Section, unsaid: list[int], is_checklist: bool) -> str:
 def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = False) -> list[_Block]:
     """Return the blocks below these headings, without things to do; none below one as `See also`, or if they say that they are over."""
     is_checklist |= bool(form("checklist").search(" ".join(headings)))
-    is_over = bool(headings) and any(form("ended").match(block.text) for block in blocks[:1])
+    opening = [block.text for block in blocks[:1] if headings and block.kind == _TEXT]
+    is_over = any(map(form("ended").match, opening))
     is_said = not is_over and not any(map(form("structure").match, headings))
     return [block for block in blocks if is_said and (is_checklist or not _TASK.match(block.text))]
 
