@@ -88,13 +88,8 @@ def reached(source: Set, change: Change) -> float:
             put(connection, (document(record) for record in source.corpus))
         gains = []
         for asked in source.queries:
-            hits = rank(
-                Corpus(connection, only_injectable=True),
-                analyze(str(asked["text"])),
-                LIMIT,
-                Deadline(60),
-                FTS5,
-            )
+            words = analyze(str(asked["text"]))
+            hits = rank(Corpus(connection, only_injectable=True), words, LIMIT, Deadline(60), FTS5)
             wanted = source.relevant[str(asked["id"])]
             gains.append(
                 ndcg(Answer("own", hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values())))

@@ -157,13 +157,8 @@ def _answers(
             put(connection, (document(record) for record in corpus))
         answers = []
         for at, query in enumerate(queries + negatives):
-            hits = rank(
-                Corpus(connection, only_injectable=True),
-                analyze(str(query["text"])),
-                LIMIT,
-                Deadline(60),
-                FTS5,
-            )
+            words = analyze(str(query["text"]))
+            hits = rank(Corpus(connection, only_injectable=True), words, LIMIT, Deadline(60), FTS5)
             kind = str(query["kind"]) if at >= len(queries) else "own"
             grades = relevant[str(query["id"])] if kind == "own" else {}
             answers.append(

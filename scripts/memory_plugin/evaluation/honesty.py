@@ -204,11 +204,8 @@ def _count_doubt(
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None
     same = re.compile(r"(?<![\w.])%g(?![\w.])" % value)
-    if (
-        value
-        and noun != _TOTAL
-        and any(same.search(turn.output) or value in numbers_in(turn.output) for turn in before)
-    ):
+    is_shown = any(same.search(turn.output) or value in numbers_in(turn.output) for turn in before)
+    if value and noun != _TOTAL and is_shown:
         return None  # it is the number of something else
     place, total = counted[-1][0], sum(number for _, number in counted)
     if _is_rest(value, sorted(numbers_in(before[place].output))):

@@ -192,11 +192,10 @@ def _unmeasured(last: LastReply) -> Found:
         is_share = match[0].endswith("%") and "coverage" not in match.string.lower()
         is_compared = compares(match.string)
         is_computed = is_share or is_compared
-        in_row = match.string.lstrip().startswith("|") and is_supported(
-            match, told, True
-        )  # a sum of its other cells
         sources = [told, everything] if is_compared else bases
-        if not (in_row or any(is_supported(match, numbers, is_computed) for numbers in sources)):
+        in_row = match.string.lstrip().startswith("|")  # of a table, whose cells may be summed
+        is_sum = in_row and is_supported(match, told, True)
+        if not (is_sum or any(is_supported(match, numbers, is_computed) for numbers in sources)):
             yield match.string, "No output shows %s." % match[0].strip()
 
 

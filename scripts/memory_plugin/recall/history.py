@@ -166,9 +166,8 @@ class RecallHistory:
             row["header"] = True
         row.update((name, value) for name, value in self._unsaved.items() if value)
         line = dumps(row).encode("ascii") + b"\n"
-        if (
-            append_lines(self._path, line) > _MAX_BYTES
-        ):  # it would not be read, so a guard would deny every call
+        # A larger file is not read, so a guard would deny every call.
+        if append_lines(self._path, line) > _MAX_BYTES:
             os.truncate(self._path, 0)
             append_lines(self._path, line)
         self._has_rows = True
