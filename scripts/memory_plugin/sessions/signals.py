@@ -161,7 +161,7 @@ def call_signals(turn: Turn) -> Iterator[Found]:
 
 def _command_signals(call: Call, version: str) -> Iterator[tuple[str, str]]:
     command, heads = call.command, detection.pipeline_heads(call.command)
-    output = (call.result or "")[-_MAX_OUTPUT:]
+    output = detection.pattern("color").sub("", (call.result or "")[-_MAX_OUTPUT:])
     outcome = _tests_outcome(call, heads, output, version)
     if outcome:  # a test runner reports its result in the last line
         last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
