@@ -68,6 +68,11 @@ def test_the_first_guarded_call_of_a_session_is_denied_with_the_memory_as_the_re
     assert outcomes(project) == [("reminded", ""), ("let_through", "already_reminded"), ("reminded", "")]
 
 
+def test_a_command_may_name_a_path_in_full(project: Project) -> None:
+    project.save("Keep the seeds", "They are made by hand.", "--guard-command", "rm -rf data")
+    assert decision(call(project, "rm -rf %s/data" % project.root))[0] == "deny"
+
+
 def test_the_ledger_names_the_guard_and_not_the_command(project: Project) -> None:
     guarded(project)
     call(project, FORCE + " https://user:hunter2@example.org", prompt_id="p7")

@@ -135,11 +135,27 @@ def test_guard_in_words_explains_action_and_condition(given_guard: Guard, words:
     ],
 )
 def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
-    guard = parse_guard({"commands": [written], "files": ["Edit(gen/**)"]})
+    guard = parse_guard({"commands": [written], "files": ["Edit(gen/**)", "Write(./src/*.ts)", "./.env"]})
     assert guard is not None
-    assert (guard.commands, guard.files) == ((command,), ("gen/**",))
+    assert (guard.commands, guard.files) == ((command,), ("gen/**", "/src/*.ts", "/.env"))
 
 
-def test_a_star_in_the_program_is_refused() -> None:
-    with pytest.raises(InvalidGuard, match="start of one command"):
-        parse_guard({"commands": ["np* install"]})
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("np* install", "leave out"),
+        ("FOO=1 npm test", "leave out"),
+        ("cd web && npm install", "leave out |, &&"),
+        ("if true", "leave out"),
+        ("mcp__github__create_issue", "/permissions"),
+        ("WebFetch(domain:example.com)", "/permissions"),
+        ("Bash", "/permissions"),
+        ("^git push", "no regular expressions"),
+        ("git push.*--force", "no regular expressions"),
+        ("npm install, yarn add", "by itself"),
+    ],
+)
+def test_a_command_that_no_call_could_run_is_refused_with_advice(written: str, advice: str) -> None:
+    with pytest.raises(InvalidGuard, match="start of one command") as refused:
+        parse_guard({"commands": [written]})
+    assert advice in str(refused.value)

@@ -256,6 +256,17 @@ def test_a_path_counts_as_written_and_with_links_resolved(tmp_path: Path) -> Non
     assert paths_below(root, root, root) == []
 
 
+def test_a_file_in_another_worktree_has_its_path_there(project: Project) -> None:
+    project.git("commit", "-q", "--allow-empty", "-m", "begin")
+    inside, beside = (os.path.join(project.root, ".claude", "worktrees", "x"), project.root + "-linked")
+    for folder in (inside, beside):
+        project.git("worktree", "add", "-q", folder)
+    roots = [os.path.realpath(folder) for folder in (project.root, inside, beside)]
+    assert [paths_below(root, os.path.join(one, "db/a.sql"), root) for root in roots for one in roots] == [
+        ["db/a.sql"]
+    ] * 9
+
+
 def test_braces_are_written_out_as_in_a_shell() -> None:
     cases = [
         ("gen/**/*.{ts,js}", ["gen/**/*.ts", "gen/**/*.js"]),
@@ -288,6 +299,9 @@ def test_what_a_pattern_cannot_hold_is_refused() -> None:
             r"gen\api",
             "~/gen/*",
             "a/../b",
+            "//etc/**",
+            ".env,.env.local",
+            "*.ts, *.js",
         ),
         *("Read(gen/**)", "{a,b}" * 7),
     ]

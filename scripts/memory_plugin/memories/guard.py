@@ -18,7 +18,7 @@ MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
 _TOOLS = {"commands": ("Bash",), "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
 _KEYS = (*_LISTS, "action")
-_NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; leave out |, >, = and $(...)"
+_NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; %s"
 _NO_OBJECT = 'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix or remove it'
 _NO_FILES = "%s: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
 
@@ -70,23 +70,24 @@ def _pattern(item: object, name: str, where: str) -> str:
         expected = "one line of 1 to %d visible characters" % MAX_PATTERN_LENGTH
         raise InvalidGuard("%s: expected %s, got %.40r; fix it, or remove it" % (where, expected, item))
     if name == "commands":
-        from .guarded_commands import guard_words  # compiles many patterns; few memories have a guard
+        from .guarded_commands import command_problem  # compiles many patterns; few memories have a guard
 
-        if not guard_words(text):
-            raise InvalidGuard(_NO_COMMAND % (where, text))
-        return text
-    problem = pattern_problem(text)
+        problem = command_problem(text)
+    else:
+        problem = pattern_problem(text)
     if problem:
-        raise InvalidGuard(_NO_FILES % (where, text, problem))
+        raise InvalidGuard((_NO_COMMAND if name == "commands" else _NO_FILES) % (where, text, problem))
     return text
 
 
 def _without_client_syntax(text: str, name: str) -> str:
-    """Return what a permission rule of the client covers, as in `Bash(npm install:*)` or `Edit(gen/**)`; other texts unchanged."""
+    """Return what a permission rule of the client covers, as in `Bash(npm install:*)` or `Edit(./gen/**)`; other texts unchanged."""
     tool, is_rule, inner = text.partition("(")
     if is_rule and inner.endswith(")") and tool in _TOOLS[name]:
         text = inner[:-1].strip()
-    return text.removesuffix(":*").removesuffix(" *").rstrip() if name == "commands" else text
+    if name == "commands":
+        return text.removesuffix(":*").removesuffix(" *").rstrip()
+    return text[1:] if text.startswith("./") else text
 
 
 def guard_json(guard: Guard) -> dict[str, object]:

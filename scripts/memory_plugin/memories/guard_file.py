@@ -17,6 +17,7 @@ import sys
 
 from ..kernel.fastjson import as_object, as_text, dumps, load_object, loads
 from ..kernel.files import read_regular, replace_if_changed
+from ..kernel.paths import main_worktree, project_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ _NOT_UNDERSTOOD = (
     (r"[?*+@!]\(", "groups in parentheses are not understood; write alternatives in braces, as in {a,b}"),
     (r"\[\[:", "classes such as [:alpha:] are not understood; write the letters, as in [a-z]"),
     (r"\A[A-Z]\w+\(.*\)\Z", "of Claude Code's rules, only Edit(...) and Write(...) can be guarded"),
-    (r"\A~", "only files of this project can be named"),
+    (r"\A(?:~|//)", "only files of this project can be named"),
+    (r"\A[^{},]+,[^{}]+\Z", "name each pattern by itself; the option can be repeated"),
     (r"\\\w", "write / between folders"),
 )
 
@@ -145,11 +147,13 @@ def _content(paths: Paths, rows: list[dict[str, object]]) -> bytes:
 def paths_below(root: str, path: str, folder: str) -> list[str]:
     """Return the paths of a file relative to `root`, with slashes, as written and with links resolved; empty if it is outside the root.
 
-    A relative path starts at `folder`.
+    A file in another worktree of the repository has the path that it has there. A relative path starts at `folder`.
     """
     full = os.path.normpath(os.path.join(folder or root, path))
     through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
-    start = root.rstrip(os.sep) + os.sep
+    own = project_root(os.path.dirname(full))
+    is_worktree = own != root and (main_worktree(own) or own) == (main_worktree(root) or root)
+    start = (own if is_worktree else root).rstrip(os.sep) + os.sep
     candidates = dict.fromkeys([full, through_links, os.path.realpath(full)])
     below = (path[len(start) :] for path in candidates if path.startswith(start))
     return [_composed(path.replace(os.sep, "/")) for path in below]

@@ -34,16 +34,43 @@ _OFF = ("no", "false", "off", "0")  # values that switch an option off
 # A substitution in the subscript of a quoted word, which `[[`, `test`, `let`, `printf -v` and other arithmetic run.
 _SUBSCRIPT = re.compile(r"\w\[[^]]{0,200}(?:\$\([^])]|`[^]`]+`)")
 _ANY = "*"
-_MAX_BUNDLE = 5  # characters, with the hyphen
+# A short option or several, with a value or not; longer words after one hyphen are names, as in `-target`.
+_BUNDLE = re.compile(r"-([^\W\d_]{1,4})(?![^\W\d_]|[=-])")
+_END_OF_OPTIONS = "--"
+_AROUND_PATH = re.compile(
+    r"\A\./(?=.)|(?<=.)/+\Z"
+)  # what may be before and behind a path that stays the same
+_VERSION = re.compile(r"(?<=.)@.*|(?<=\Apython)3(?:\.\d+)?\Z|(?<=\Apip)3(?:\.\d+)?\Z")
+# What is written in place of a command, and what to write instead.
+_NO_COMMANDS = (
+    (
+        r"mcp__|[A-Z]\w+\(|(?:Agent|Bash|Edit|Glob|Grep|Read|Skill|Task|Web\w+|Write)\Z",
+        "only commands and files can be guarded; for other tools, use Claude Code's /permissions",
+    ),
+    (r"\^|/\^|.*\.[*+].*-|.*\$\Z", "write its words, in which * stands for any characters; there are no regular expressions"),
+    (r".*,(?:\s|\Z)", "name each command by itself; the option can be repeated"),
+)  # fmt: skip
+_ONE_COMMAND = "leave out |, &&, >, = and $(...)"
 
 
 def guard_words(pattern: str) -> list[str]:
-    """Return the words of a guard's command, the first as a base name; empty unless it is one simple command."""
+    """Return the words of a guard's command, the first as a base name; empty unless it is one simple command, which it covers."""
     commands = shell_commands("run " + pattern)
     if len(commands) != 1 or commands[0].redirections or len(commands[0].words) < 2:
         return []
     program, *arguments = commands[0].words[1:]
-    return [base_name(program), *arguments] if base_name(program) and _ANY not in program else []
+    words = [base_name(program), *map(_plain_path, arguments)]
+    return words if words[0] and _ANY not in program and run_by(pattern, [words]) else []
+
+
+def command_problem(pattern: str) -> str:
+    """Return how to fix a guard's command that would cover no call; empty for a valid one."""
+    advice = next((text for form, text in _NO_COMMANDS if re.match(form, pattern)), "")
+    return advice or ("" if guard_words(pattern) else _ONE_COMMAND)
+
+
+def _plain_path(word: str) -> str:
+    return _AROUND_PATH.sub("", word)
 
 
 def _fits(word: str, written: str) -> bool:
@@ -85,7 +112,7 @@ def _covers(command: list[str], words: Sequence[str]) -> bool:
     if has_subcommand and "." not in program and program not in _options("operands_only"):
         at = _after_subcommand(command, words[1])
     with_value = _options("with_value").get(program, "")
-    return at > 0 and _contain(command[at:], words[1 if at == 1 else 2 :], with_value)
+    return at > 0 and _contain([*map(_plain_path, command[at:])], words[1 if at == 1 else 2 :], with_value)
 
 
 def _after_subcommand(command: list[str], name: str) -> int:
@@ -102,14 +129,15 @@ def _contain(arguments: Sequence[str], words: Sequence[str], with_value: str) ->
     """Return whether all words of a guard are there: operands in their order, options anywhere, also as `--option=value`."""
     found, options, letters = _read(arguments, with_value)
     operands = iter(found)  # consumed by `in` and `any`, which keeps the order
-    for before, word in zip(["", *words], words):
-        if word[:1] == "-" and len(word) > 1:
+    end = words.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in words else len(words)
+    for at, (before, word) in enumerate(zip(["", *words], words)):
+        if word[:1] == "-" and len(word) > 1 and at < end:
             name, _, value = word.partition("=")
             given = any(_fits(option, word) for option in options)
             has_option = given or (value and name in options and value in operands)
-            if not has_option and not (_is_bundle(word) and letters.issuperset(word[1:])):
+            if not has_option and not (_BUNDLE.fullmatch(word) and letters.issuperset(word[1:])):
                 return False
-        elif "%s=%s" % (before, word) in options:
+        elif any(_fits(option, "%s=%s" % (before, word)) for option in options):
             continue
         elif not any(_fits(operand, word) for operand in operands):
             return False
@@ -124,30 +152,25 @@ def _read(arguments: Sequence[str], with_value: str) -> tuple[list[str], set[str
         if before:
             options.add("%s=%s" % (before, word))
             before = ""
-        elif word == "--":
+        elif word == _END_OF_OPTIONS:
             operands += arguments[at:]
             break
         elif word[:1] == "-" and len(word) > 1:
             name, _, value = word.partition("=")
             options |= {word} if value.lower() in _OFF else {word, name}
-            if _is_bundle(word):
+            if bundle := _BUNDLE.match(word):
                 # A letter with a value takes the rest of the bundle, or the next word.
-                end = next((end for end, letter in enumerate(word[1:], 2) if letter in with_value), None)
-                letters.update(word[1:end])
+                end = next((end for end, letter in enumerate(bundle[1], 2) if letter in with_value), None)
+                letters.update(word[1 : end or bundle.end()])
                 before = "-" + word[-1] if end == len(word) else ""
         else:
             operands.append(word)
     return operands, options, letters
 
 
-def _is_bundle(word: str) -> bool:
-    """Return whether a word is a short option or several; longer words after one hyphen are names, as in `-target`."""
-    return word[1:].isalpha() and len(word) <= _MAX_BUNDLE
-
-
 def base_name(word: str) -> str:
-    """Return the name of a program without its folder and without `.exe`."""
-    name = word.rpartition("/")[2]
+    """Return the name of a program without its folder, `.exe`, and the version of a package or of Python 3."""
+    name = _VERSION.sub("", word.rpartition("/")[2])
     return name[: -len(_EXECUTABLE)] if name.lower().endswith(_EXECUTABLE) else name
 
 
@@ -226,7 +249,7 @@ def _after_prefix(words: list[str], prefix: dict[str, Any]) -> tuple[list[str], 
     at = 1
     while at < len(words):
         word = words[at]
-        if word == "--" and not subcommands:
+        if word == _END_OF_OPTIONS and not subcommands:
             return words[at + 1 :][operands:], texts
         if word[:1] in ("-", "+") and len(word) > 1:
             option, value, at = _option(words, at, (*lookups, *values, *codes))

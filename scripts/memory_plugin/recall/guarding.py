@@ -45,18 +45,20 @@ class GuardedCall:
         self.prepared = prepared
         self.matches: list[tuple[GuardInForce, str]] = []
         if prepared.may_cover_command(self.command):
-            self._match_command()
+            self._match_command(root)
         elif self.files and prepared.has_files:
             self._match_path(root)
         now = now_iso()
         self.matches = [match for match in self.matches if not match[0].until or match[0].until > now]
 
-    def _match_command(self) -> None:
+    def _match_command(self, root: str) -> None:
         from ..memories.guarded_commands import run_by
 
         commands = [(guard, words) for guard in self.prepared.guards for words in guard.commands]
         first: dict[str, tuple[GuardInForce, str]] = {}
-        for at in sorted(run_by(self.command, [words for _, words in commands])):
+        # A guard's paths begin at the root; a command may have them in full.
+        texts = dict.fromkeys([self.command, self.command.replace(root + "/", "")])
+        for at in sorted({at for text in texts for at in run_by(text, [words for _, words in commands])}):
             guard, words = commands[at]
             first.setdefault(guard.key, (guard, " ".join(words)))
         self.matches = list(first.values())
