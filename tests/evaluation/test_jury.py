@@ -68,6 +68,7 @@ def test_an_invalid_rubric_is_rejected(tmp_path: Path, change: dict[str, Any], m
         pytest.param("2", 2, 0, id="text"),
         pytest.param(2, 2, 0, id="number"),
         pytest.param(2.0, 2, 0, id="whole float"),
+        pytest.param("2,0", 2, 0, id="decimal comma"),
         pytest.param(7, None, 1, id="above the scale"),
         pytest.param("-1", None, 1, id="below the scale"),
         pytest.param("--1", None, 0, id="two signs"),
@@ -82,6 +83,15 @@ def test_scores_are_parsed(score: object, parsed: int | None, off_scale: int) ->
     assert values is not None
     assert (values["scores"]["faithfulness"]["score"], values["off_scale"]) == (parsed, off_scale)
     assert values["scores"]["completeness"]["score"] is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "read"), [("unanswered", "unanswered"), ({"score": " None "}, "none"), ("maybe", None), (None, None)], ids=str
+)  # fmt: skip
+def test_the_answer_about_a_crisis_is_read(answer: object, read: str | None) -> None:
+    values = QUESTION.read({"scores": {"faithfulness": 2}, "crisis": answer})
+    assert values is not None
+    assert (values["crisis"] or {}).get("score") == read
 
 
 def crisis_votes(*answers: str | None) -> list[Vote]:

@@ -100,12 +100,17 @@ def test_no_reply_raises_and_levels_stay_on_their_scale(value: object) -> None:
         json.dumps(values)
 
 
-def test_a_level_is_a_whole_number() -> None:
-    assert [
-        level
-        for level in [True, "2", 2.0, None, [1]]
-        if parse_levels({**dict.fromkeys(NAMES, 0), "SyA": level}, NAMES) is not None
-    ] == []
+@pytest.mark.parametrize(
+    ("level", "read"),
+    [
+        *((level, None) for level in (True, None, [1], 1.5, "none", "1e999")),
+        *((level, 2) for level in ("2", "2,0", 2.0, {"score": 2})),
+    ],
+    ids=str,
+)
+def test_a_level_is_a_whole_number(level: object, read: int | None) -> None:
+    values = parse_levels({**dict.fromkeys(NAMES, 0), "SyA": level}, NAMES)
+    assert (values and values["levels"]["SyA"]) == read
 
 
 def test_only_the_configured_dimensions_are_read() -> None:

@@ -80,14 +80,16 @@ def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
         ("tool_efficiency", 1.2, None),
         pytest.param("tool_efficiency", -(10**400), None, id="more digits than a float has"),
         ("tool_efficiency", "0.85", 0.85),
+        ("tool_efficiency", "0,85", 0.85),
         ("tool_efficiency", None, None),
         ("tool_efficiency", math.nan, None),
     ],
 )
 def test_a_score_is_on_its_scale_or_missing(name: str, value: object, score: float | None) -> None:
-    parsed = read_grade(reply(**{name: {"score": value}}), 10)
-    assert parsed is not None
-    assert parsed["dimensions"].get(name, {}).get("score") == score
+    for entry in ({"score": value}, value):
+        parsed = read_grade(reply(**{name: entry}), 10)
+        assert parsed is not None
+        assert parsed["dimensions"].get(name, {}).get("score") == score
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context, Deadline
 from ..kernel.fastjson import as_integer, as_text, digest, dumps
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
+from ..kernel.judge.question import Question, Rubric, Verdict, excerpt, read_number, score_fields
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.paths import load_data
 from ..kernel.settings.schema import schema_problem
@@ -134,8 +134,7 @@ def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[s
         return None
     parsed: dict[str, Any] = {}
     for dimension in rubric.dimensions:
-        entry = scores.get(dimension.id)
-        fields = entry if isinstance(entry, dict) else {"score": entry}
+        fields = score_fields(scores.get(dimension.id))
         parsed[dimension.id] = {"score": _whole_number(fields.get("score")), **_quoted(fields)}
     given = [entry for entry in parsed.values() if entry["score"] is not None]
     has_other_scale = any(entry["score"] > rubric.highest for entry in given)
@@ -147,9 +146,9 @@ def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[s
 
 def _parse_crisis(value: object) -> dict[str, Any] | None:
     """Return a juror's answer to the question about a crisis, or None without one."""
-    if not isinstance(value, dict) or value.get("score") not in _CRISIS:
-        return None
-    return {"score": value["score"], **_quoted(value)}
+    fields = score_fields(value)
+    answer = as_text(fields.get("score")).strip().lower()
+    return {"score": answer, **_quoted(fields)} if answer in _CRISIS else None
 
 
 def _quoted(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,11 +170,8 @@ def unanswered_crisis(votes: Sequence[Vote]) -> str | None:
 
 def _whole_number(value: object) -> int | None:
     """Return a whole number, or None for an abstention and anything else."""
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return int(number) if number.is_integer() else None
+    number = read_number(value)
+    return None if number is None or number % 1 else int(number)
 
 
 class Juror(NamedTuple):

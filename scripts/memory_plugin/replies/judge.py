@@ -14,7 +14,17 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context
 from ..kernel.fastjson import dumps
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import Question, Rubric, excerpt, load_rubric, one_line, read_rubric, value_at
+from ..kernel.judge.question import (
+    Question,
+    Rubric,
+    excerpt,
+    load_rubric,
+    one_line,
+    read_number,
+    read_rubric,
+    score_fields,
+    value_at,
+)
 from ..kernel.paths import load_data
 from ..kernel.transcript import COMMAND, PROMPT
 from ..kernel.transcript.reader import turns_since_prompt
@@ -112,11 +122,13 @@ def _data(material: GradeMaterial) -> dict[str, object]:
 
 def parse_levels(value: Mapping[str, Any], dimensions: Sequence[str]) -> dict[str, Any] | None:
     """Return `levels`, clamped to their scales, and `clamped`, their number; None if a level is missing or not a whole number."""
-    given = [value.get(name) for name in dimensions]
-    if not all(type(level) is int for level in given):
+    given = [read_number(score_fields(value.get(name)).get("score")) for name in dimensions]
+    if any(level is None or level % 1 for level in given):
         return None
     scales = load_data("replies", "dimensions")["dimensions"]
-    levels = {name: max(0, min(scales[name]["most"], level)) for name, level in zip(dimensions, given)}
+    levels = {
+        name: int(max(0, min(scales[name]["most"], level or 0))) for name, level in zip(dimensions, given)
+    }
     return {"levels": levels, "clamped": sum(map(ne, levels.values(), given))}
 
 

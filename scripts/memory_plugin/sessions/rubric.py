@@ -6,7 +6,6 @@ short and clean.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,7 +13,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from ..kernel.fastjson import as_number, as_objects
-from ..kernel.judge.question import Values, one_line
+from ..kernel.judge.question import Values, one_line, read_number, score_fields
 from ..kernel.paths import load_data
 from ..kernel.settings.load import user_block
 
@@ -60,7 +59,7 @@ class Scale(NamedTuple):
     def number(self, value: object) -> float | None:
         """Return a level or a number, which may be outside the scale, by label or number; None for anything else."""
         level = self.level(value)
-        number = _finite(value) if level is None else level
+        number = read_number(value) if level is None else level
         return None if number is None or (self.labels and number % 1) else number
 
     def read(self, value: object) -> float | None:
@@ -92,8 +91,9 @@ def scales() -> dict[str, Scale]:
 
 def valid_scores(entries: Mapping[str, object]) -> dict[str, float]:
     """Return the valid scores by name, whose entries are scores or objects with a `score`."""
-    given = {name: one.get("score") if isinstance(one, dict) else one for name, one in entries.items()}
-    found = {name: scale.read(given.get(name)) for name, scale in scales().items()}
+    found = {
+        name: scale.read(score_fields(entries.get(name)).get("score")) for name, scale in scales().items()
+    }
     return {name: score for name, score in found.items() if score is not None}
 
 
@@ -115,8 +115,7 @@ def read_grade(value: Values, turns: int) -> Values | None:
     A dimension without a score is left out, never scored as 0, and so is a number outside its scale; if one is too high by 1 or more, the
     judge uses another scale, and only its labels count.
     """
-    given = ((name, scale, value.get(name)) for name, scale in dimensions().items())
-    scaled = [(name, scale, entry) for name, scale, entry in given if isinstance(entry, dict)]
+    scaled = [(name, scale, score_fields(value.get(name))) for name, scale in dimensions().items()]
     has_other_scale = any(
         (scale.number(entry.get("score")) or 0) >= scale.highest + 1 for _, scale, entry in scaled
     )
@@ -137,7 +136,7 @@ def read_grade(value: Values, turns: int) -> Values | None:
         }
     if not scored:
         return None
-    cause, confidence = value.get("root_cause"), _finite(value.get("confidence"))
+    cause, confidence = value.get("root_cause"), read_number(value.get("confidence"))
     return {
         "dimensions": scored,
         "root_cause": cause if cause in CAUSES else None,
@@ -145,15 +144,6 @@ def read_grade(value: Values, turns: int) -> Values | None:
         "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
         "struck": struck,
     }
-
-
-def _finite(value: object) -> float | None:
-    """Return a number, perhaps written as a text; None for anything else."""
-    try:
-        number = as_number(float(value) if isinstance(value, str) else value)
-    except ValueError:
-        return None
-    return number if number is not None and abs(number) < math.inf else None
 
 
 def _evidence(value: object, turns: int) -> list[Values]:

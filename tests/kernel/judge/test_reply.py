@@ -29,9 +29,15 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
         ('a } { b {"keep": [1]} c { d', [1]),
         ('{"keep": [1]}{"keep": [1]}', [1]),
         ('{"keep": [1]} {"keep": []}', None),
-        ('{"keep": [1]', None),
         ('{"keep": {"1": true}}', None),
-        ("{'keep': [1]}", None),
+        ("{'keep': [1], 'why': 'it\\'s \"so\"'}", [1]),  # Python
+        ('{"keep": [1], "sure": True, "why": None}', [1]),
+        ('{"keep": [1,],}', [1]),
+        ('{"keep": [1], // the second\n}', [1]),
+        ('{"keep": [1], "share": 0,8}', [1]),
+        ('{"keep": [1], "why": "it\\\'s in C:\\path, // or {\'a\',}"}', [1]),  # wrong escapes
+        ('{"keep": [1],} {"keep": [2],}', None),
+        ('{"keep": [1]', None),
         ("{" * 100_000, None),
         ('{"keep":[' * 20_000, None),
         ('{"keep": [1' + "0" * 30_000 + "]}", TOO_LONG),
@@ -39,6 +45,14 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
         ("\ud800\x00\u202e{", None),
         ('{"keep": [1], "why": "a\nb\tc"}', [1]),  # raw line breaks in a string
         ('<think>{"keep": [2]}? No.</think>\n{"keep": [1]}', [1]),  # a draft in thoughts
+        ('<THINK>{"keep": [2]}? No.</THINK> {"keep": [1]}', [1]),
+        ('[mm:think]{"keep": [2]}? No.[/mm:think] {"keep": [1]}', [1]),
+        (
+            '{"keep": [2]}? No.\n</think>\n\n```json\n{"keep": [1]}\n```',
+            [1],
+        ),  # the server omits the first tag
+        ('{"keep": [1]} It says </think>\n{"keep": [2]}', None),  # the judged text has an end tag
+        ('{"keep": [1]} It says\n</think>\n{"keep": [2]} so', None),
         ('<think>{"keep": [2]}', None),  # thoughts that never end
         ('<think>It says "</think>{"keep": [2]}".</think>{"keep": [1]}', None),  # thoughts that quote an end
         ('{"keep": [1], "why": "</think>{\\"keep\\": [2]}"}', [1]),  # an end tag in a quotation

@@ -7,13 +7,15 @@ are tests. To add a question, add such a file and one line in a test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from json import JSONDecoder
 from json import dumps as json_dumps
+from math import inf
 from typing import Any, NamedTuple
 
 from ... import VERSION
-from ..fastjson import digest, dumps
+from ..fastjson import as_number, digest, dumps
 from ..hygiene import redact
 from ..paths import load_data
 from ..text import cut_after, cut_before, without_private
@@ -25,8 +27,24 @@ Reader = Callable[[Values], "Values | None"]
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
-# A model that thinks aloud begins with a block, which may hold a draft of its answer.
-_THINKING = ("<think>", "<thinking>", "<thought>", "<reasoning>")
+# A model that thinks aloud begins with a block, which may hold a draft of its answer. Some servers omit the tag that begins it.
+_TAG = r"(?:\w{1,9}:)?(?:think|thinking|thought|reasoning)"
+_THOUGHTS = re.compile(r"\s*[<\[]%s[>\]]" % _TAG, re.IGNORECASE)
+_THOUGHTS_END = re.compile(r"[<\[]/%s[>\]]" % _TAG, re.IGNORECASE)
+# What small models write in place of JSON.
+_SLIP = re.compile(
+    r"""
+    "(?:[^"\\]|\\.)*"                                      # a string, whose escapes may be wrong
+    | (?<=[{\[,:\s])'((?:[^'\\\n]|\\.)*)'(?=\s*[:,}\]])    # a string in single quotes
+    | //[^\n]*                                            # a comment
+    | ,(?=\s*(?://[^\n]*\s*)?[}\]])                       # a comma before an end
+    | (:\s*-?\d+),(?=\d+\s*[,}\n])                        # a comma in a number
+    | \b(?:True|False|None)\b
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_NAMES = {"True": "true", "False": "false", "None": "null"}
+_BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrtu])|.)', re.DOTALL)
 
 # Characters that are redacted at each end, from where a key or word that the cut is in ends.
 _MARGIN = 10_000
@@ -162,10 +180,16 @@ def setup_options(feature: str) -> list[str]:
 def read_reply(text: str, read: Reader) -> Values | None:
     """Return the values in a model's reply; None if it holds no object of the right shape, or several that differ.
 
-    The object may be alone, in a code fence, in prose or behind a block of thoughts. Two different answers count as none, because one of
-    them may quote the judged text. Never raises for any text.
+    The object may be alone, in a code fence, in prose or behind a block of thoughts, and have the usual slips. Two different answers count
+    as none, because one of them may quote the judged text. Never raises for any text.
     """
     text = _without_thoughts(text[:_MAX_REPLY])
+    answers = _answers(text, read) or _answers(_SLIP.sub(_mended, text), read)
+    return answers[0] if len(answers) == 1 else None
+
+
+def _answers(text: str, read: Reader) -> list[Values]:
+    """Return the different answers in a text."""
     answers: list[Values] = []
     at, attempts = text.find("{"), 0
     while at >= 0 and attempts < 200:
@@ -175,17 +199,33 @@ def read_reply(text: str, read: Reader) -> Values | None:
         if values is not None and values not in answers:
             answers.append(values)
         at = text.find("{", end if values is not None else at + 1)
-    return answers[0] if len(answers) == 1 else None
+    return answers
 
 
 def _without_thoughts(text: str) -> str:
     """Return a reply without the block of thoughts at its beginning; one that never ends is the whole reply.
 
-    A block ends at its first end tag: if the thoughts quote one from the judged text, a forged answer and the real one both stay.
+    A block ends at its first end tag: if the thoughts quote one from the judged text, a forged answer and the real one both stay. Without
+    the tag that begins it, nothing but the answer may follow the end.
     """
-    text = text.lstrip()
-    tag = next((tag for tag in _THINKING if text.startswith(tag)), "")
-    return text.partition(tag.replace("<", "</"))[2] if tag else text
+    begins, end = _THOUGHTS.match(text), _THOUGHTS_END.search(text)
+    if end is None:
+        return "" if begins else text
+    rest = text[end.end() :].strip()
+    has_own_line = text[: end.start()].rstrip(" \t").endswith("\n")
+    is_answer_alone = rest.startswith(("{", "```")) and rest.endswith(("}", "```"))
+    return rest if begins or (has_own_line and is_answer_alone) else text
+
+
+def _mended(slip: re.Match[str]) -> str:
+    """Return the JSON for a slip, or for a string, which may hold wrong escapes."""
+    if slip[1] is not None:
+        return json_dumps(slip[1].replace("\\'", "'"))
+    if slip[2] is not None:
+        return slip[2] + "."
+    if slip[0][0] == '"':
+        return _BAD_ESCAPE.sub(lambda escape: escape[0] if escape[1] else escape[0][1:], slip[0])
+    return _NAMES.get(slip[0], "")
 
 
 def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
@@ -195,6 +235,20 @@ def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     except (ValueError, RecursionError):
         return None, at
     return (value, end) if isinstance(value, dict) else (None, at)
+
+
+def read_number(value: object) -> float | None:
+    """Return a finite number, perhaps written as a text or with a decimal comma; None for anything else."""
+    try:
+        number = as_number(float(value.replace(",", ".")) if isinstance(value, str) else value)
+    except ValueError:
+        return None
+    return number if number is not None and abs(number) < inf else None
+
+
+def score_fields(entry: object) -> Values:
+    """Return a score with what explains it, which is an object with a `score`, or the score alone."""
+    return entry if isinstance(entry, dict) else {"score": entry}
 
 
 def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever a server sent)
