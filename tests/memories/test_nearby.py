@@ -46,6 +46,18 @@ def test_a_package_with_a_store_is_named_where_it_is_the_working_folder(project:
     assert "memory import %s" % package in line
 
 
+def test_the_packages_with_a_store_are_named_where_git_knows_them(project: Project) -> None:
+    project.git("init", "-q")
+    for name in ("pay", "ship"):
+        project.write("packages/%s/.claude/memory/decisions/a.json" % name, "{}")
+    project.git("add", "-A")
+    lines = unread(project)
+    assert [line.rpartition("/packages/")[2] for line in lines] == [
+        "pay/.claude/memory",
+        "ship/.claude/memory",
+    ]
+
+
 def test_other_worktrees_of_a_bare_repository_are_named(project: Project) -> None:
     project.git("init", "-q")
     project.git("commit", "-q", "--allow-empty", "-m", "first")
@@ -74,6 +86,25 @@ def test_a_team_s_notes_in_the_store_are_named(project: Project) -> None:
     store = os.path.join(project.root, ".claude", "memory")
     notes = "1 Markdown note in %s is not read; to make memories from notes: memory import %s"
     assert line == notes % (store, store)
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("topics/deploy.md", "1 Markdown note"),
+        ("decisions/deploy.md", "1 Markdown note"),
+        ("deploy.json", "1 JSON file"),
+        ("architecture/deploy.json", "1 JSON file"),
+        ("decisions/sub/deploy.json", "1 JSON file"),
+        ("decisions/deploy.JSON", "1 JSON file"),
+        ("decisions/deploy.json", ""),
+        (".obsidian/app.json", ""),
+    ],
+)
+def test_what_a_store_holds_in_other_places_is_counted(project: Project, path: str, what: str) -> None:
+    project.save("Use Postgres", "b")
+    project.write(".claude/memory/" + path, "We deploy on Tuesday.\n")
+    assert [line[: len(what)] for line in unread(project)] == ([what] if what else [])
 
 
 def test_notes_of_claude_code_that_are_linked_into_a_repository_are_named(project: Project) -> None:

@@ -80,6 +80,37 @@ def test_of_two_files_of_a_name_none_is_guessed_and_show_and_check_say_what_is_g
     assert lines(project) == []
 
 
+@pytest.mark.parametrize("name", ["billing.py", "src/Billing.py", "billing.py:2"])
+def test_the_only_file_of_that_name_is_named_when_a_memory_is_saved(project: Project, name: str) -> None:
+    stored(project, "Makefile")
+    run = project.cli(
+        "save", "--category", "decision", "--title", "Totals", "--body", "Down.", "--file", name
+    )
+    line = "%s is not there, but %s is:\n  memory edit totals --file %s"
+    assert line % (name, OLD, OLD) in run.stdout
+
+
+@pytest.mark.parametrize("how", ["sparse", "ignored", "ignored folder", "submodule"])
+def test_what_a_working_tree_need_not_have_is_not_gone(project: Project, how: str) -> None:
+    names = {
+        "sparse": OLD,
+        "ignored": "local.env",
+        "ignored folder": "dist/app.js",
+        "submodule": "libs/x/a.py",
+    }
+    project.write(".gitignore", "*.env\ndist/\n")
+    project.write("keep/a.py", "a = 1\n")
+    stored(project, names[how])
+    if how == "sparse":
+        project.git("sparse-checkout", "set", "keep", ".claude")
+    elif how == "submodule":
+        project.git("update-index", "--add", "--cacheinfo", "160000,%s,libs/x" % ("1" * 40))
+        os.makedirs(os.path.join(project.root, "libs", "x"))
+    assert not os.path.exists(os.path.join(project.root, names[how]))
+    assert lines(project) == []
+    assert "(gone)" not in project.prompt("do bills round half up?").context
+
+
 def test_one_command_names_all_files_as_they_are_now(project: Project) -> None:
     stored(project, OLD, "src/*.py", "README", "Makefile")
     project.write("Makefile", "all:\n")
@@ -95,6 +126,16 @@ def test_one_command_names_all_files_as_they_are_now(project: Project) -> None:
     assert all(command in line for line in found)
     project.cli(*command.replace("'", "").split()[1:])
     assert lines(project) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs another user's files")
+def test_git_is_asked_in_a_project_of_another_user(project: Project) -> None:
+    stored(project)
+    project.git("mv", "src", "pay")
+    project.git("commit", "-q", "-m", "moved")
+    for folder in (project.root, os.path.join(project.root, ".git")):
+        os.chown(folder, 1000, 1000)
+    assert lines(project)[0].startswith(OLD + " was moved to pay/billing.py")
 
 
 @pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "not committed"])

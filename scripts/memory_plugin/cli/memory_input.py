@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
@@ -29,6 +30,9 @@ _REPEATED = (
 )  # fmt: skip
 _CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
 _ACTION = "block once a session (default), or have Claude Code ask you each time"
+# What the client and editors put around the path of a file: `@src/app.py#L5-9`, `file:///home/ada/app.py`.
+_AROUND_PATH = re.compile(r"\A(?:@|file://)|#L\d+(?:-L?\d+)?\Z")
+_ONE_EACH = "name each file by itself; the option can be repeated"
 _DATE_LENGTH = len("2031-12-31")
 
 
@@ -126,11 +130,12 @@ def project_files(names: list[str], paths: Paths) -> list[str]:
 
 
 def _project_file(path: str, root: str) -> str:
-    full = os.path.realpath(path)
-    if os.path.exists(full) and full.startswith(root + os.sep):
-        return os.path.relpath(full, root).replace(os.sep, "/")
+    forms = (path, _AROUND_PATH.sub("", path))
+    for full in map(os.path.realpath, forms):
+        if os.path.exists(full) and full.startswith(root + os.sep):
+            return os.path.relpath(full, root).replace(os.sep, "/")
     path = path.replace(os.sep, "/")
-    problem = files_problem(path)
+    problem = files_problem(path) or (_ONE_EACH if ", " in path else "")
     if problem:
         raise InvalidMemory("--file: %s: %s" % (path, problem))
     return path

@@ -31,9 +31,13 @@ _OUTER = "the memories of %s are not read: %s is a separate project; start Claud
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
-_NOTES = "Markdown note in %s is", "Markdown notes in %s are"
+_MARKDOWN = "Markdown note in %s is", "Markdown notes in %s are"
+_MISPLACED = (
+    "JSON file in %s is in no category's folder, so it is",
+    "JSON files in %s are in no category's folder, so they are",
+)
 _IMPORT_NOTES = " not read; to make memories from notes: memory import %s"
-_MAX_WORKTREES = 20
+_MAX_WORKTREES = _MAX_STORES = 20
 
 
 class NativeNote(NamedTuple):
@@ -140,19 +144,21 @@ def _passages(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def unread_nearby(paths: Paths) -> list[str]:
-    """Return a sentence for each store above, below or beside the project's that is not read, and for Markdown in its own."""
+    """Return a sentence for each store above, below or beside the project's that is not read, and for what its own does not read."""
     root, launch = paths.project_root, paths.launch_dir
     users = "" if paths.config_dir is None else os.path.realpath(paths.config_dir)
     above = (one for one in _upward(os.path.dirname(root)) if os.path.join(one, ".claude") != users)
     found = [_OUTER % (folder, root) for folder in above if has_store(folder)]
     is_inside = launch.startswith(root.rstrip(os.sep) + os.sep)
-    below = takewhile(root.__ne__, _upward(launch)) if is_inside else ()
+    below = dict.fromkeys(
+        [*(takewhile(root.__ne__, _upward(launch)) if is_inside else ()), *_tracked_stores(root)]
+    )
     found += [_INNER % (folder, root, os.path.join(folder, STORE)) for folder in below if has_store(folder)]
     if not has_store(project_store(paths).worktree or root):
         found += [_SIBLING % folder for folder in _worktrees(root) if has_store(folder)]
     links = [folder for folder in native_folders(paths, confirmed=False) if leads_into_project(folder)]
     found += [_LINKED % (folder, os.path.realpath(folder)) for folder in links]
-    return found + list(_markdown(project_store(paths).root))
+    return found + list(_unread_files(project_store(paths).root))
 
 
 def has_store(root: str) -> bool:
@@ -186,13 +192,28 @@ def _worktrees(root: str) -> Iterator[str]:
                     yield folder
 
 
-def _markdown(store: str) -> Iterator[str]:
-    try:
-        names = sorted(name for name in os.listdir(store) if name.endswith(".md"))
-    except OSError:
-        return
+def _tracked_stores(root: str) -> list[str]:
+    """Return the folders below a project, such as packages, in which git knows a store."""
+    from .repository import git  # most callers only read the notes
+
+    inner = "/.claude/memory/"
+    listed = git(root, "ls-files", "-z", "--", ":(glob)**/.claude/memory/*/*.json").split("\0")
+    names = dict.fromkeys(name.partition(inner)[0] for name in listed if inner in name)
+    return [os.path.join(root, name) for name in names][:_MAX_STORES]
+
+
+def _unread_files(store: str) -> Iterator[str]:
+    """Yield a line about the Markdown files in a store, and one about JSON files in none of its categories' folders."""
     from .writing import own_index  # most callers only read the notes
 
-    names = [name for name in names if name != "index.md" or own_index(os.path.join(store, name)) is None]
-    if names:
-        yield (inflected(len(names), *_NOTES) + _IMPORT_NOTES) % (store, store)
+    read = {os.path.join(store, category.folder) for category in categories().values()}
+    markdown = misplaced = 0
+    for folder, folders, names in os.walk(store):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        is_own = folder == store and own_index(os.path.join(store, "index.md")) is not None
+        markdown += sum(name.endswith(".md") and not (is_own and name == "index.md") for name in names)
+        suffix = ".JSON" if folder in read else (".json", ".JSON")
+        misplaced += sum(name.endswith(suffix) for name in names)
+    for number, words in ((markdown, _MARKDOWN), (misplaced, _MISPLACED)):
+        if number:
+            yield (inflected(number, *words) + _IMPORT_NOTES) % (store, store)

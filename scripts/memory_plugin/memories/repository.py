@@ -36,6 +36,7 @@ _OFF = {
     "core.quotePath": "true",
     "log.showSignature": "false",
     "protocol.allow": "never",
+    "safe.directory": "*",  # a project of another user, as in a container; all that it could run is off
 }
 _SAFE = {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _ADDED = (
@@ -45,6 +46,10 @@ _ADDED = (
 _MOVED = ("log", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "--format=", "-n", "20000", "-z")
 _NAMED = ("log", "--no-ext-diff", "--name-only", "--format=", "-n", "20000", "-z")
 _STAGED = ("diff", "--no-ext-diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD")
+_SKIPPED, _SUBMODULE = (
+    "S ",
+    "160000 ",
+)  # a file outside the sparse checkout, and a submodule, as git marks them
 _LINE_NUMBER = re.compile(r":\d+(?:-\d+)?\Z")
 _PATTERN = re.compile(r"/[^/]*[*?\[{].*\Z")  # below a folder
 _NO_PATH = re.compile(r"[*?\[{!]|\A(?:/|~|\.\.(?:/|\Z)|\w+:)")
@@ -61,12 +66,13 @@ class ClaimedCommit(NamedTuple):
 class GoneFile(NamedTuple):
     """A file or pattern that a memory names and that is gone; `places` are those of all such files now, empty if unknown.
 
-    That of a file that git never knew is None.
+    That of a file that git never knew is None, or that of its only namesake.
     """
 
     stored: StoredMemory
     name: str
     places: dict[str, str | None]
+    was_known: bool
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
@@ -84,8 +90,10 @@ class GoneFile(NamedTuple):
     def change(self) -> str:
         """Return what happened to the file."""
         place = self.places[self.name]
-        gone = " is not there" if place is None else " is gone"
-        return "%s was moved to %s" % (self.name, place) if place else self.name + gone
+        if place:
+            text = "%s was moved to %s" if self.was_known else "%s is not there, but %s is"
+            return text % (self.name, place)
+        return self.name + (" is gone" if self.was_known else " is not there")
 
     @property
     def edit(self) -> str:
@@ -133,14 +141,57 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
     paths = {name: _PATTERN.sub("", whole) for name, whole in wholes.items()}
     paths = {name: path for name, path in paths.items() if path and not _NO_PATH.search(path)}
     gone = {name: path for name, path in paths.items() if not os.path.lexists(os.path.join(root, path))}
+    left_out = not_checked_out(gone.values(), root)
+    gone = {name: path for name, path in gone.items() if path not in left_out}
     places = _moved(set(gone.values()), root) if gone else {}
     unmoved = set(gone.values()) - set(places)
     known = git(root, *_NAMED, "--", *sorted(unmoved)).split("\0") if unmoved else []
-    now: dict[str, str | None] = dict.fromkeys(gone)
-    for name, path in gone.items():
-        if any(one == path or one.startswith(path.rstrip("/") + "/") for one in [*known, *places]):
-            now[name] = places.get(path, "") and places[path] + wholes[name][len(path) :]
-    return [GoneFile(one, name, now) for one in ours for name in one.memory.files if name in gone]
+    ever = ["%s/" % one for one in [*known, *places]]
+    strange = {path for path in unmoved if not any(one.startswith(path.rstrip("/") + "/") for one in ever)}
+    places.update(_namesakes(strange, root))
+    now: dict[str, str | None] = {name: None if path in strange else "" for name, path in gone.items()}
+    now.update(
+        {name: places[path] + wholes[name][len(path) :] for name, path in gone.items() if path in places}
+    )
+    is_known = {name: path not in strange for name, path in gone.items()}
+    return [
+        GoneFile(one, name, now, is_known[name]) for one in ours for name in one.memory.files if name in gone
+    ]
+
+
+def _namesakes(paths: set[str], root: str) -> dict[str, str]:
+    """Return path -> the only file of the project with the name of some paths that are not there, whatever its case."""
+    listed = git(root, "ls-files", "-c", "-o", "--exclude-standard", "-z") if paths else ""
+    named: dict[str, set[str]] = {}
+    for path in listed.split("\0"):
+        named.setdefault(os.path.basename(path).casefold(), set()).add(path)
+    found = {path: named.get(os.path.basename(path).casefold(), set()) for path in paths}
+    return {path: min(same) for path, same in found.items() if len(same) == 1 and os.path.basename(path)}
+
+
+def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
+    """Return those missing paths that a working tree need not have: ignored, in a submodule, or outside the sparse checkout."""
+    paths = list(missing)
+    if not paths:
+        return set()
+    ignored = git(root, "-c", "core.quotePath=false", "check-ignore", "--", *paths).splitlines()
+    above = {path: _empty_folder(path.rstrip("/"), root) for path in paths}
+    listed = git(root, "ls-files", "-t", "-s", "-z", "--", *paths, *filter(None, above.values())).split("\0")
+    skipped = "".join("\0%s/" % line.partition("\t")[2] for line in listed if line.startswith(_SKIPPED))
+    modules = {line.partition("\t")[2] for line in listed if line[2:].startswith(_SUBMODULE)}
+    return {
+        path
+        for path in paths
+        if path in ignored or above[path] in modules or "\0%s/" % path.rstrip("/") in skipped
+    }
+
+
+def _empty_folder(path: str, root: str) -> str:
+    """Return the folder above a missing path that is there, if it is empty, as that of a submodule may be."""
+    folder = os.path.dirname(path)
+    while folder and not os.path.isdir(os.path.join(root, folder)):
+        folder = os.path.dirname(folder)
+    return "" if os.listdir(os.path.join(root, folder)) else folder
 
 
 def _moved(paths: set[str], root: str) -> dict[str, str]:

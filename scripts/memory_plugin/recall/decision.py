@@ -317,13 +317,24 @@ def with_gone_files(block: str, hits: Iterable[Hit], root: str) -> str:
         head, mark, rest = hit.injection_text.rpartition("\nFiles: ")
         if mark and hit.scope == "project":
             files, end, tail = rest.partition("\n")
-            names = [name + " (gone)" if _is_gone(name, root) else name for name in files.split(", ")]
+            gone = _gone_names(files.split(", "), root)
+            names = [name + " (gone)" if name in gone else name for name in files.split(", ")]
             block = block.replace(hit.injection_text, "".join((head, mark, ", ".join(names), end, tail)))
     return block
 
 
-def _is_gone(name: str, root: str) -> bool:
-    path = name.partition(":")[0].replace("\\", "/")
+def _gone_names(names: list[str], root: str) -> set[str]:
+    paths = {name: name.partition(":")[0].replace("\\", "/") for name in names}
+    missing = {name: path for name, path in paths.items() if _is_missing(path, root)}
+    if not missing:
+        return set()
+    from ..memories.repository import not_checked_out
+
+    left_out = not_checked_out(missing.values(), root)
+    return {name for name, path in missing.items() if path not in left_out}
+
+
+def _is_missing(path: str, root: str) -> bool:
     is_elsewhere = path[:1] in ("", "/", "~", "!") or path.startswith("../")
     is_pattern = any(sign in path for sign in "*?[{&<>\u2026")
     return not (is_elsewhere or is_pattern or os.path.lexists(os.path.join(root, path)))

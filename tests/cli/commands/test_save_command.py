@@ -327,3 +327,17 @@ def test_an_approval_that_cannot_be_recorded_leaves_a_pending_memory_and_says_so
     os.unlink(os.path.join(project.state, "trust", "texts"))
     (pending,) = project.memories("--status", "pending")
     assert project.cli("accept", pending["id"]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "written", ["src/app.py", "@src/app.py", "@src/app.py#L5-L9", "file://%s/src/app.py", "%s/src/app.py"]
+)
+def test_a_file_may_be_written_as_the_client_mentions_it(project: Project, written: str) -> None:
+    project.write("src/app.py", "a = 1\n")
+    run = project.cli("save", "Use Postgres", "--file", written.replace("%s", project.root), "--json")
+    assert run.json["files"] == ["src/app.py"]
+
+
+def test_two_files_in_one_option_are_refused(project: Project) -> None:
+    run = project.cli("save", "Use Postgres", "--file", "src/a.py, src/b.py")
+    assert "name each file by itself" in run.stderr
