@@ -247,6 +247,16 @@ def test_the_rules_generalize_beyond_their_examples() -> None:
             "We use pnpm here, not npm.\\\nThanks", "We use pnpm here, not npm.", id="a line that goes on"
         ),
         pytest.param("Fine. We never mock the database.", "We never mock the database.", id="stands alone"),
+        pytest.param(
+            "Read the limits before each upload. Bake this into CLAUDE.md",
+            "Read the limits before each upload. Bake this into CLAUDE.md",
+            id="to be written down",
+        ),
+        pytest.param(
+            "우리회사는 Jira를 사용하는데 Linear와 뭐가 달라?",
+            "우리회사는 Jira를 사용하는데 Linear와 뭐가 달라",
+            id="a fact in a question",
+        ),
     ],
 )
 def test_a_statement_that_leans_on_the_sentence_before_takes_it_along(prompt: str, quote: str) -> None:

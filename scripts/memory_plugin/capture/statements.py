@@ -72,7 +72,8 @@ _LEANING = re.compile(
     r"(?:it|its|it's|that|that's|this|they|these|those|them|same|both|neither|otherwise"
     r"|es|das|dies\w*|sie|sonst|ça|cela|ils|elles|eso|esto|ellos|isso|isto|eles|elas)\b"
     r"|^because\b|\b(?:esto|isso|ça|this|that|it) (?:para todo|pour tout|for the (?:whole|entire))\b"
-    r"|\b(?:it|them|that|those)(?: instead\b|[.!]*$)",
+    r"|\b(?:it|them|that|those)(?: instead\b|[.!]*$)"
+    r"|^(?:\w+ )?(?:add|bake|put|save|write|note|record|codify|document) (?:this|that|it|these)(?: \w+)? (?:in|to|into)\b",
     re.IGNORECASE,
 )
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
@@ -109,19 +110,32 @@ def find_statements(prompt: str) -> list[Finding]:
     statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
         statement = _statement(sentence, min_log_odds)
-        if statement and before and _LEANING.search(sentence):
-            statement = statement._replace(text="%s %s" % (before, sentence))
+        if before and _LEANING.search(sentence):
+            whole = "%s %s" % (before, sentence)
+            is_known = bool(statements) and statements[-1].text.endswith(before)
+            if statement:
+                statement = statement._replace(text=whole)
+            elif not is_known:
+                statement = _certain_statement(whole)
         statements += [statement] if statement else []
     return statements[:_MAX_STATEMENTS]
 
 
-def _statement(sentence: str, min_log_odds: float) -> Finding | None:
-    """Return the statement that a sentence makes; None if it is only about the task at hand."""
+def _certain_statement(sentence: str) -> Finding | None:
+    """Return the statement that a certain rule finds."""
     certain = next((rule for rule in patterns("statements", "certain") if rule.matches(sentence)), None)
     if certain:
         fact = certain.pattern.search(sentence) if certain.kind == "fact" else None
-        text = fact[0] if fact and len(sentence) > _LONG_FACT else sentence
+        text = fact[0] if fact and (len(sentence) > _LONG_FACT or sentence[-1] in "?\uff1f") else sentence
         return Finding(text, certain.kind, certain.category, certain.id, certain.strength)
+    return None
+
+
+def _statement(sentence: str, min_log_odds: float) -> Finding | None:
+    """Return the statement that a sentence makes; None if it is only about the task at hand."""
+    certain = _certain_statement(sentence)
+    if certain:
+        return certain
     if any(veto.matches(sentence) for veto in patterns("statements", "vetoes")):
         return None
     rules, cues = rules_in(sentence), cues_in(sentence)
