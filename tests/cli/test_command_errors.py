@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
+from memory_plugin.cli import command_line
 from tests.cli.test_command_line import cli
 from tests.project import Project
 
@@ -87,3 +89,16 @@ def test_a_state_folder_that_cannot_be_made_is_named(project: Project) -> None:
     for words in (["save", "--category", "decision", "--title", "t", "--body", "b"], ["accept", "--all"]):
         code, _, err = cli(project, *words)
         assert (code, err) == (1, "memory: %s/lcars: not a folder\n" % project.config)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM], ids=errno.errorcode.get)
+def test_a_command_that_may_not_write_says_where_it_may(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(number, os.strerror(number), "/state/locks")
+
+    monkeypatch.setattr(command_line, "_run", refuse)
+    assert command_line.main(["list"]) == 1
+    advice = "if Claude Code's sandbox forbids it, run the command in your own terminal"
+    assert capsys.readouterr().err == "memory: /state/locks: %s; %s\n" % (os.strerror(number), advice)

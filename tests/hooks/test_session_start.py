@@ -7,9 +7,13 @@ import time
 
 import pytest
 
+from memory_plugin.hooks.entry import Event
+from memory_plugin.hooks.session_events import handle_start
+from memory_plugin.host.environment import Taint
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.text.clean import terminal_safe
 from tests.project import Project, Run, posix
-from tests.recall.store_files import BODY, TITLE, memory, problems, put
+from tests.recall.store_files import BODY, TITLE, at_home, memory, problems, put
 
 
 def waiting_for_index(project: Project) -> bool:
@@ -47,6 +51,16 @@ def test_each_set_of_pending_memories_is_announced_once(project: Project) -> Non
     assert project.start().message == ""
     assert project.cli("accept", "--all").returncode == 0
     assert project.start().message == "memory: Claude has the titles of 2 memories"
+
+
+def test_files_that_cannot_be_read_are_announced_once(project: Project) -> None:
+    put(project, "port", memory("The port", "It is 7777."))
+    project.write(".claude/memory/decisions/host.json", "<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> b\n")
+    unread = "memory: 1 file of a store cannot be read (memory doctor)"
+    assert project.start().message.startswith(unread + "; 1 pending memory: ")
+    assert project.start("resume").message == ""
+    assert project.cli("reject", "port").returncode == 0
+    assert project.start().message == unread
 
 
 def test_new_phrases_of_a_trusted_memory_are_announced(project: Project) -> None:
@@ -115,6 +129,20 @@ def test_a_state_folder_of_another_user_is_named(project: Project) -> None:
     message = project.start().message
     assert message.startswith("memory: Claude is shown nothing: ")
     assert "belongs to another user" in message
+
+
+def test_where_nothing_can_be_written_the_session_still_gets_its_titles(project: Project) -> None:
+    project.save(TITLE, BODY)
+    with at_home(project) as paths, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        event = Event("SessionStart", {"source": "startup", "session_id": "s"}, paths, Taint(), Deadline(5))
+        output = handle_start(event) or {}
+    lines = str(output["systemMessage"]).split("\n")
+    assert (
+        lines[0] == "memory: nothing can be saved: you cannot write to the state folder; see: memory doctor"
+    )
+    assert lines[1] == "memory: Claude has the title of 1 memory"
+    assert TITLE in str(output["hookSpecificOutput"])
 
 
 def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Project) -> None:

@@ -8,6 +8,7 @@ command is known, and argparse reads the other words with its options alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -34,6 +35,8 @@ from .console import Console, broken, finish_streams, prepare_streams, terminal_
 from .options import add_common_options, require_existing
 
 _INTERRUPTED = 130
+_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+_IN_SANDBOX = "; if Claude Code's sandbox forbids it, run the command in your own terminal"
 _NOTED = (
     "noted: it takes effect when the reply ends, or with `memory settle`,"
     " once Claude Code's transcript shows that the user allowed it, and not a hook"
@@ -78,7 +81,8 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
         console.error(str(error))
         return error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:
-        console.error(error_text(error))
+        is_forbidden = isinstance(error, OSError) and error.errno in _FORBIDDEN
+        console.error(error_text(error) + (_IN_SANDBOX if is_forbidden else ""))
         return FAILED
     except KeyboardInterrupt:
         console.error("stopped")

@@ -51,22 +51,22 @@ def handle_start(event: Event) -> dict[str, object] | None:
     text = "\n\n".join(filter(None, (text, _past_sessions(event, source))))
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
+    if not os.access(event.paths.state(), os.W_OK):
+        damaged = "memory: nothing can be saved: you cannot write to the state folder; see: memory doctor"
     unread = _unread_nearby(event.paths) if source == "startup" else ""
     lines = [damaged, notice, unread, _offer(event), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
 
 
 def _why_unusable(paths: Paths) -> str:
-    """Return why the plugin cannot keep a state, without which it does nothing; empty if it can."""
+    """Return why the plugin has no state folder, without which it does nothing; empty if it has one."""
     if paths.state_dir is None:
         return paths.why_no_state
     try:
         make_folder(paths.state_dir)
     except OSError as error:
         return "the state folder cannot be used (%s); see: memory doctor" % os_error_text(error)
-    if os.access(paths.state_dir, os.W_OK):
-        return ""
-    return "you cannot write to the state folder; see: memory doctor"
+    return ""
 
 
 def _offer(event: Event) -> str:
@@ -124,7 +124,7 @@ def _at_start(event: Event, source: str) -> tuple[str, str, str]:
 
 
 def _due_notice(paths: Paths, connection: Connection | None) -> str:
-    """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
+    """Return a line for the user about memories that await approval or cannot be read, once per set of memories; usually empty.
 
     If none await it, several memories without phrases are a reason for a line, at most once a week in each project. `connection` is the
     index, or None if it cannot answer. Raises SqliteError.
@@ -139,26 +139,31 @@ def _due_notice(paths: Paths, connection: Connection | None) -> str:
             from ..memories.trust_file import TrustUnreadable
 
             return "memory: " + os_error_text(TrustUnreadable(path, os_error_text(error)))
-    from ..recall.session_catalog import pending_texts
+    if connection is None:
+        return ""
+    from ..recall.session_catalog import pending_texts, unreadable_files
 
-    pending = [] if connection is None else pending_texts(connection)
+    pending, unreadable = pending_texts(connection), unreadable_files(connection)
     path = paths.state("notices", paths.project_key + ".json")
-    if not pending:
-        return "" if connection is None else _phrases_notice(path, connection)
-    current = digest("\n".join(map("".join, pending)).encode("utf-8", "replace"))
+    if not pending and not unreadable:
+        return _phrases_notice(path, connection)
+    current = digest("\n".join([*map("".join, pending), *unreadable]).encode("utf-8", "replace"))
     # Record first: if this fails, stay silent rather than repeat the line in every session.
     if not record_once(path, _PENDING, current):
         return ""
     phrases = sum(bool(new_phrases) for _, new_phrases in pending)
     texts = len(pending) - phrases
     lines = []
+    if unreadable:
+        number = "1 file" if len(unreadable) == 1 else "%d files" % len(unreadable)
+        lines.append(number + " of a store cannot be read (memory doctor)")
     if texts:
         number, them = ("1 pending memory", "it") if texts == 1 else ("%d pending memories" % texts, "them")
         lines.append("%s: Claude sees %s after you accept %s" % (number, them, them))
     if phrases:
         number = "1 memory has" if phrases == 1 else "%d memories have" % phrases
         lines.append(number + " new search phrases to review")
-    return "memory: %s. To review: /memory:review" % "; ".join(lines)
+    return "memory: %s%s" % ("; ".join(lines), ". To review: /memory:review" if pending else "")
 
 
 def _phrases_notice(path: str, connection: Connection) -> str:

@@ -37,6 +37,7 @@ _MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
 _MAX_USED = 50  # older memories that are listed because they were used recently
 _WHOLE = "catalog"  # the key of the catalog's whole content in a session's history
 _PENDING = "pending"
+_UNREADABLE = "unreadable"  # the status of a file that is no memory
 _CATEGORIES = ("CONSTRAINT", "DECISION", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 _ORDER = dict(zip(_CATEGORIES, range(len(_CATEGORIES))))  # any other comes last
 _ALL = -1  # a limit of SQLite
@@ -353,3 +354,11 @@ def pending_texts(connection: Connection) -> list[tuple[str, str]]:
         "AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
         (_PENDING,),
     ).fetchall()
+
+
+def unreadable_files(connection: Connection) -> list[str]:
+    """Return the paths of the files in stores that are no memories, in order. Raises SqliteError."""
+    rows = connection.execute(
+        "SELECT key FROM documents WHERE trust = '' AND status = ? ORDER BY key", (_UNREADABLE,)
+    )
+    return [path for (path,) in rows]
