@@ -225,7 +225,8 @@ def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) ->
     mine.git("worktree", "add", "-q", linked)
     main, mine.root = mine.root, linked
     assert TOLD in recalled(mine)
-    mine.root = linked
+    mine.write(".claude/memory/README.md", "Notes of the team, and no store.\n")
+    assert TOLD in recalled(mine)
     put(mine, "port", PORT)
     assert recalled(mine, WHICH) == "", "a store of its own is another store"
     assert mine.cli("refresh").returncode == 0

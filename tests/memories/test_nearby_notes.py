@@ -57,6 +57,15 @@ def test_passages_below_headings_are_notes(paths: Paths) -> None:
     assert [(one.title, one.body) for one in notes(path)] == [("Billing", "Postgres"), ("Deploy", "Tuesdays")]
 
 
+def test_a_mark_of_the_encoding_is_no_text(paths: Paths) -> None:
+    path = note(
+        paths,
+        "deploy.md",
+        b"\xef\xbb\xbf---\r\ndescription: We deploy on Tuesdays\r\n---\r\nNot on Fridays.\r\n",
+    )
+    assert [(one.title, one.body) for one in notes(path)] == [("We deploy on Tuesdays", "Not on Fridays.")]
+
+
 def test_a_file_without_headings_is_one_note(paths: Paths) -> None:
     path = note(paths, "a.md", b"---\nname: n\ndescription: What it is\n---\ntext\xff\n")
     assert [(one.title, one.body) for one in notes(path)] == [("What it is", "text\ufffd")]

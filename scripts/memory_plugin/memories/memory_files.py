@@ -46,13 +46,19 @@ def project_store(paths: Paths) -> Store:
     """Return the store of the project; a linked worktree without one of its own shares that of the main worktree."""
     root = paths.project_root
     main = main_worktree(root)
-    if main is not None and not os.path.isdir(_inside(root)) and os.path.isdir(_inside(main)):
+    if main is not None and not has_store(root) and has_store(main):
         root = main
     return Store(PROJECT, _inside(root), root)
 
 
 def _inside(root: str) -> str:
     return os.path.join(root, ".claude", "memory")
+
+
+def has_store(root: str) -> bool:
+    """Return whether a folder has a store with at least one category's folder; others may keep notes in a folder of that name."""
+    folders = (os.path.join(_inside(root), category.folder) for category in categories().values())
+    return any(map(os.path.isdir, folders))
 
 
 def user_store(paths: Paths) -> Store | None:

@@ -19,6 +19,7 @@ from ..kernel.paths import Paths, git_folder, project_root
 from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
+from . import memory_files
 from .memory_files import project_store
 from .record import categories
 
@@ -27,6 +28,7 @@ _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
 STORE = os.path.join(".claude", "memory")
+has_store = memory_files.has_store
 _OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
@@ -127,7 +129,7 @@ def notes_in(path: str) -> Iterator[NativeNote]:
         data, status = read_regular(path, _MAX_BYTES)
     except OSError:
         return
-    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     for number, (title, body) in enumerate(_passages(os.path.basename(path), text)):
         yield NativeNote("native:%s#%d" % (path, number), path, title, body, stamp(status), digest(data))
 
@@ -159,13 +161,6 @@ def unread_nearby(paths: Paths) -> list[str]:
     links = [folder for folder in native_folders(paths, confirmed=False) if leads_into_project(folder)]
     found += [_LINKED % (folder, os.path.realpath(folder)) for folder in links]
     return found + list(_unread_files(project_store(paths).root))
-
-
-def has_store(root: str) -> bool:
-    """Return whether a folder has a store with at least one category's folder."""
-    store = os.path.join(root, STORE)
-    folders = (os.path.join(store, category.folder) for category in categories().values())
-    return any(map(os.path.isdir, folders))
 
 
 def _upward(folder: str) -> Iterator[str]:
