@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.conversations import ROLES, Conversation, parse_conversations
+from memory_plugin.evaluation.conversations import Conversation, parse_conversations
+from memory_plugin.kernel.files import Unreadable
 
+ROLES = ("user", "assistant", "tool", "system")
 PLAIN = [{"turn": 4, "role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]
 
 
@@ -42,6 +46,72 @@ def test_blocks_are_joined() -> None:
     assert read(blocks) == [(1, "user", "a\nb")]
 
 
+USER, ASSISTANT = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
+BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
+    "OpenAI's request and answer": {"messages": [USER], "choices": [{"index": 0, "message": ASSISTANT}]},
+    "the Responses API": {"input": [{"role": "user", "content": [{"type": "input_text", "text": "q"}]}], "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}, {"type": "reasoning"}]},
+    "a batch": {"custom_id": "t", "body": {"messages": [USER, ASSISTANT]}},
+    "a trace": {"input": {"messages": [USER]}, "output": ASSISTANT},
+    "Gemini": {"contents": [{"role": "user", "parts": [{"text": "q"}]},
+                            {"role": "model", "parts": [{"thought": True, "text": "b"}, {"text": "a"}]}]},
+    "Bedrock": {"messages": [{"role": "user", "content": [{"text": "q"}]},
+                             {"role": "assistant", "content": [{"text": "a"}, {"toolUse": {"name": "x"}}]}]},
+    "Vercel": [{"role": "user", "parts": [{"type": "text", "text": "q"}]}, {"role": "assistant", "parts": [
+        {"type": "step-start"}, {"type": "reasoning", "text": "b"}, {"type": "tool-x", "input": {}}, {"type": "text", "text": "a"}]}],
+    "LangChain": {"messages": [{"type": "human", "data": {"content": "q"}}, {"type": "AIMessageChunk", "data": {"content": "a"}}]},
+    "LangChain, serialized": [{"lc": 1, "id": ["x"], "kwargs": {"type": kind, "content": text}}
+                              for kind, text in (("human", "q"), ("ai", "a"))],
+    "ShareGPT": [{"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]}],
+    "AutoGen": [{"source": "user", "content": "q", "type": "TextMessage"}, {"source": "assistant_agent", "content": "a"}],
+    "Ragas": {"user_input": [{"type": "human", "content": "q"}, {"type": "ai", "content": "a"}]},
+    "Claude's export": [{"chat_messages": [{"sender": "human", "text": "q"}, {"sender": "assistant", "text": "a"}]}],
+    "ChatGPT's export": [{"mapping": {"x": {"message": None}, **{name: {"message": {
+        "author": {"role": name}, "content": {"parts": [text]}}} for name, text in (("user", "q"), ("assistant", "a"))}}}],
+    "a list in a field": {"samples": [{"messages": [USER, ASSISTANT]}]},
+    "names with capital letters": [{"Role": "User", "Content": "q"}, {"Role": "Assistant", "Content": "a"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", FOREIGN.values(), ids=FOREIGN)
+def test_conversations_of_other_programs(value: object) -> None:
+    assert read(json.dumps(value, indent=1)) == BOTH
+    assert parse(json.dumps(value)).skipped == ()
+
+
+FILES = {
+    "byte order mark": codecs.BOM_UTF8 + json.dumps([USER, ASSISTANT]).encode(),
+    "UTF-16": json.dumps([USER, ASSISTANT]).encode("utf-16"),
+    "gzip": gzip.compress(json.dumps([USER, ASSISTANT]).encode()),
+    "CSV": b"role,content\r\nuser,q\r\nassistant,a\r\n",
+    "labels": b"User: q\n\n**Assistant:** a\n",
+    "headings": b"## User\n\nq\n\n## Assistant\n\na\n",
+    "YAML": b"- role: user\n  content: q\n- role: assistant\n  content: |\n    a\n",
+}
+
+
+@pytest.mark.parametrize("data", FILES.values(), ids=FILES)
+def test_forms_of_files(data: bytes) -> None:
+    (conversation,) = parse_conversations(data, "t")
+    assert ([turn[:3] for turn in conversation.turns], conversation.skipped) == (BOTH, ())
+
+
+def test_a_damaged_archive_is_told() -> None:
+    with pytest.raises(Unreadable, match="damaged archive"):
+        parse_conversations(b"\x1f\x8bnonsense", "t")
+
+
+def test_a_tool_result_among_blocks_is_the_tools() -> None:
+    blocks = [
+        {"type": "tool_result", "content": [{"type": "text", "text": "3 passed"}]},
+        {"type": "text", "text": "q"},
+    ]
+    assert read(json.dumps([{"role": "user", "content": blocks}])) == [
+        (1, "tool", "3 passed"),
+        (1, "user", "q"),
+    ]
+
+
 SPELLINGS = [
     {"role": "model", "content": "a"},  # model
     {"role": " Assistant", "text": "a"},  # capital letter
@@ -59,8 +129,27 @@ def test_spellings_of_roles_and_fields() -> None:
     assert [turn for turn in SPELLINGS if read(json.dumps(turn)) != [(1, "assistant", "a")]] == []
 
 
-def test_a_question_and_its_answer_in_one_record() -> None:
-    assert read('{"prompt": "q", "completion": "a"}') == [(1, "user", "q"), (1, "assistant", "a")]
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("prompt", "completion"),
+        ("question", "answer"),
+        ("user_input", "response"),
+        ("input", "actual_output"),
+    ],
+)
+def test_a_question_and_its_answer_in_one_record(question: str, answer: str) -> None:
+    record = {question: "q", answer: "a", "model": "small-3", "contexts": ["A text of some words."]}
+    assert (read(json.dumps(record)), parse(json.dumps(record)).skipped) == (
+        [(1, "user", "q"), (1, "assistant", "a")],
+        (),
+    )
+
+
+def test_an_image_leaves_the_text_beside_it() -> None:
+    blocks = [{"type": "text", "text": "q"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    conversation = parse(json.dumps([{"role": "user", "content": blocks}]))
+    assert ([turn.content for turn in conversation.turns], conversation.skipped) == (["q"], (1,))
 
 
 def test_what_cannot_be_read_is_named() -> None:
@@ -69,6 +158,8 @@ def test_what_cannot_be_read_is_named() -> None:
         {"role": "user", "content": [{"type": "image", "source": {}}]},
         {"role": "assistant", "content": None},
         {"content": "x"},
+        {"prompt": "q", "chosen": "You have a bad illness."},
+        {"prompt": "q", "outputs": ["You have a bad illness."]},
         "x",
     ]
     assert [turn for turn in cases if parse(json.dumps([PLAIN[0], turn])).skipped != (2,)] == []
@@ -85,6 +176,32 @@ def test_conversations_with_tiers(field: str, form: str) -> None:
     text = json.dumps(records) if form == "array" else "\n".join(map(json.dumps, records))
     found = parse_conversations(text.encode(), "t")
     assert [(entry.id, entry.tier, len(entry.turns)) for entry in found] == [("c1", "1", 2), ("c2", "2", 2)]
+
+
+def test_a_question_and_its_answer_with_a_tier_are_a_conversation() -> None:
+    lines = "\n".join(json.dumps({"tier": at, "user": "q", "assistant": "a"}) for at in (1, 2))
+    assert [(entry.tier, len(entry.turns)) for entry in parse_conversations(lines.encode(), "t")] == [
+        ("1", 2),
+        ("2", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps([PLAIN, PLAIN]), "\n".join(map(json.dumps, [PLAIN, PLAIN]))], ids=["array", "lines"]
+)
+def test_lists_of_turns_are_conversations(text: str) -> None:
+    assert [(entry.id, len(entry.turns)) for entry in parse_conversations(text.encode(), "t")] == [
+        ("t:1", 2),
+        ("t:2", 2),
+    ]
+
+
+def test_a_row_with_too_many_fields_is_not_read_whole() -> None:
+    assert parse("role,content\nuser,well, I am tired\n").skipped == (1,)
+
+
+def test_a_text_before_the_first_label_is_not_read() -> None:
+    assert parse("A talk of Monday.\nUser: q\nBot: a\n").skipped == (1,)
 
 
 def test_the_sessions_of_a_conversation_follow_each_other() -> None:
@@ -156,10 +273,13 @@ JSON = st.recursive(
     | st.booleans()
     | st.integers()
     | st.text(max_size=20)
-    | st.sampled_from([*ROLES, "role", "content"]),
+    | st.sampled_from([*ROLES, "role", "content", "How are you today?"]),
     lambda children: (
         st.lists(children, max_size=4)
-        | st.dictionaries(st.sampled_from(["role", "content", "turn", "x"]), children)
+        | st.dictionaries(
+            st.sampled_from(["role", "content", "turn", "x", "messages", "data", "prompt", "type", "tier"]),
+            children,
+        )
     ),
     max_leaves=12,
 )

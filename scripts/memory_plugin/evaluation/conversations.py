@@ -1,4 +1,4 @@
-"""Read conversations from Claude Code's transcripts and from JSON in the usual spellings.
+"""Read conversations from Claude Code's transcripts, and from files of other programs.
 
 A turn is `{"turn": 1, "role": "user", "content": "..."}`, one a line or all in an array; the content may be a list of blocks as in the
 APIs. A conversation is an object that holds its turns, by itself, one a line or in an array, with `tier` if a benchmark has tiers. Tool
@@ -11,33 +11,20 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterator
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import NamedTuple
 
-from ..kernel.fastjson import as_integer, dumps, loads
+from ..kernel.fastjson import as_integer, as_object, dumps
 from ..kernel.text import cut_before, without_private
 from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
+from .foreign_turns import Texts, split_conversations, texts_of, turns_of, unpacked, words
 
 STDIN = "-"
-ROLES = ("user", "assistant", "tool", "system")
-_SPELLINGS = {
-    **{role: role for role in ROLES},
-    **dict.fromkeys(("human", "person", "client", "caller", "patient", "caregiver", "prompt"), "user"),
-    **dict.fromkeys(("model", "ai", "bot", "agent", "chatbot", "gpt", "claude", "gemini"), "assistant"),
-    **dict.fromkeys(("companion", "response", "reply", "completion"), "assistant"),
-    **dict.fromkeys(("function", "tool_result", "observation"), "tool"),
-    "developer": "system",
-}
-_ROLE_FIELDS = ("role", "from", "speaker", "author", "sender", "type")
-_TEXT_FIELDS = ("content", "text", "message", "value", "parts", "body", "utterance", "output")
-_TURNS_FIELDS = ("turns", "messages", "conversation", "conversations", "dialogue", "dialog", "sessions")
 _TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"
-_SILENT_BLOCKS = frozenset(("tool_use", "thinking", "redacted_thinking", "reasoning", "tool_call"))
 _CALL = re.compile(r"(?:\$|mcp__\w+|%s)(?:[ (:]|$)" % _TOOLS)
-_MAX_NESTING = 4
 _MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of a tool's output
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
@@ -90,28 +77,17 @@ def read_conversations(path: str) -> list[Conversation]:
 
 
 def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
-    """Return the conversations in a file's content: at least one, which may have no turns."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    """Return the conversations in a file's content: at least one, which may have no turns. Raises Unreadable for a damaged archive."""
+    data = unpacked(data, _MAX_BYTES)
     rows = islice(Lines(io.BytesIO(data)), _FIRST_ROWS)
     if any(isinstance(row.get("message"), dict) for row in rows):
         return [_transcript(data, identity)]
-    records = _records(data)
-    if not any(map(_turns_of, records)):
-        return [conversation_of(identity, records)]
-    single = len(records) == 1
+    found = split_conversations(data)
+    single = len(found) == 1
     return [
-        conversation_of(identity if single else "%s:%d" % (identity, place), record)
-        for place, record in enumerate(records, 1)
+        conversation_of(identity if single else "%s:%d" % (identity, place), source)
+        for place, source in enumerate(found, 1)
     ]
-
-
-def _records(data: bytes) -> list[object]:
-    """Return the records of one array or object, which may span lines, or of JSON lines."""
-    try:
-        whole = loads(data.decode("utf-8", "replace"))
-    except ValueError:
-        return list(parse_lines(data))
-    return whole if isinstance(whole, list) else [whole]
 
 
 def _transcript(data: bytes, identity: str) -> Conversation:
@@ -124,77 +100,31 @@ def _transcript(data: bytes, identity: str) -> Conversation:
     return Conversation(identity, tuple(numbered), tuple(skipped))
 
 
-def parse_lines(data: bytes) -> Iterator[object]:
-    """Yield the JSON value of each line that is not blank, or None for a line that is not JSON."""
-    for line in data.decode("utf-8", "replace").split("\n"):
-        if line.strip():
-            try:
-                yield loads(line)
-            except ValueError:
-                yield None
-
-
 def conversation_of(identity: str, source: object) -> Conversation:
     """Build a conversation from parsed turns, or from an object that holds them; the places of anything else are skipped."""
-    records = _turns_of(source) if isinstance(source, dict) else source
-    fields = source if isinstance(source, dict) else {}
+    entries = source if isinstance(source, list) else [source]
     turns: list[ConversationTurn] = []
     skipped = []
-    for place, record in enumerate(records if isinstance(records, list) else [records], 1):
-        read = _read_turns(record, len(turns) + 1)
-        turns += read or ()
-        skipped += [] if read is not None else [place]
-    name, tier = (fields.get(field) for field in ("id", "tier"))
-    name = name if isinstance(name, (str, int)) and name != "" else identity
+    for place, record in enumerate((turn for entry in entries for turn in turns_of(entry) or [entry]), 1):
+        texts, fields = texts_of(record), as_object(record)
+        turns += _turns(texts, as_integer(fields.get("turn")), fields.get("failed") is True, len(turns) + 1)
+        skipped += [place] if None in map(itemgetter(1), texts) else []
+    fields = as_object(source)
+    names = (fields.get(field) for field in words("id_fields"))
+    name = next((name for name in names if isinstance(name, (str, int)) and name != ""), identity)
+    tier = fields.get("tier", as_object(fields.get("metadata")).get("tier"))
     return Conversation(str(name), tuple(turns), tuple(skipped), "" if tier is None else str(tier))
 
 
-def _turns_of(record: object, depth: int = 0) -> list[object]:
-    """Return the turns that an object holds, those of its sessions one after the other; empty if it holds none."""
-    if not isinstance(record, dict) or depth > _MAX_NESTING:
-        return []
-    inner: list[object] = next(
-        (record[field] for field in _TURNS_FIELDS if isinstance(record.get(field), list)), []
-    )
-    return [turn for entry in inner for turn in _turns_of(entry, depth + 1) or [entry]]
-
-
-def _role(value: object) -> str:
-    if isinstance(value, dict):
-        value = value.get("role") or value.get("name")
-    return _SPELLINGS.get(value.strip().lower(), "") if isinstance(value, str) else ""
-
-
-def _read_turns(record: object, place: int) -> list[ConversationTurn] | None:
-    """Return the turns in a record: one, or a question and its answer by their roles; None if it cannot be read whole."""
-    if not isinstance(record, dict):
-        return None
-    role = next(filter(None, (_role(record.get(field)) for field in _ROLE_FIELDS)), "")
-    if role:
-        given = [record[field] for field in _TEXT_FIELDS if record.get(field) is not None]
-        parts = [(role, given[0] if given else [] if record.get("tool_calls") else None)]
-    else:
-        parts = [(_role(key), value) for key, value in record.items() if _role(key)]
-    number, failed = as_integer(record.get("turn")), record.get("failed") is True
-    turns = [
-        ConversationTurn(place if number is None else number, role, without_private(text), failed)
-        for role, text in ((role, _text(value)) for role, value in parts)
-        if text is not None
-    ]
-    return turns if turns and len(turns) == len(parts) else None
-
-
-def _text(value: object) -> str | None:
-    """Return the text of a content: a text, an object with one, or blocks; None if a part of it is no text."""
-    if isinstance(value, list):
-        blocks = [
-            block for block in value if not (isinstance(block, dict) and block.get("type") in _SILENT_BLOCKS)
-        ]
-        texts = [_text(block) for block in blocks]
-        return None if None in texts else "\n".join(filter(None, texts))
-    if isinstance(value, dict):
-        return next((_text(value[field]) for field in _TEXT_FIELDS if value.get(field) is not None), None)
-    return value if isinstance(value, str) else None
+def _turns(texts: Texts, number: int | None, failed: bool, place: int) -> list[ConversationTurn]:
+    """Return the turns with these texts, one for each change of the role."""
+    turns = []
+    for role, group in groupby(texts, itemgetter(0)):
+        known = [text for _, text in group if text is not None]
+        if known:
+            text = without_private("\n".join(filter(None, known)))
+            turns.append(ConversationTurn(place if number is None else number, role, text, failed))
+    return turns
 
 
 def _split_turn(turn: Turn) -> list[ConversationTurn]:

@@ -24,6 +24,7 @@ GATES_ONLY = "gates only"
 _SCHEMA = 1
 _CRISIS_LIMIT = "crisis: rules find explicit signs and few others; only a jury or a person finds the rest"
 _MAX_CELL = 240
+_FORM = '{"role": "user", "content": "..."}'
 _MAX_PLACES = 60  # characters
 _MARKDOWN = frozenset("\\`*_[]{}#|!~$")
 _JURY_SECONDS = 60.0  # for all judges of one conversation together
@@ -215,7 +216,7 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> EvaluationResu
         overall = OverallResult("fail", 0.0, 0.0, "the jury sees a crisis that no reply answers: %s" % crisis)
     if conversation.skipped and overall.verdict != "fail":
         places = plain(", ".join(map(str, conversation.skipped)), _MAX_PLACES)
-        why = "not all was read: turn %s; see docs/evaluation.md for the format" % places
+        why = "not all was read: turn %s; expected %s, see docs/evaluation.md" % (places, _FORM)
         overall = OverallResult("unjudged", None, 0.0, why)
     elif not conversation.turns:
         overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")

@@ -1,0 +1,231 @@
+"""Find the conversations in a file, the turns in a conversation and the texts in a turn, as other programs write them.
+
+A file is JSON, lines of JSON, a table or text with a label before each turn, perhaps compressed. What is no text counts as not read.
+The words for roles and fields are in `config/evaluation/spellings.json`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Optional
+
+from ..kernel.fastjson import as_object, as_text, dumps, loads
+from ..kernel.files import Unreadable
+from ..kernel.paths import load_data
+
+Texts = list[tuple[str, Optional[str]]]  # by role; None for what is no text
+
+# A role may be a part of a longer word or of a field's name, as in `HumanMessage`, `assistant_agent` and `actual_output`.
+_ROLE = re.compile(r"\s*([a-z]+?)(?:message)?(?:chunk)?(?![a-z])", re.IGNORECASE)
+_ROLE_FIELD = re.compile(
+    r"([a-z]+?)[ _-]?(?:message|input|prompt|query|question|text|content|turn|response|reply|answer|output|utterance)?"
+)
+_PROSE = re.compile(r"(?:[^\W\d_]+[^\w\n]+){2}[^\W\d_]")
+_RESULT = re.compile(
+    r"(?:tool|function).*(?:result|response|output|return)", re.IGNORECASE
+)  # kinds of blocks
+_SILENT = re.compile(
+    r"think|reasoning|(?:tool|function)_?(?:use|call)|^tool-|^step-start$|cache_?point", re.IGNORECASE
+)
+_LABEL = re.compile(
+    r"^(?:<\|im_start\|>|[^a-z\n]{0,24})(?:role: *[\"']?)?(user|human|patient|caregiver|assistant|ai|bot|chatbot|companion|model|system)\b"
+    r"[^\w\n]*(?:\n\s*(?:content|text|value|message): *[|>]?-?|:[*_]*|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAX_NESTING = 5
+_MAX_RESULT = 200_000  # characters kept of a tool's result that is no text
+
+
+@cache
+def words(name: str) -> tuple[str, ...]:
+    """Return a list of words of the data file."""
+    return tuple(load_data("evaluation", "spellings")[name].split())
+
+
+@cache
+def _roles() -> dict[str, str]:
+    roles = load_data("evaluation", "spellings")["roles"]
+    return {spelling: role for role, spellings in roles.items() for spelling in spellings.split()}
+
+
+def unpacked(data: bytes, limit: int) -> bytes:
+    """Return a file's content in UTF-8 without compression and byte order mark. Raises Unreadable for a damaged archive."""
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, limit)
+        except zlib.error as error:
+            raise Unreadable("damaged archive: %s" % error) from None
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def split_conversations(data: bytes) -> list[object]:
+    """Return the conversations in a file's content, each an object that holds its turns, or a list of them."""
+    text = data.decode("utf-8", "replace")
+    try:
+        return _split(loads(text))
+    except ValueError:
+        records = list(parse_lines(data))
+    return _split(records if any(records) else _table(text) or _labeled(text) or records)
+
+
+def parse_lines(data: bytes) -> Iterator[object]:
+    """Yield the JSON value of each line that is not blank, or None for a line that is not JSON."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        if line.strip():
+            try:
+                yield loads(line)
+            except ValueError:
+                yield None
+
+
+def _table(text: str) -> list[object]:
+    """Return the rows of a CSV table with turns; empty for any other text."""
+    try:
+        rows: list[object] = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error:
+        return []
+    return rows if any(map(_is_turn, rows)) else []
+
+
+def _labeled(text: str) -> list[object]:
+    """Return the turns of a text in which a label such as `User:` begins each; a text before the first is a record of its own."""
+    labels = list(_LABEL.finditer(text))
+    ends = [label.start() for label in labels[1:]] + [len(text)]
+    turns: list[object] = [
+        {"role": label[1], "content": text[label.end() : end].strip()} for label, end in zip(labels, ends)
+    ]
+    before = text[: labels[0].start()].strip() if labels else ""
+    return [before, *turns] if before else turns
+
+
+def _split(record: object, depth: int = 0) -> list[object]:
+    """Return the conversations in the list of a record, or the record."""
+    lists = [record, *(as_object(record).get(name) for name in words("lists"))]
+    for entries in lists if depth < _MAX_NESTING else ():
+        if isinstance(entries, list) and not any(map(_is_turn, entries)):
+            parts = [_split(entry, depth + 1) for entry in entries]
+            if any(_is_conversation(entry) or len(part) > 1 for entry, part in zip(entries, parts)):
+                return [one for part in parts for one in part]
+    return [record]
+
+
+def _is_conversation(record: object) -> bool:
+    return isinstance(record, list) or bool(turns_of(record)) or "tier" in as_object(record)
+
+
+def turns_of(record: object, depth: int = 0) -> list[object]:
+    """Return the turns that an object holds, in its order, those of its sessions one after the other; empty if it holds none."""
+    if not isinstance(record, dict) or depth > _MAX_NESTING or _role_of(record):
+        return []
+    turns: list[object] = []
+    has_list = False
+    for name, value in record.items():
+        inner = [turn for entry in _entries(name, value) for turn in turns_of(entry, depth + 1) or [entry]]
+        if inner and (name in words("turns") or any(map(_role_of, inner))):
+            turns += inner
+            has_list = True
+        elif isinstance(value, str) and _PROSE.search(value) and _role_of_field(name):
+            turns.append({name: value})
+    return turns if has_list else []
+
+
+def _entries(name: str, value: object) -> list[object]:
+    """Return what a field holds that may hold turns; empty for another field."""
+    if name == "mapping":  # of ChatGPT's export: a tree, some of whose nodes have no message
+        return [node for node in as_object(value).values() if as_object(node).get("message")]
+    if name not in words("turns") + words("holders"):
+        return []
+    return value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+
+
+def _is_turn(record: object) -> bool:
+    """Return whether a record is or wraps a turn, or is a question with its answer that is no conversation of its own."""
+    if not isinstance(record, dict):
+        return False
+    inner = turns_of(record)
+    if inner:
+        return len(inner) == 1 and record.keys().isdisjoint(words("turns"))
+    return bool(_role_of(record)) or ("tier" not in record and any(map(_role_of_field, record)))
+
+
+def _role(value: object) -> str:
+    if isinstance(value, dict):
+        value = value.get("role") or value.get("name")
+    match = _ROLE.match(value) if isinstance(value, str) else None
+    return _roles().get(match[1].lower(), "") if match else ""
+
+
+def _lowered(record: Mapping[str, object]) -> dict[str, object]:
+    return {str(name).strip().lower(): value for name, value in record.items()}
+
+
+def _role_of(record: object) -> str:
+    """Return the role of a turn; empty for any other record."""
+    fields = _lowered(as_object(record))
+    return next(filter(None, (_role(fields.get(field)) for field in words("role_fields"))), "")
+
+
+def _role_of_field(name: object) -> str:
+    match = _ROLE_FIELD.fullmatch(str(name).strip().lower())
+    return _roles().get(match[1], "") if match else ""
+
+
+def texts_of(record: object) -> Texts:
+    """Return the texts of a turn, or of a question and its answer in one record, by role."""
+    fields = _lowered(as_object(record))
+    role, kind = _role_of(fields), as_text(fields.get("type"))
+    if "role" not in fields and _SILENT.search(kind) and not _RESULT.search(kind):
+        return []
+    texts = _turn_texts(role, fields) if role else _question_and_answer(fields)
+    return (
+        [*texts, (role, None)] if "none" in fields else texts
+    )  # a row of a table with more fields than its head
+
+
+def _turn_texts(role: str, fields: Mapping[str, object]) -> Texts:
+    given = [fields[field] for field in words("text_fields") if fields.get(field) is not None]
+    is_call = fields.get("tool_calls") or fields.get("function_call")
+    return list(_pieces(role, given[0] if given else [] if is_call else None)) or [(role, "")]
+
+
+def _question_and_answer(fields: Mapping[str, object]) -> Texts:
+    roles = {name: _role_of_field(name) for name in fields}
+    unnamed = [name for name in words("names") if not _PROSE.search(as_text(fields.get(name)))]
+    texts = [
+        text
+        for name, role in roles.items()
+        if role and name not in unnamed
+        for text in _pieces(role, fields[name])
+    ]
+    others = [value for name, value in fields.items() if not roles[name]]
+    others += [item for value in others if isinstance(value, list) for item in value]
+    is_alone = len({role for role, _ in texts} & {"user", "assistant"}) < 2
+    # Another text may be the answer.
+    is_whole = bool(texts) and not (is_alone and any(_PROSE.search(as_text(text)) for text in others))
+    return texts if is_whole else [*texts, ("", None)]
+
+
+def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
+    """Yield the texts in a content, which may be blocks, by role: the results of tools in it are the tools'."""
+    if isinstance(value, list):
+        for block in value:
+            yield from _pieces(role, block)
+    elif isinstance(value, dict):
+        kind = as_text(value.get("type")) or (next(iter(value)) if len(value) == 1 else "")
+        is_result = _RESULT.search(kind)
+        if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
+            return
+        role = "tool" if is_result else role
+        inner = next((value[field] for field in words("text_fields") if value.get(field) is not None), None)
+        if inner is None and role == "tool":
+            inner = dumps(value)[:_MAX_RESULT]
+        yield from _pieces(role, inner)
+    else:
+        yield role, value if isinstance(value, str) else None
