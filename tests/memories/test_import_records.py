@@ -132,7 +132,6 @@ def test_a_record_has_its_own_date(project: Project) -> None:
         ("templates/adr.md", "1. Use it"),
         ("0000-x.md", "{short title of the problem}"),
         ("0000-x.md", "ADR-NNN: [Title]"),
-        ("0000-x.md", "NUMBER. TITLE"),
     ],
 )
 def test_templates_are_left_out(project: Project, name: str, title: str) -> None:

@@ -120,7 +120,6 @@ def test_a_recommendation_is_no_decision_beside_one(project: Project) -> None:
     [
         pytest.param("### ~~2024-03-01: Rent a lift~~\n~~We rent a lift for the bales.~~\nWithdrawn in May.", "", id="crossed out"),
         pytest.param("### 2024-03-01: Buy a lift\nWe ~~rent~~ buy a lift for the bales.", "We buy a lift for the bales.", id="a word"),
-        pytest.param("### 2024-03-01: Buy a lift\nWe buy a lift.\n\nStill open: who drives it?", "We buy a lift.", id="an open question"),
     ],
 )  # fmt: skip
 def test_what_is_crossed_out_or_open_is_not_kept(project: Project, entry: str, kept: str) -> None:

