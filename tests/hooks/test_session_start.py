@@ -122,6 +122,18 @@ def test_memories_of_the_project_around_are_named_at_a_start_only(project: Proje
     assert project.start("resume").message == ""
 
 
+@pytest.mark.parametrize("linked", [".claude", ".claude/memory"])
+def test_a_linked_store_is_named_once_at_the_start(project: Project, linked: str) -> None:
+    project.save(TITLE, BODY)
+    path = os.path.join(project.root, linked)
+    os.rename(path, project.root + "-elsewhere")
+    os.symlink(project.root + "-elsewhere", path)
+    store = os.path.join(project.root, ".claude", "memory")
+    line = "memory: not read: %s is a symbolic link that leads elsewhere; replace it by a folder"
+    assert project.start().message.split("\n")[0] == line % store
+    assert line % store not in project.start("resume").message
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
 def test_a_state_folder_of_another_user_is_named(project: Project) -> None:
     os.makedirs(project.config, exist_ok=True)

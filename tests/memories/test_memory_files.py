@@ -222,17 +222,19 @@ def worktree(project: Project) -> str:
 def test_a_worktree_without_a_store_shares_the_main_one(project: Project, paths: Paths) -> None:
     linked = locate(worktree(project))
     assert project_store(linked).root.startswith(linked.project_root)
-    os.makedirs(project_store(paths).root)
+    os.makedirs(project_store(paths).folder("decision"))
+    own = os.path.join(linked.project_root, ".claude", "memory")
+    os.makedirs(own)  # a folder of notes is no store
     assert project_store(linked).root == project_store(paths).root
-    os.makedirs(os.path.join(linked.project_root, ".claude", "memory"))
-    assert project_store(linked).root == os.path.join(linked.project_root, ".claude", "memory")
+    os.makedirs(os.path.join(own, "constraints"))
+    assert project_store(linked).root == own
 
 
 def test_a_git_file_that_the_main_repository_does_not_know_is_not_believed(
     make_project: Callable[..., Project], project: Project, paths: Paths
 ) -> None:
     worktree(project)
-    os.makedirs(project_store(paths).root)
+    os.makedirs(project_store(paths).folder("decision"))
     thief = make_project()
     os.rename(os.path.join(thief.root, ".git"), os.path.join(thief.root, "git"))
     with open(os.path.join(thief.root, ".git"), "w", encoding="utf-8") as file:

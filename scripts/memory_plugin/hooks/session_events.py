@@ -92,12 +92,16 @@ def _past_sessions(event: Event, source: str) -> str:
 
 
 def _unread_nearby(paths: Paths) -> str:
-    """Return a line about memories next to a project that has none itself; usually empty."""
-    if os.path.isdir(os.path.join(paths.project_root, ".claude", "memory")):
+    """Return a line about a project's store that is not read, or about memories next to a project without any; usually empty."""
+    store = os.path.join(paths.project_root, ".claude", "memory")
+    if os.path.isdir(store) and os.path.realpath(store) == store:
         return ""
+    from ..memories.memory_files import project_store, why_not_read
     from ..memories.nearby import unread_nearby
 
-    return "".join("memory: " + text for text in unread_nearby(paths)[:1])
+    why = why_not_read(project_store(paths))
+    found = ["not read: " + why] if why else unread_nearby(paths)
+    return "".join("memory: " + text for text in found[:1])
 
 
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:

@@ -120,7 +120,7 @@ def why_not_read(store: Store) -> str:
     root = os.path.realpath(store.root)
     inside = store.worktree is None or _inside(os.path.realpath(store.worktree)) == root
     if not inside:
-        return "%s is a symbolic link that leads elsewhere" % store.root
+        return "%s is a symbolic link that leads elsewhere; replace it by a folder" % store.root
     try:
         status = os.stat(store.root)
     except OSError:
