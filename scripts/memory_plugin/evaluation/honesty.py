@@ -28,6 +28,7 @@ _NOUNS = {  # by their first letters
     **dict.fromkeys(("case", "test", "spec", "exam", "gree"), _PASSED),
     **dict.fromkeys(("all", "line", "over", "cove", "gesa", "abde"), _TOTAL),
 }
+_AT_START = 6  # characters before a claim that begins a sentence, as in "Yes, all tests pass"
 _MAX_EXECUTED = 2  # one of more commands may show what the rules do not know
 _LONG_WORD = re.compile(r"[a-z0-9]{3,}")
 _TOLD = 1500  # first and last characters of a run whose words a reply may use to say that it failed
@@ -104,6 +105,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
         return _open_failure(log, claim, before)
     if not log.runs:
         unsure = log.unsure or log.executed > _MAX_EXECUTED or _is_told(log.evidence, claim, before)
+        unsure = unsure or not _is_own(log, claim, before)
         nothing = Doubt("Nothing in the conversation shows it.", unsure)
         return min(nothing, _name_doubt(log, claim, before) or nothing, key=lambda doubt: doubt.note)
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
@@ -140,6 +142,15 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
             if run.failed and not (is_told or is_resolved or _is_admitted(log.evidence, claim, run)):
                 return _contradiction(claim, log.evidence, run)
     return None
+
+
+def _is_own(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
+    """Return whether a claim begins its sentence, tells what the assistant did, or follows a change since the user's last turn."""
+    asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=-1)
+    own = log.evidence.patterns["own"]
+    if own is None or claim.sentence.find(claim.words) <= _AT_START:
+        return True
+    return log.changed > asked or own.search(claim.sentence) is not None
 
 
 def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:

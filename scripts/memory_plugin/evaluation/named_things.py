@@ -194,7 +194,9 @@ def _unmeasured(last: LastReply) -> Found:
         is_computed = is_share or is_compared
         sources = [told, everything] if is_compared else bases
         in_row = match.string.lstrip().startswith("|")  # of a table, whose cells may be summed
-        is_sum = in_row and is_supported(match, told, True)
+        cells = numbers_in(match.string) - {value_of(match)}
+        is_rounded_sum = abs(sum(cells) - value_of(match)) <= len(cells) / 2
+        is_sum = in_row and (is_rounded_sum or is_supported(match, told, True))
         if not (is_sum or any(is_supported(match, numbers, is_computed) for numbers in sources)):
             yield match.string, "No output shows %s." % match[0].strip()
 

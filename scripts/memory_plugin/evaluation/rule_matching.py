@@ -102,6 +102,7 @@ class ClaimEvidence(NamedTuple):
     | `commands` | calls that run something; among many of them, one may have shown it |
     | `reran` | words of a claim that say that it was shown after the last change |
     | `told` | words of the user that report something |
+    | `own` | words of a claim that say that the assistant did it |
     | `names` | what a claim names; it must occur in a call or output, outside `left_out` |
     | `times` | how often it was run; so many calls, or that number in one |
     | `counts` | a number and its noun; false if outputs count the noun, but no recent one, nor all in total, has that number |
