@@ -68,6 +68,13 @@ def test_the_first_guarded_call_of_a_session_is_denied_with_the_memory_as_the_re
     assert outcomes(project) == [("reminded", ""), ("let_through", "already_reminded"), ("reminded", "")]
 
 
+@pytest.mark.parametrize("tool", ["Bash", "PowerShell", "Monitor"])
+def test_every_tool_that_runs_commands_is_guarded(project: Project, tool: str) -> None:
+    guarded(project)
+    payload = project.event("PreToolUse", tool_name=tool, tool_input={"command": FORCE}, tool_use_id="t1")
+    assert decision(project.hook("PreToolUse", payload))[0] == "deny"
+
+
 def test_a_command_may_name_a_path_in_full(project: Project) -> None:
     project.save("Keep the seeds", "They are made by hand.", "--guard-command", "rm -rf data")
     assert decision(call(project, "rm -rf %s/data" % project.root))[0] == "deny"

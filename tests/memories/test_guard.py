@@ -129,6 +129,7 @@ def test_guard_in_words_explains_action_and_condition(given_guard: Guard, words:
     [
         ("Bash(npm install:*)", "npm install"),
         ("npm install:*", "npm install"),
+        ("PowerShell(Remove-Item *)", "Remove-Item"),
         ("npm install *", "npm install"),
         ("npm install*", "npm install*"),
         ("rm -rf /*", "rm -rf /*"),

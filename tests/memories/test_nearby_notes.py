@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories.nearby import native_folders, notes
+from memory_plugin.memories.nearby import moved_notes, native_folders, notes
 
 
 def folder(paths: Paths) -> str:
@@ -50,6 +50,26 @@ def note(paths: Paths, name: str, text: bytes) -> str:
     with open(os.path.join(path, name), "wb") as file:
         file.write(text)
     return path
+
+
+@pytest.mark.parametrize(
+    ("before", "is_named"), [("old", True), ("elsewhere/project", True), ("elsewhere/old", False)]
+)
+def test_notes_of_a_project_that_was_moved_are_named(paths: Paths, before: str, is_named: bool) -> None:
+    place, name = os.path.split(paths.project_root)
+    was = os.path.join(place, before.replace("project", name))
+    folder_before = os.path.join(str(paths.config_dir), "projects", re.sub(r"[^A-Za-z0-9]", "-", was))
+    os.makedirs(os.path.join(folder_before, "memory"))
+    with open(os.path.join(folder_before, "memory", "deploy.md"), "w", encoding="utf-8") as file:
+        file.write("Tuesdays only.\n")
+    with open(os.path.join(folder_before, "s.jsonl"), "w", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "user", "cwd": was}) + "\n")
+    lines = [
+        "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s/memory"
+    ]
+    assert moved_notes(paths) == [line % (was, folder_before) for line in lines if is_named]
+    os.makedirs(was)
+    assert moved_notes(paths) == []
 
 
 def test_passages_below_headings_are_notes(paths: Paths) -> None:

@@ -16,7 +16,10 @@ ACTIONS = (REMIND, ASK)
 MAX_PATTERNS = 32
 MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
-_TOOLS = {"commands": ("Bash",), "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
+_TOOLS = {
+    "commands": ("Bash", "PowerShell", "Monitor"),
+    "files": ("Edit", "Write", "MultiEdit", "NotebookEdit"),
+}
 _KEYS = (*_LISTS, "action")
 _NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; %s"
 _NO_OBJECT = 'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix or remove it'

@@ -10,7 +10,8 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import takewhile
+from glob import escape, glob
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from ..kernel.fastjson import as_text, digest
@@ -33,6 +34,8 @@ _OUTER = "the memories of %s are not read: %s is a separate project; start Claud
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
+_MOVED = "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s"
+_NO_LETTER = re.compile(r"[^A-Za-z0-9]")
 _MARKDOWN = "Markdown note in %s is", "Markdown notes in %s are"
 _MISPLACED = (
     "JSON file in %s is in no category's folder, so it is",
@@ -59,7 +62,7 @@ def native_folders(paths: Paths, *, confirmed: bool = True) -> list[str]:
         return []
     found = []
     for start in dict.fromkeys([paths.project_root, paths.launch_dir]):
-        folder = os.path.join(paths.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
+        folder = os.path.join(paths.config_dir, "projects", _NO_LETTER.sub("-", start))
         is_folder = os.path.isdir(folder) and not os.path.islink(folder)
         if is_folder and (not confirmed or _names_project(folder, paths.project_root)):
             found.append(os.path.join(folder, "memory"))
@@ -78,24 +81,37 @@ def leads_into_project(folder: str) -> bool:
 
 
 def _names_project(folder: str, root: str) -> bool:
+    return any(project_root(place) == root for place in _working_folders(folder))
+
+
+def _working_folders(folder: str) -> Iterator[str]:
+    """Yield the first working folder that each of the newest transcripts in a folder names."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(".jsonl")]
         names.sort(key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime, reverse=True)
     except OSError:
-        return False
-    return any(_working_folder_is(os.path.join(folder, name), root) for name in names[:_MAX_TRANSCRIPTS])
+        return
+    for name in names[:_MAX_TRANSCRIPTS]:
+        with suppress(OSError), open(os.path.join(folder, name), "rb", opener=open_regular) as handle:
+            rows = filter(None, map(parse_row, handle.read(_HEAD_BYTES).splitlines()))
+            yield from islice(filter(os.path.isabs, (as_text(row.get("cwd")) for row in rows)), 1)
 
 
-def _working_folder_is(path: str, root: str) -> bool:
-    """Return whether the first record of a transcript with a working folder names one in this project."""
-    try:
-        with open(path, "rb", opener=open_regular) as handle:
-            lines = handle.read(_HEAD_BYTES).splitlines()
-    except OSError:
-        return False
-    folders = (as_text(row.get("cwd")) for row in filter(None, map(parse_row, lines)))
-    first = next(filter(os.path.isabs, folders), None)
-    return first is not None and project_root(first) == root
+def moved_notes(paths: Paths) -> list[str]:
+    """Return a sentence for each folder of notes of a project that is gone and had the name, or the place, of one without notes."""
+    if paths.config_dir is None or any(map(note_files, native_folders(paths, confirmed=False))):
+        return []
+    place, name = os.path.split(paths.project_root)
+    ends, begins = "-" + _NO_LETTER.sub("-", name), _NO_LETTER.sub("-", place) + "-"
+    found = []
+    for folder in sorted(glob(os.path.join(escape(paths.config_dir), "projects", "*"))):
+        if not os.path.basename(folder).endswith(ends) and not os.path.basename(folder).startswith(begins):
+            continue
+        was, notes_folder = next(_working_folders(folder), ""), os.path.join(folder, "memory")
+        is_like = name == os.path.basename(was) or place == os.path.dirname(was)
+        if is_like and not os.path.lexists(was) and note_files(notes_folder):
+            found.append(_MOVED % (was, notes_folder))
+    return found[:_MAX_STORES]
 
 
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
