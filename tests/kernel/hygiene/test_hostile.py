@@ -40,6 +40,7 @@ PIECES = {
     "half markers": "[redacted:",
     "phone words": "call 12 ",
     "accounts": "GB82 WEST ",
+    "here-strings": "sudo a -S <<< ",
     "backslashes": 'key\\\\\\\\"',
     "spaces": " ",
     "zero": "\0",
