@@ -255,12 +255,6 @@ def test_minutes_may_mark_a_decision_without_bold(project: Project) -> None:
     assert list(found) == ["invoices are numbered per tenant"]
 
 
-def test_wishes_are_no_rules(project: Project) -> None:
-    text = "# Team\n\n- Never push to the main branch.\n- maybe use Rust for the parser some day\n- It would be nice to have a dark mode.\n"
-    found, _ = imported(project, {"team.md": text})
-    assert list(found) == ["Never push to the main branch"]
-
-
 def test_boxes_are_things_to_do_unless_they_are_a_checklist(project: Project) -> None:
     text = (
         "# Rules of the team\n\n- Never push to the main branch.\n- [ ] Ann asks the lawyer about the logo\n"

@@ -298,7 +298,6 @@ def _whole(section: Section) -> Statement:
 
 def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
-    items = [item for item in items if not form("placeholder").search(item.text)]
     telling = [item for item in items if content(item.text)]
     texts = [_MARK.sub("", item.text) for item in telling]
     sentences = [_first_sentence(text) for text in texts]
