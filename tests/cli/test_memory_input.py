@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 import pytest
 
-from memory_plugin.cli.memory_input import add_fields
+from memory_plugin.cli.memory_input import add_fields, guard_of, project_files
+from memory_plugin.kernel.paths import locate
+from tests.project import Project
 
 
 def expires(text: str) -> str:
@@ -44,3 +47,26 @@ def test_a_date_is_kept_as_it_is_and_a_time_in_utc() -> None:
 def test_no_other_date_format_is_accepted(text: str) -> None:
     with pytest.raises(argparse.ArgumentError, match="expected a date such as 2031-12-31"):
         expires(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ("src/*.ts", "packages/pay/src/*.ts"),
+        ("./gen/*.ts", "packages/pay/gen/*.ts"),
+        ("docs/*.md", "docs/*.md"),
+        ("gen/*.ts", "gen/*.ts"),
+        ("*.ts", "*.ts"),
+    ],
+)
+def test_a_pattern_in_a_package_begins_where_its_folder_is(
+    project: Project, monkeypatch: pytest.MonkeyPatch, written: str, stored: str
+) -> None:
+    for name in (".git/HEAD", "packages/pay/src/a.ts", "docs/a.md", "packages/pay/docs/a.md"):
+        project.write(name, "")
+    monkeypatch.chdir(os.path.join(project.root, "packages", "pay"))
+    parser, paths = argparse.ArgumentParser(), locate(project.root)
+    add_fields(parser)
+    arguments = parser.parse_args(["--file", written, "--guard-file", "Edit(%s)" % written])
+    guard = guard_of(arguments, paths) or {}
+    assert (project_files(arguments.files, paths), guard["files"]) == ([stored], [stored])

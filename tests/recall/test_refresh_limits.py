@@ -211,4 +211,4 @@ def test_the_doctor_names_files_that_are_too_large_and_the_remedy(project: Proje
     text = project.cli("doctor").stdout
     assert "bytes.json: file: expected at most 262144 bytes, got 300" in text
     assert "values.json: file: expected at most 10000 values, got about 25" in text
-    assert "correct or delete these files" in text
+    assert "correct these files, or move those" in text

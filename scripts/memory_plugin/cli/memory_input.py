@@ -10,7 +10,7 @@ from typing import Any
 from ..kernel.context import now_iso
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
-from ..memories.guard import ACTIONS, guard_json, parse_guard
+from ..memories.guard import ACTIONS, guard_json, parse_guard, plain_rule
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
 from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
@@ -134,11 +134,22 @@ def _project_file(path: str, root: str) -> str:
     for full in map(os.path.realpath, forms):
         if os.path.exists(full) and full.startswith(root + os.sep):
             return os.path.relpath(full, root).replace(os.sep, "/")
-    path = path.replace(os.sep, "/")
+    path = _from_root(path, root).replace(os.sep, "/")
     problem = files_problem(path) or (_ONE_EACH if ", " in path else "")
     if problem:
         raise InvalidMemory("--file: %s: %s" % (path, problem))
     return path
+
+
+def _from_root(path: str, root: str) -> str:
+    """Return a path or pattern as it is from the root, if it begins with `./` or with a folder that only the current folder has."""
+    here, rest = os.path.realpath(os.curdir), path.removeprefix("./")
+    if not here.startswith(root + os.sep):
+        return path
+    first = rest.partition("/")[0]
+    is_only_here = os.path.isdir(os.path.join(here, first)) and not os.path.lexists(os.path.join(root, first))
+    is_from_here = rest != path or (first != rest and is_only_here)
+    return "%s/%s" % (os.path.relpath(here, root).replace(os.sep, "/"), rest) if is_from_here else path
 
 
 def guard_of(arguments: Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
@@ -148,10 +159,10 @@ def guard_of(arguments: Namespace, paths: Paths, present: object = None) -> dict
     relative to its root. Raises InvalidMemory.
     """
     fields = dict(present) if isinstance(present, dict) else {}
-    start = paths.project_root.rstrip(os.sep) + os.sep
+    root = paths.project_root.rstrip(os.sep)
+    rules = [plain_rule(path, "files") for path in arguments.guard_files or ()]
     files = arguments.guard_files and [
-        "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
-        for path in arguments.guard_files
+        re.sub(r"\A/?%s[/\\]" % re.escape(root), "/", _from_root(rule, root)) for rule in rules
     ]
     options = {"commands": arguments.guard_commands, "files": files}
     for name, items in options.items():

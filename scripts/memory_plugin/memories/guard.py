@@ -68,7 +68,7 @@ def _patterns(value: object, name: str) -> tuple[str, ...]:
 
 def _pattern(item: object, name: str, where: str) -> str:
     text = item.strip() if isinstance(item, str) and item.isprintable() else ""
-    text = _without_client_syntax(text, name)
+    text = plain_rule(text, name)
     if not 0 < len(text) <= MAX_PATTERN_LENGTH:
         expected = "one line of 1 to %d visible characters" % MAX_PATTERN_LENGTH
         raise InvalidGuard("%s: expected %s, got %.40r; fix it, or remove it" % (where, expected, item))
@@ -77,20 +77,19 @@ def _pattern(item: object, name: str, where: str) -> str:
 
         problem = command_problem(text)
     else:
+        text = text[1:] if text.startswith("./") else text
         problem = pattern_problem(text)
     if problem:
         raise InvalidGuard((_NO_COMMAND if name == "commands" else _NO_FILES) % (where, text, problem))
     return text
 
 
-def _without_client_syntax(text: str, name: str) -> str:
-    """Return what a permission rule of the client covers, as in `Bash(npm install:*)` or `Edit(./gen/**)`; other texts unchanged."""
+def plain_rule(text: str, name: str) -> str:
+    """Return what a permission rule of the client covers, as in `Bash(npm install:*)` or `Edit(gen/**)`; other texts unchanged."""
     tool, is_rule, inner = text.partition("(")
     if is_rule and inner.endswith(")") and tool in _TOOLS[name]:
         text = inner[:-1].strip()
-    if name == "commands":
-        return text.removesuffix(":*").removesuffix(" *").rstrip()
-    return text[1:] if text.startswith("./") else text
+    return text.removesuffix(":*").removesuffix(" *").rstrip() if name == "commands" else text
 
 
 def guard_json(guard: Guard) -> dict[str, object]:

@@ -10,6 +10,7 @@ from ..kernel.files import error_text
 from ..kernel.text.clean import counted, inflected
 from ..memories.memory_files import PROJECT, USER, stores, why_not_read
 from ..memories.nearby import moved_notes, unread_nearby
+from ..memories.repository import git
 from ..memories.survey import CHANGED, Survey
 from ..memories.trust import load_trust
 from ..memories.trust_file import TrustUnreadable
@@ -59,7 +60,7 @@ def _memories(findings: list[StoreFinding]) -> Check:
         return Check("memories", OK, "no problems in their files")
     number, files = counted(len(findings), "problem"), counted(len({one.path for one in findings}), "file")
     is_serious = any(one.rule not in NOTED for one in findings)
-    fix = "correct or delete these files" if is_serious else ""
+    fix = "correct these files, or move those that are no memories" if is_serious else ""
     details = tuple(map(str, findings))
     return Check("memories", WARN if is_serious else NOTE, "%s in %s" % (number, files), fix, details)
 
@@ -71,6 +72,9 @@ def _stores(survey: Survey) -> Check:
         return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
     scopes = sorted(Counter(item.stored.store.scope for item in survey.items).items())
     parts = ["%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in scopes]
+    of_project = [item.stored for item in survey.items if item.stored.store.worktree]
+    if any(git(one.store.worktree or "", "check-ignore", "--", one.path) for one in of_project[:1]):
+        parts.append("git ignores those of the project, so only you have them")
     return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
 
 

@@ -52,6 +52,14 @@ def test_a_project_in_use_passes_every_check(project: Project) -> None:
     assert found["stores"]["text"] == "1 memory in this project"
 
 
+def test_a_store_that_git_ignores_is_not_shared(project: Project) -> None:
+    project.git("init", "-q")
+    project.write(".gitignore", ".claude/\n")
+    project.save("Use Postgres", "b")
+    text = "1 memory in this project, git ignores those of the project, so only you have them"
+    assert checks(project)["stores"]["text"] == text
+
+
 def test_another_program_of_our_name_is_reported(project: Project) -> None:
     other = os.path.join(project.home, "bin", "memory")
     os.makedirs(os.path.dirname(other))
@@ -298,7 +306,7 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
     assert lines[0].startswith("ok    python: ")
     assert "warn  memories: 25 problems in 25 files" in lines
     assert "        and 5 more" in lines
-    assert "      > correct or delete these files" in lines
+    assert "      > correct these files, or move those that are no memories" in lines
 
 
 def test_a_judge_without_a_key_is_said_to_be_on_but_not_asked(project: Project) -> None:

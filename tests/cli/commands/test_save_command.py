@@ -341,3 +341,10 @@ def test_a_file_may_be_written_as_the_client_mentions_it(project: Project, writt
 def test_two_files_in_one_option_are_refused(project: Project) -> None:
     run = project.cli("save", "Use Postgres", "--file", "src/a.py, src/b.py")
     assert "name each file by itself" in run.stderr
+
+
+def test_a_rule_with_a_path_in_full_begins_at_the_root(project: Project) -> None:
+    saved = project.cli(
+        "save", "Use Postgres", "--guard-file", "Edit(/%s/src/**)" % project.root, "--json"
+    ).json
+    assert saved["guard"]["files"] == ["/src/**"]
