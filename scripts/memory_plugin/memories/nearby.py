@@ -64,7 +64,7 @@ def native_folders(paths: Paths, *, confirmed: bool = True) -> list[str]:
     for start in dict.fromkeys([paths.project_root, paths.launch_dir]):
         folder = os.path.join(paths.config_dir, "projects", _NO_LETTER.sub("-", start))
         is_folder = os.path.isdir(folder) and not os.path.islink(folder)
-        if is_folder and (not confirmed or _names_project(folder, paths.project_root)):
+        if is_folder and (not confirmed or paths.project_root in map(project_root, _working_folders(folder))):
             found.append(os.path.join(folder, "memory"))
     return found
 
@@ -78,10 +78,6 @@ def leads_into_project(folder: str) -> bool:
     """Return whether a folder of notes is a link into a working tree, whose texts may come from others: they need a review."""
     real = os.path.realpath(folder)
     return os.path.islink(folder) and os.path.lexists(os.path.join(project_root(real), ".git"))
-
-
-def _names_project(folder: str, root: str) -> bool:
-    return any(project_root(place) == root for place in _working_folders(folder))
 
 
 def _working_folders(folder: str) -> Iterator[str]:
@@ -102,14 +98,12 @@ def moved_notes(paths: Paths) -> list[str]:
     if paths.config_dir is None or any(map(note_files, native_folders(paths, confirmed=False))):
         return []
     place, name = os.path.split(paths.project_root)
-    ends, begins = "-" + _NO_LETTER.sub("-", name), _NO_LETTER.sub("-", place) + "-"
     found = []
     for folder in sorted(glob(os.path.join(escape(paths.config_dir), "projects", "*"))):
-        if not os.path.basename(folder).endswith(ends) and not os.path.basename(folder).startswith(begins):
-            continue
-        was, notes_folder = next(_working_folders(folder), ""), os.path.join(folder, "memory")
+        notes_folder = os.path.join(folder, "memory")
+        was = next(_working_folders(folder), "") if note_files(notes_folder) else ""
         is_like = name == os.path.basename(was) or place == os.path.dirname(was)
-        if is_like and not os.path.lexists(was) and note_files(notes_folder):
+        if is_like and not os.path.lexists(was):
             found.append(_MOVED % (was, notes_folder))
     return found[:_MAX_STORES]
 

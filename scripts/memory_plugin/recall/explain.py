@@ -28,7 +28,7 @@ REASONS = {
     "confirmation": "the prompt only confirmed or made small talk",
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
-    "only_pending": "only pending memories match",
+    "only_pending": "only pending or expired memories match",
     "below_threshold": "the best match was not good enough",
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",

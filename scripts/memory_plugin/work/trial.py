@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from typing import NamedTuple
 
 from ..host import MAX_CHARACTERS
-from ..kernel.context import Context, iso
+from ..kernel.context import Context, iso, now_iso
 from ..kernel.files import Unreadable
 from ..kernel.sqlite import SqliteError
 from ..kernel.text import without_private
@@ -25,7 +25,7 @@ from ..recall.session_catalog import current_index, is_catalog_on, session_catal
 
 NAMES = ("injected", "pointed", "silent")
 
-_POOL = 5  # matches of a prompt among which pending ones are looked for
+_POOL = 5  # matches of a prompt among which those that are held back are looked for
 
 
 class Decision(NamedTuple):
@@ -130,11 +130,12 @@ def _started_history(context: Context) -> RecallHistory:
     return history
 
 
-def pending_answers(prompt: str, context: Context) -> list[Hit]:
-    """Return the pending memories among the best matches of a prompt that would be shown in full or by title, best first."""
+def held_back(prompt: str, context: Context) -> list[Hit]:
+    """Return the pending and expired memories among the best matches of a prompt that would be shown in full or by title, best first."""
     try:
         hits = search(context.paths, context.settings, prompt, _POOL).hits
     except (IndexUnavailable, SqliteError, RuntimeError):
         return []
     needed = context.settings.number("retrieval.pointer_threshold")
-    return [hit for hit in hits if hit.trust == PENDING and hit.pointer_confidence >= needed]
+    held = [hit for hit in hits if hit.trust == PENDING or "" < hit.expires_at <= now_iso()]
+    return [hit for hit in held if hit.pointer_confidence >= needed]

@@ -188,6 +188,17 @@ def test_a_pending_memory_that_would_have_answered_is_named_first(prompted: Proj
     assert "Pending" not in prompted.cli("why", "a haiku about the sea please").stdout
 
 
+def test_an_expired_memory_that_would_have_answered_is_named_with_its_command(prompted: Project) -> None:
+    put(prompted, "frozen", memory("Deploys are frozen on Fridays", "From noon.", expires_at="2020-01-01"))
+    prompted.cli("accept", "--all")
+    run = prompted.cli("why", "may I deploy on a friday")
+    named = (
+        'Expired, and would match: "Deploys are frozen on Fridays" memory edit frozen --expires never Showed'
+    )
+    assert named in " ".join(run.stdout.split())
+    assert prompted.cli("why", "may I deploy on a friday", "--json").json["pending"] == []
+
+
 def test_a_trial_begins_with_the_start_of_a_session(prompted: Project) -> None:
     prompted.save("Name each branch after its ticket", "Such as AB-12.", category="preference")
     text = prompted.cli("why", "how do I name each branch").stdout

@@ -8,6 +8,7 @@ from typing import Any
 from ...kernel.text.clean import counted, plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
+from ...memories.trust import PENDING
 from ...recall import explain
 from ...recall.history import USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from ...work.memory_facts import titles_and_names
@@ -24,6 +25,7 @@ explain why a prompt brought up memories or none, or test a prompt
 """
 
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
+_PENDING, _EXPIRED = ("Pending", "  memory accept %s"), ("Expired", "  memory edit %s --expires never")
 _TRIED = "Tried now, as the first prompt of a session; what a session starts with counts as shown."
 _NO_JUDGES = " The judges were not asked."
 _ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
@@ -48,17 +50,19 @@ def _why(arguments: Namespace, context: CommandContext) -> None:
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     also = explain.same_turn(context.paths, row)
-    pending = trial.pending_answers(arguments.prompt, context) if tried else []
-    if pending and row.get("reason") == "no_match":
+    held = trial.held_back(arguments.prompt, context) if tried else []
+    if held and row.get("reason") == "no_match":
         row["reason"] = "only_pending"
-    context.console.result({"pointed": [], **row, "also": also, "pending": [hit.id for hit in pending]})
+    pending = [hit.id for hit in held if hit.trust == PENDING]
+    context.console.result({"pointed": [], **row, "also": also, "pending": pending})
     print_off(context)
     if tried:
         judged = context.settings.is_judge_enabled("retrieval")
         context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
-        for hit in pending:
-            context.console.paragraph(plain('Pending, and would match: "%s"' % hit.title, MAX_LINE))
-            context.console.line("  memory accept " + hit.id)
+        for hit in held:
+            state, command = _PENDING if hit.trust == PENDING else _EXPIRED
+            context.console.paragraph(plain('%s, and would match: "%s"' % (state, hit.title), MAX_LINE))
+            context.console.line(command % hit.id)
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
