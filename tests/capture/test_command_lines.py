@@ -33,6 +33,8 @@ def test_only_the_same_command_or_the_same_test_counts() -> None:
         ("pytest tests", "pytest tests/a.py", False),
         ("pytest tests/a.py", "pytest -k other tests/a.py", False),
         ("python app.py", "python --version", False),
+        ("acme --check", "acme dump a", False),
+        ("acme --version", "acme dump a", True),
         ("npm install lxml", "npm install left-pad", False),
         ("make deploy", "make build", False),
         ("make lint && make deploy", "make deploy", False),

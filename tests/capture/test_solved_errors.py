@@ -12,9 +12,8 @@ from memory_plugin.kernel.transcript.turn import Call, Turn
 
 TABLE = load_data("capture", "errors")
 MISSING = "Exit code 1\nError: Cannot find module 'bullmq'"
-Step = tuple[
-    str, str, str
-]  # "fail" or "pass" and "edit", then the command and its output, or the file and a new line
+# "fail" or "pass" and "edit", then the command and its output, or the file and a new line.
+Step = tuple[str, str, str]
 
 
 def watched(*steps: Step) -> list[SolvedError]:
@@ -34,17 +33,8 @@ def watched(*steps: Step) -> list[SolvedError]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "check_words",
-        "config_files",
-        "surroundings",
-        "telling",
-        "failed_output",
-        "about_files",
-        "decoration",
-        "tells",
-    ],
-)
+    ["check_words", "config_files", "goes_round", "surroundings", "telling", "failed_output", "about_files", "decoration", "tells"],
+)  # fmt: skip
 def test_patterns_match_their_examples(name: str) -> None:
     entry = TABLE[name]
     pattern = re.compile(entry["pattern"], re.IGNORECASE | re.MULTILINE)
@@ -231,6 +221,7 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("acme list", "Error: no such table", ["make up"], "acme list", id="a list of what came later"),
         pytest.param("git commit -m x", "hooks: acme: not found", [], "git commit --no-verify -m x", id="a check that is left out"),
         pytest.param("python - <<E\n1\nE", MISSING, [], "python -q - <<E\n2\nE", id="another program"),
+        pytest.param("acme --check", MISSING, ["systemctl start acme"], "acme dump a", id="another subcommand"),
         pytest.param("npm run dev", "something went by", ["npm install x"], "npm run dev", id="no line says what is wrong"),
     ],
 )  # fmt: skip
@@ -280,9 +271,16 @@ def test_what_changed_before_the_same_error_came_again_is_not_listed(vain: Step)
 
 
 @pytest.mark.parametrize(
-    "look", ["git ls-remote origin", "ssh -T git@example.org", "npm root -g", "where acme"]
+    "look",
+    [
+        "git ls-remote origin",
+        "ssh -T git@example.org",
+        "npm root -g",
+        "where acme",
+        "gpg -d key > unread.gpg",
+    ],
 )
-def test_a_look_is_no_change(look: str) -> None:
+def test_a_look_or_a_file_that_nothing_reads_is_no_change(look: str) -> None:
     (found,) = watched(
         ("fail", "npm run dev", MISSING),
         ("pass", look, ""),
@@ -290,6 +288,15 @@ def test_a_look_is_no_change(look: str) -> None:
         ("pass", "npm run dev", ""),
     )
     assert found.changes == ("ran `npm i x`",)
+
+
+def test_leaving_out_what_fails_solves_nothing() -> None:
+    failed = ("fail", "npx tsc --noEmit", "a.ts(1,2): error TS2307: Cannot find module './b'")
+    for line, is_solved in (('"exclude": ["a.ts"]', False), ('"paths": {"./b": ["lib/b"]}', True)):
+        assert (
+            bool(watched(failed, ("edit", "tsconfig.json", line), ("pass", "npx tsc --noEmit", "")))
+            is is_solved
+        )
 
 
 def test_removed_files_solve_an_error_about_files() -> None:

@@ -87,14 +87,15 @@ def runs_same(line: CommandLine, later: CommandLine) -> bool:
 
 
 def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
-    """Return whether a later command runs all that a command ran; of a check, exactly the same.
+    """Return whether a later command runs all that a command ran; of a check, or of options alone, exactly the same.
 
     Options may differ. Another program counts only with exactly the same arguments.
     """
     if command[0] != later[0]:
         return len(command) > 2 and command[1:] == later[1:]
     before, after = ({word for word in words[1:] if not word.startswith("-")} for words in (command, later))
-    return before == after if _is_check(list(command)) else before <= after
+    is_exact = _is_check(list(command)) or not (before or len(command) == 1 or _tells(list(command)))
+    return before == after if is_exact else before <= after
 
 
 def change_kind(text: str) -> str:

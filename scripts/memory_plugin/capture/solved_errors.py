@@ -48,6 +48,7 @@ _MAX_QUOTE = 160
 _MAY_BE_SECRET = re.compile(r"(?i)secret|token|pass|pwd|key|credential|auth|cert|-----BEGIN|://[^/\s]*@")
 # Colors, and the number and time of a step that builds an image.
 _NOISE = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|^#\d+ (?:\d+\.\d+ )?")
+_WRITTEN = re.compile(r"(?: >|--?o(?:utput)?) ?([\w./~-]+)`$")  # the file that a command writes at its end
 _PLACE = re.compile(r"[^\s'\"]*[/\\][^\s'\"]*|\d+")  # where an error is: a path, a number
 
 
@@ -133,8 +134,9 @@ class ErrorWatch:
         is_config = error_pattern("config_files").search(path) is not None
         name = plain(path.rpartition("/")[2], 80)
         change = _config_change(name, call) if is_config else "edited %s" % name
+        kind = "config" if is_config and not error_pattern("goes_round").search(change) else ""
         for failure in self._open:
-            failure.add(change, "config" if is_config else "")
+            failure.add(change, kind)
             failure.edited_code |= not (is_config or failure.has_ended)
             failure.edited_itself |= not failure.has_ended and name in failure.line.run_files
 
@@ -186,7 +188,9 @@ class ErrorWatch:
             return None
         if not kinds or len(changes) > _MAX_CHANGES:
             return None
-        steps = tuple(change for change, kind in changes.items() if kind or change.startswith("ran "))
+        steps = tuple(
+            change for change, kind in changes.items() if kind or _is_step(change, [*changes, line.text])
+        )
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
         return SolvedError(failure.line.text, failure.symptom, steps, line.text, failure.turn, strength)
 
@@ -195,6 +199,13 @@ def _is_rewritten(line: CommandLine, later: CommandLine) -> bool:
     """Return whether a later line gives the same interpreter another program."""
     program = line.text.partition("<<")[2]
     return line.is_check and line.programs == later.programs and program not in later.text
+
+
+def _is_step(change: str, texts: list[str]) -> bool:
+    """Return whether a change is a command, and one whose output, if it goes to a file, another command reads."""
+    written = _WRITTEN.search(change)
+    is_used = not written or any(written[1] in text for text in texts if text != change)
+    return change.startswith("ran ") and is_used
 
 
 def _config_change(name: str, call: Call) -> str:
