@@ -30,7 +30,8 @@ _MAX_REASON = 300
 _MAX_SHOWN = 80
 _MAX_BYTES = 5_000_000  # of a file in a store
 GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
-NOTED = (GONE, "duplicate", "dangling")  # rules of what recall can handle
+NOTED = (GONE, "duplicate", "dangling", "circle")  # rules of what recall can handle
+_CIRCLE = "it and others replace each other, so none of them is shown; to show this one: memory restore %s"
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {
     "tags": record.MAX_LISTED,
@@ -140,7 +141,7 @@ def secrets_in(roots: Iterable[str]) -> Iterator[StoreFinding]:
 
 def _files_below(root: str) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
-        folders.sort()
+        folders[:] = sorted({*folders} - {".git"})
         for path in (os.path.join(folder, name) for name in sorted(names)):
             if os.path.isfile(path) and not os.path.islink(path):
                 yield path
@@ -165,14 +166,31 @@ def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
 
 
 def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    """Report names of memories that do not exist, except in the user's own store, which is not in the repository."""
+    """Report names of memories that do not exist, except in the user's own store, which is not in the repository; and circles."""
     keys = {stored.key for stored in memories}
     text = "%s: no memory is called %s; remove the name, or bring the memory back"
+    successors: dict[str, set[str]] = {}
     for stored in memories:
         links = [("superseded_by", stored.memory.superseded_by)]
         links += [("supersedes", name) for name in stored.memory.supersedes]
         for field, name in links:
-            is_checked = name and not name.startswith(USER + ":")
-            if is_checked and not keys.intersection(named_keys(name, stored.key)):
+            meant = next(filter(keys.__contains__, named_keys(name, stored.key)), "") if name else ""
+            old, new = (stored.key, meant) if field == "superseded_by" else (meant, stored.key)
+            if meant and old != new:
+                successors.setdefault(old, set()).add(new)
+            elif name and not meant and not name.startswith(USER + ":"):
                 shown = shown_line(name[:_MAX_SHOWN])
                 yield StoreFinding(stored.path, 0, "dangling", text % (field, shown))
+    for stored in memories:
+        if _leads_back(stored.key, successors):
+            yield StoreFinding(stored.path, 0, "circle", _CIRCLE % stored.memory.id)
+
+
+def _leads_back(key: str, successors: dict[str, set[str]]) -> bool:
+    """Return whether a memory is among its own successors."""
+    reached, due = set[str](), [key]
+    while due:
+        new = successors.get(due.pop(), set()) - reached
+        reached |= new
+        due += new
+    return key in reached

@@ -73,6 +73,30 @@ def test_a_name_in_the_user_s_own_store_cannot_be_checked(project: Project) -> N
     assert check(project) == []
 
 
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"a": {"superseded_by": "b"}, "b": {"superseded_by": "a"}},
+        {"a": {"supersedes": ["b"]}, "b": {"supersedes": ["a"]}},
+        {"a": {"superseded_by": "b"}, "b": {"superseded_by": "c"}, "c": {"supersedes": ["d"], "superseded_by": "a"}},
+    ],
+    ids=["two", "two that replace", "three"],
+)  # fmt: skip
+def test_memories_that_replace_each_other_are_named(
+    project: Project, links: dict[str, dict[str, Any]]
+) -> None:
+    for name in ("a", "b", "c", "d"):
+        put(project, name, **links.get(name, {}))
+    assert check(project) == [(name + ".json", "circle") for name in links]
+    assert "memory restore a" in project.cli("check").stdout
+
+
+def test_what_git_keeps_in_a_store_is_not_searched(project: Project) -> None:
+    put(project, "a")
+    project.write(".claude/memory/.git/config", "url = https://ada:%s@example.org/x.git" % TOKEN)
+    assert check(project) == []
+
+
 @pytest.mark.parametrize("same", [{"title": "TITLE of  a"}, {"content": {"decision": "The body of a."}}])
 def test_duplicates(project: Project, same: dict[str, Any]) -> None:
     put(project, "a", created_at="2026-01-01T00:00:00Z")
