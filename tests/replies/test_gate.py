@@ -32,8 +32,9 @@ QUERY_TYPES = [kind for kind in settings().block("scoring.escalation.thresholds"
 
 def bounds(threshold: float = 0.6, **values: object) -> GateBounds:
     """Return the gate's numbers with one threshold for every kind of message."""
-    result = GateBounds.of(settings(**values))
-    return result._replace(thresholds=dict.fromkeys(QUERY_TYPES, thousandths(threshold)))
+    result = GateBounds(settings(**values))
+    result.thresholds = dict.fromkeys(QUERY_TYPES, thousandths(threshold))
+    return result
 
 
 def row_of(gate: GateBounds, padding: int = 0, preamble: int = 0, density: float = 0.6) -> tuple[str, bool]:
@@ -88,7 +89,7 @@ def test_bounds_are_exact_where_binary_fractions_are_not() -> None:
 @given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 500))
 def test_the_band_is_exact(density: int, threshold: int, margin: int) -> None:
     gate = bounds(threshold / 1000, escalation__density_margin=margin / 1000)
-    gate = gate._replace(clear_margin=2000)  # so that no reply is clean
+    gate.clear_margin = 2000  # so that no reply is clean
     row, escalates = row_of(gate, density=density / 1000)
     assert escalates == (row == "borderline_density") == (abs(density - threshold) <= margin)
 

@@ -22,31 +22,18 @@ _SEVERITIES = ("low", "medium", "high")
 _TRACE = "trace"
 
 
-class GateBounds(NamedTuple):
+class GateBounds:
     """The numbers of the gate, from the settings and `config/replies/gate.json`; densities are in thousandths."""
 
-    min_padding: int
-    max_padding: int
-    margin: int
-    clear_margin: int
-    mixed_signal: bool
-    preamble_min: int
-    thresholds: Mapping[str, int]
-
-    @classmethod
-    def of(cls, settings: Settings) -> GateBounds:
-        """Return the numbers under some settings."""
+    def __init__(self, settings: Settings) -> None:
         padding: Any = settings.get("scoring.escalation.padding_range")
+        self.min_padding, self.max_padding = sorted(padding)
+        self.margin = thousandths(settings.number("scoring.escalation.density_margin"))
+        self.clear_margin = thousandths(load_data("replies", "gate")["clear_margin"])
+        self.mixed_signal = settings.flag("scoring.escalation.mixed_signal")
         thresholds = dict(settings.block("scoring.escalation.thresholds"))
-        return cls(
-            min(padding),
-            max(padding),
-            thousandths(settings.number("scoring.escalation.density_margin")),
-            thousandths(load_data("replies", "gate")["clear_margin"]),
-            settings.flag("scoring.escalation.mixed_signal"),
-            thresholds.pop("preamble"),
-            {kind: thousandths(share) for kind, share in thresholds.items()},
-        )
+        self.preamble_min: int = thresholds.pop("preamble")
+        self.thresholds = {kind: thousandths(share) for kind, share in thresholds.items()}
 
     def threshold(self, query_type: str) -> int:
         """Return the density that a reply to such a message should have, in thousandths."""

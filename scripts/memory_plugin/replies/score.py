@@ -74,7 +74,7 @@ class ReplyScorer:
 
     def __init__(self, settings: Settings, state_dir: str | None) -> None:
         self._rules = load_filler_rules(state_dir)
-        self._bounds = gate.GateBounds.of(settings)
+        self._bounds = gate.GateBounds(settings)
         self._classifier = cache(QueryClassifier)
         self.error = self._rules.error
 

@@ -184,24 +184,17 @@ def _begins_list(prose: Prose, at: int) -> bool:
 class ReplySignals(NamedTuple):
     """The measures of one reply.
 
-    `words` counts the words of the prose, `symbols` its single letters that are no words, as in formulas, `masked` the passages that are
-    no prose, and `preamble` the words before the answer. `density` is content words over words, or None if the
-    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`.
+    `words` counts the words of the prose, and `preamble` those before the answer. `density` is content words over words, or None if the
+    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`. In
+    `density_with_masked`, passages that are no prose and single letters that are no words, as in formulas, are content words too.
     """
 
     matches: list[FillerMatch]
     words: int
-    symbols: int
-    masked: int
     preamble: int
     density: float | None
+    density_with_masked: float
     unscored: str
-
-    @property
-    def density_with_masked(self) -> float:
-        """Return the density if each symbol and each masked passage counts as a content word."""
-        content = (self.density or 0.0) * self.words + self.symbols + self.masked
-        return content / max(1, self.words + self.masked)
 
 
 def measure_reply(text: str, rules: FillerRules, *, drafting: bool = False) -> ReplySignals:
@@ -218,16 +211,12 @@ def measure_reply(text: str, rules: FillerRules, *, drafting: bool = False) -> R
     words = len(prose) - masked
     function_words = _words("function_words")
     content = sum(word not in function_words and len(word) > 1 for word in prose.words)
+    symbols = sum(len(word) == 1 and word.isalnum() for word in prose.words if word not in "ai")
     unscored = _unscored(prose, words, content)
-    return ReplySignals(
-        matches,
-        words,
-        sum(len(word) == 1 and word.isalnum() for word in prose.words if word not in "ai"),
-        masked,
-        _preamble_words(text, prose, matches),
-        None if unscored else round(content / words, 3),
-        unscored,
-    )
+    density = None if unscored else round(content / words, 3)
+    with_masked = ((density or 0.0) * words + symbols + masked) / max(1, words + masked)
+    preamble = _preamble_words(text, prose, matches)
+    return ReplySignals(matches, words, preamble, density, with_masked, unscored)
 
 
 def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]:
