@@ -66,6 +66,7 @@ TABLE = (
     Command("restore", "forget", MORE, asks=True, prompts=True, about="undo forget"),
     Command("reject", "accept", SHARING, asks=True, prompts=True),
     Command("guards", "show", SHARING),
+    Command("guards test", "show"),
     Command("import", "import", SHARING, prompts=True),
     Command("import promote", "import", asks=True, prompts=True),
     Command("capture", "review", SHARING, asks=True, prompts=True),

@@ -16,16 +16,7 @@ from ...memories.relations import name_for
 from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
-from ...work.memory_facts import (
-    FORGOTTEN,
-    LAST_TRUSTED,
-    as_json,
-    guard_as_json,
-    guard_rows,
-    match_rows,
-    named_notes,
-    status_text,
-)
+from ...work import memory_facts
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
 from ..options import add_flag, up_to
@@ -65,8 +56,8 @@ def _show(arguments: Namespace, context: CommandContext) -> None:
     new = [] if context.inside_client else new  # nobody accepted them, so Claude does not read them
     history = _history(memory) if arguments.history else []
     record = {
-        **as_json(item),
-        "guard": guard_as_json(memory),
+        **memory_facts.as_json(item),
+        "guard": memory_facts.guard_as_json(memory),
         "body": "\n".join(fields.get(TEXT, [])),
         "asked_as": fields.get("asked as", []),
         "content": _shown_value(memory.data["content"], categories()[memory.category].fields),
@@ -82,8 +73,8 @@ def _show(arguments: Namespace, context: CommandContext) -> None:
 
 def _print_memory(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
     memory, console = item.stored.memory, context.console
-    status = status_text(item)
-    pending = " (%s)" % item.reason if item.reason and FORGOTTEN not in status else ""
+    status = memory_facts.status_text(item)
+    pending = " (%s)" % item.reason if item.reason and memory_facts.FORGOTTEN not in status else ""
     lines = [console.style(shown_line(memory.title), "bold")]
     lines.append("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status, pending))
     shown_apart = (TITLE, TEXT, STATUS)
@@ -139,7 +130,7 @@ def _configure_list(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     from ..memory_input import add_category  # showing one memory needs none of it
 
-    statuses = (ACTIVE, FORGOTTEN, ARCHIVED, PENDING, REJECTED, ALL)
+    statuses = (ACTIVE, memory_facts.FORGOTTEN, ARCHIVED, PENDING, REJECTED, ALL)
     text = "only memories with this status (default: active, which includes pending and replaced ones)"
     parser.add_argument("--status", choices=statuses, default=ACTIVE, help=text)
     add_category(parser, "only this category, one of %s")
@@ -158,9 +149,13 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
-    notes = named_notes(context)
+    notes = memory_facts.named_notes(context)
     problems = [{"path": one.path, "reason": plain(one.reason, _MAX_REASON)} for one in result.problems]
-    record = {"memories": list(map(as_json, items)), "problems": problems, "left_alone": result.left_alone}
+    record = {
+        "memories": list(map(memory_facts.as_json, items)),
+        "problems": problems,
+        "left_alone": result.left_alone,
+    }
     context.console.result({**record, "notes": [note.as_json() for note in notes]})
     if items:
         _print_items(items, context)
@@ -174,7 +169,7 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
 
 def _list_notes(context: CommandContext) -> None:
     """Print the notes of Claude Code's own memory, which are recalled unchanged."""
-    notes = named_notes(context)
+    notes = memory_facts.named_notes(context)
     context.console.result({"notes": [note.as_json() for note in notes]})
     if notes:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
@@ -206,7 +201,7 @@ def _is_wanted(item: Item, arguments: Namespace) -> bool:
     if arguments.status == REJECTED:
         return item.trust == REJECTED
     is_refused = arguments.status == ACTIVE and item.trust == REJECTED
-    status = RETIRED if arguments.status == FORGOTTEN else arguments.status
+    status = RETIRED if arguments.status == memory_facts.FORGOTTEN else arguments.status
     return status in (ALL, item.stored.memory.status) and not is_refused
 
 
@@ -223,7 +218,7 @@ def _as_row(item: Item) -> list[str]:
     """Return the cells of a table row, in the order of `_HEADERS`."""
     memory = item.stored.memory
     cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
-    return [*cells, status_text(item), shown_line(memory.title)]
+    return [*cells, memory_facts.status_text(item), shown_line(memory.title)]
 
 
 def _print_items(items: list[Item], context: CommandContext) -> None:
@@ -253,6 +248,9 @@ def _print_problems(result: Survey, context: CommandContext) -> None:
 _GUARDS_TEXT = """\
 list guards, or test a command or file against them
   memory guards
+"""
+_TEST_TEXT = """\
+test a command or file against the guards
   memory guards test "cd app && git push --force"
   memory guards test --file db/migrations/0007_users.sql
 """
@@ -261,48 +259,42 @@ _MAX_GUARD = 2000
 _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
-def _configure_guards(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("action", nargs="?", choices=("list", "test"), default="list", help="default: list")
-    parser.add_argument("tested", nargs="?", metavar="COMMAND", help="the command line to test; not run")
-    parser.add_argument("--file", metavar="PATH", help="test a change to this file")
-
-
-def _guards(arguments: Namespace, context: CommandContext) -> None:
-    """List the guards with their state, or print which of them cover a command or a file."""
-    if arguments.action == "list":
-        if arguments.tested is not None or arguments.file is not None:
-            raise UsageError("list takes no command or file; to test one: memory guards test --file PATH")
-        _list_guards(context)
-    elif (arguments.tested is None) == (arguments.file is None):
-        raise UsageError('expected a command or a file: memory guards test "COMMAND", or --file PATH')
-    else:
-        _test_guards(arguments, context)
-
-
-def _list_guards(context: CommandContext) -> None:
+def _list_guards(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+    """List the guards with their state."""
     items = context.survey().items
-    found = guard_rows(items, context)
+    found = memory_facts.guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
     names = shortest_names(items)
     rows, lines = [], [] if enabled else [_OFF]
     for row in found:
         key, title, problem = row.item.stored.key, shown_line(row.version.title), shown_line(row.problem)
         head = {"id": row.item.stored.memory.id, "key": key, "title": title, "state": row.state}
-        rows.append({**head, "guard": guard_as_json(row.version), "problem": problem})
+        rows.append({**head, "guard": memory_facts.guard_as_json(row.version), "problem": problem})
         words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
         lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
-        if row.state in (PENDING, LAST_TRUSTED):
+        if row.state in (PENDING, memory_facts.LAST_TRUSTED):
             lines.append("  The version in its file is pending: memory accept " + names[key])
     if not found:
         lines.append('No memory has a guard. To add one: memory edit ID --guard-command "git push --force"')
     context.console.result({"enabled": enabled, "guards": rows}, *lines)
 
 
+def _configure_test(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("tested", nargs="?", metavar="COMMAND", help="the command line to test; not run")
+    parser.add_argument("--file", metavar="PATH", help="test a change to this file")
+
+
 def _test_guards(arguments: Namespace, context: CommandContext) -> None:
     """Print what the guards in force would do, using the same file that the hook reads."""
+    if (arguments.tested is None) == (arguments.file is None):
+        raise UsageError('expected a command or a file: memory guards test "COMMAND", or --file PATH')
     context.refresh_index()
-    rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)
+    rows = (
+        []
+        if context.paths.state_dir is None
+        else memory_facts.match_rows(arguments.tested, arguments.file, context)
+    )
     enabled = context.settings.flag("guards.enabled")
     lines, names = [], shortest_names(context.survey().items)
     for row in rows:
@@ -321,5 +313,6 @@ def _test_guards(arguments: Namespace, context: CommandContext) -> None:
 HANDLERS = {
     "show": Handler(_SHOW_TEXT, _show, _configure_show),
     "list": Handler(_LIST_TEXT, _list, _configure_list),
-    "guards": Handler(_GUARDS_TEXT, _guards, _configure_guards),
+    "guards": Handler(_GUARDS_TEXT, _list_guards),
+    "guards test": Handler(_TEST_TEXT, _test_guards, _configure_test),
 }
