@@ -100,10 +100,12 @@ def fill_buckets(days: Mapping[str, Mapping[str, float]], since: str, until: str
 
 
 def totals(part: Part, days: Mapping[str, Mapping[str, float]]) -> list[tuple[Column, str, str]]:
-    """Return each series of a chart with its total and its share; no share if there is only one."""
+    """Return each series of a chart that is not empty, with its total and its share; no share if the chart has only one."""
     sums = [sum(day[column.name] for day in days.values()) for column in part.columns]
     shares = ["%.0f%%" % (100 * one / (sum(sums) or 1)) if len(sums) > 1 else "" for one in sums]
-    return list(zip(part.columns, map(number_text, sums), shares))
+    return [
+        (column, number_text(one), share) for column, one, share in zip(part.columns, sums, shares) if one
+    ]
 
 
 def number_text(value: float) -> str:
@@ -149,8 +151,7 @@ def _print_figures(part: Part, figures: Values, console: Console) -> None:
 def _print_chart(part: Part, days: Values, console: Console) -> None:
     """Print the total of each series, and its share."""
     for column, total, share in totals(part, days):
-        if total != "0":
-            console.line(("  %s: %s  %s" % (column.label, total, share)).rstrip())
+        console.line(("  %s: %s  %s" % (column.label, total, share)).rstrip())
 
 
 def _print_note(part: Part, _figures: Values, console: Console) -> None:
@@ -279,7 +280,7 @@ def _cell(column: Column, value: object) -> str:
 def _chart(part: Part, days: Values, report: Report) -> str:
     """Return stacked columns with their legend."""
     buckets = fill_buckets(days, report.since, report.until, _MAX_COLUMNS)
-    sums = [(one, total, share) for one, total, share in totals(part, days) if total != "0"]
+    sums = totals(part, days)
     facts = ((one.kind, one.label, total, share) for one, total, share in sums)
     legend = "".join('<li class="%s">%s: %s %s</li>' % each for each in facts)
     text = "%s: %s" % (when(report), ", ".join("%s %s" % (total, one.label) for one, total, _ in sums))

@@ -9,21 +9,12 @@ import json
 import os
 from argparse import ArgumentParser, Namespace
 
-from ...evaluation import EvaluationError, shipped_names
+from ...evaluation import EvaluationError, pipeline, shipped_names
 from ...evaluation.conversations import STDIN, conversation_of, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.foreign_turns import parse_lines
 from ...evaluation.jury import choose_jurors, load_rubric
 from ...evaluation.packs import check_pack, chosen_packs
-from ...evaluation.pipeline import (
-    GATES_ONLY,
-    EvaluationPlan,
-    Summary,
-    compare_labels,
-    evaluate,
-    markdown_report,
-    summarize,
-)
 from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
@@ -86,25 +77,27 @@ def _evaluate(arguments: Namespace, context: CommandContext) -> int:
         with context.console.working("evaluate"):
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))
-                results += [evaluate(conversation, plan) for conversation in read_conversations(path)]
+                results += [
+                    pipeline.evaluate(conversation, plan) for conversation in read_conversations(path)
+                ]
     except (EvaluationError, TranscriptNotFound, Unreadable, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
-    return _report(arguments, context, summarize(results))
+    return _report(arguments, context, pipeline.summarize(results))
 
 
-def _plan(arguments: Namespace, packs: list[RulePack], context: CommandContext) -> EvaluationPlan:
+def _plan(arguments: Namespace, packs: list[RulePack], context: CommandContext) -> pipeline.EvaluationPlan:
     settings = context.settings
     rubric = load_rubric(arguments.rubric or settings.text("evaluation.rubric"))
     off = terminal_safe(context.taint.why_off)
-    why_off = GATES_ONLY if arguments.gates_only else off
+    why_off = pipeline.GATES_ONLY if arguments.gates_only else off
     if not why_off and not settings.is_judge_enabled("evaluation"):
         why_off = "off; to turn it on: memory judge on evaluation"
     jurors = [] if why_off else choose_jurors(context, settings.texts("evaluation.judge.judges"), off)
     quorum = settings.integer("evaluation.quorum")
-    return EvaluationPlan(packs, rubric, jurors, quorum, arguments.judges_after_fail, why_off)
+    return pipeline.EvaluationPlan(packs, rubric, jurors, quorum, arguments.judges_after_fail, why_off)
 
 
-def _report(arguments: Namespace, context: CommandContext, summary: Summary) -> int:
+def _report(arguments: Namespace, context: CommandContext, summary: pipeline.Summary) -> int:
     """Write results to ledger, files and console; return the exit code of the verdict."""
     for result in summary.results if context.paths.state_dir is not None else ():
         try:
@@ -114,7 +107,7 @@ def _report(arguments: Namespace, context: CommandContext, summary: Summary) -> 
     record = summary.record()
     if arguments.report:
         path = os.path.abspath(arguments.report)
-        text = "<!-- %s -->\n\n%s" % (_MARK, markdown_report(summary))
+        text = "<!-- %s -->\n\n%s" % (_MARK, pipeline.markdown_report(summary))
         write_output(path + ".md", text.encode("utf-8", "replace"), _MARK.encode("ascii"), context)
         data = json.dumps(with_objects({"written_by": _MARK, **record}), indent=2)
         write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
@@ -138,7 +131,7 @@ def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: C
             pairs.setdefault(gate, []).append((str(labels[gate]), ours[gate]))
     if not pairs:
         raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
-    by_gate = {gate: compare_labels(pairs[gate]) for gate in sorted(pairs)}
+    by_gate = {gate: pipeline.compare_labels(pairs[gate]) for gate in sorted(pairs)}
     context.console.result({"gates": by_gate, "bad_lines": invalid})
     names = ["gate", "n", "kappa", "class", "human", "ours", "recall", "precision"]
     rows = [

@@ -12,7 +12,7 @@ from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ...work import imports
 from ...work.memory_facts import find_note, phrase_lines
 from ...work.save import save
-from ..command_context import Approval, CommandContext, Handler, titled
+from ..command_context import DONE, FAILED, Approval, CommandContext, Handler, titled
 from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
 from ..options import add_flag, require_existing
 from .save_command import new_memory, print_saved
@@ -29,7 +29,6 @@ turn a note from Claude Code's own memory into a memory of yours or the team's
   memory import promote MEMORY.md#2
   memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
 """
-DONE, FAILED = 0, 1
 _MAX_NAMED = 3
 _MAX_SOURCE = 24  # characters in a table; what distinguishes a file is at the end
 _PENDING = "Pending: Claude does not see them until you accept them: memory accept --all in a terminal, or /memory:review in Claude Code"

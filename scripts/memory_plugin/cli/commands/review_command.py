@@ -15,19 +15,9 @@ from ...kernel.files import error_text
 from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...sessions.session_files import project_transcripts
+from ...work import review
 from ...work.candidate_check import keep_with_others, may_use, section_watch
 from ...work.memory_facts import phrase_lines
-from ...work.review import (
-    ACCEPT,
-    CANDIDATE,
-    REJECT,
-    Action,
-    Group,
-    ReviewEntry,
-    apply,
-    grouped,
-    review_entries,
-)
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler, UsageError
 from ..options import add_flag, require_existing
 
@@ -48,7 +38,7 @@ _DIFFERENCES = {"+ ": "green", "- ": "red"}
 def _review(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
-        groups = grouped(review_entries(context))
+        groups = review.grouped(review.review_entries(context))
     context.console.result({"groups": list(map(_as_json, groups))})
     if not groups:
         context.console.line("Nothing is pending.")
@@ -58,24 +48,24 @@ def _review(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG
         _walk(groups, context)
 
 
-def _walk(groups: list[Group], context: CommandContext) -> None:
+def _walk(groups: list[review.Group], context: CommandContext) -> None:
     number = sum(len(group.entries) for group in groups)
     context.console.line("%s in %s" % (counted(number, "entry"), counted(len(groups), "group")))
-    review = _Review(context)
+    run = _Review(context)
     try:
-        review.walk(groups)
+        run.walk(groups)
     finally:
-        if review.done:
+        if run.done:
             with context.console.working("refreshing the index"):
                 context.refresh_index()
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
-    counts = ["%s %d" % (past[name], count) for name, count in review.done.items()]
-    counts.append("%d still pending" % (number - sum(review.done.values())))
-    advice = phrase_lines(context) if review.done["accept"] else []
+    counts = ["%s %d" % (past[name], count) for name, count in run.done.items()]
+    counts.append("%d still pending" % (number - sum(run.done.values())))
+    advice = phrase_lines(context) if run.done["accept"] else []
     context.console.lines("", ", ".join(counts), *advice)
 
 
-def _print(groups: list[Group], context: CommandContext) -> None:
+def _print(groups: list[review.Group], context: CommandContext) -> None:
     for group in groups:
         lines = ["group %s: %s, %s" % (group.id, _counted(group), group.title)]
         for entry in group.entries:
@@ -86,11 +76,11 @@ def _print(groups: list[Group], context: CommandContext) -> None:
         context.console.lines(*lines, "")
 
 
-def _counted(group: Group) -> str:
-    return counted(len(group.entries), "suggestion" if group.kind == CANDIDATE else group.kind)
+def _counted(group: review.Group) -> str:
+    return counted(len(group.entries), "suggestion" if group.kind == review.CANDIDATE else group.kind)
 
 
-def _as_json(group: Group) -> dict[str, object]:
+def _as_json(group: review.Group) -> dict[str, object]:
     entries = [
         {**{name: getattr(entry, name) for name in ("id", "kind", "title", "alone")},
          "actions": [action.name for action in entry.actions], **entry.facts}
@@ -111,7 +101,7 @@ class _Review:
         self._context = context
         self._console = context.console
 
-    def walk(self, groups: Sequence[Group]) -> None:
+    def walk(self, groups: Sequence[review.Group]) -> None:
         """Go through the groups until all are decided or the user quits."""
         with suppress(_Stopped):
             for number, group in enumerate(groups, 1):
@@ -122,7 +112,7 @@ class _Review:
                 else:
                     self._one_by_one(group.entries)
 
-    def _decide_group(self, group: Group) -> None:
+    def _decide_group(self, group: review.Group) -> None:
         """Show the beginning of each text, so that nothing is accepted unseen, and ask about the group."""
         for entry in group.entries:
             note = " (%s)" % entry.note if entry.note else ""
@@ -130,51 +120,45 @@ class _Review:
             if entry.first_line != entry.title[: len(entry.first_line)]:
                 self._console.line("      " + entry.first_line)
         question = _GROUP % len(group.together)
-        while (key := self._ask(question, "anolsq")) == "l":
+        while (key := _read_key(question, "anols")) == "l":
             for entry in group.entries:
                 self._show(entry)
-        if key in (_ACCEPT_ALL, REJECT.key):
-            self._apply(ACCEPT if key == _ACCEPT_ALL else REJECT, group.together)
+        if key in (_ACCEPT_ALL, review.REJECT.key):
+            self._apply(review.ACCEPT if key == _ACCEPT_ALL else review.REJECT, group.together)
         elif key == "o":
             self._one_by_one(group.entries)
 
-    def _one_by_one(self, entries: Sequence[ReviewEntry]) -> None:
+    def _one_by_one(self, entries: Sequence[review.ReviewEntry]) -> None:
         for at, entry in enumerate(entries):
             self._show(entry)
             rest = [] if entry.alone else [other for other in entries[at:] if not other.alone]
             if self._decide(entry, len(rest)) == _ACCEPT_ALL:
-                self._apply(ACCEPT, rest)
+                self._apply(review.ACCEPT, rest)
                 self._one_by_one([other for other in entries[at:] if other.alone])
                 return
 
-    def _show(self, entry: ReviewEntry) -> None:
+    def _show(self, entry: review.ReviewEntry) -> None:
         style = self._console.style
         self._console.lines("", style("%s  %s" % (entry.id, entry.title), "bold"))
         for line in entry.lines:
             color = _DIFFERENCES.get(line[2:4])
             self._console.line("  " + (style(line, color) if color else line))
 
-    def _decide(self, entry: ReviewEntry, rest: int) -> str:
+    def _decide(self, entry: review.ReviewEntry, rest: int) -> str:
         """Ask about an entry until it is decided or skipped; return the key."""
         actions = {action.key: action for action in entry.actions}
         words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
         words += ["[a] accept all %d" % rest] if rest > 1 else []
-        keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
+        keys = [*actions, _SKIP, *([_ACCEPT_ALL] if rest > 1 else [])]
         while True:
-            key = self._ask(", ".join([*words, "[q] quit: "]), keys)
+            key = _read_key(", ".join([*words, "[q] quit: "]), keys)
             if key not in actions or self._apply(actions[key], [entry]):
                 return key
 
-    def _ask(self, question: str, keys: Collection[str]) -> str:
-        key = _read_key(question, keys)
-        if key in (_QUIT, _END):
-            raise _Stopped
-        return key
-
-    def _apply(self, action: Action, entries: Sequence[ReviewEntry]) -> bool:
+    def _apply(self, action: review.Action, entries: Sequence[review.ReviewEntry]) -> bool:
         """Carry out a decision and return whether the entries are now decided."""
         try:
-            lines = apply(action, entries, self._context)
+            lines = review.apply(action, entries, self._context)
         except (InvalidMemory, OSError) as error:
             self._console.line("  not done: " + error_text(error))
             return False
@@ -186,17 +170,19 @@ class _Review:
 
 
 def _read_key(question: str, keys: Collection[str]) -> str:
-    """Ask until one of the keys is pressed, and return it; _END if the terminal was closed.
+    """Ask until one of the keys is pressed, and return it. Raises _Stopped for `q`, and if the terminal was closed.
 
     Input typed before the question is discarded, so that no key press answers a question the user has not seen.
     """
-    typed = "?"
-    while typed not in keys and typed != _END:
+    while True:
         sys.stdout.write(question)
         sys.stdout.flush()
         typed = _next_key()
         sys.stdout.write(typed + "\n")
-    return typed
+        if typed in (_QUIT, _END):
+            raise _Stopped
+        if typed in keys:
+            return typed
 
 
 def _next_key() -> str:

@@ -15,18 +15,7 @@ from ...memories.survey import Item, choose, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Edit, Written
 from ...work import memory_facts
-from ...work.save import (
-    NONE,
-    NewMemory,
-    Saved,
-    chosen_successor,
-    edit_draft,
-    moved,
-    refuse_title,
-    renewed_title,
-    resupersede,
-    save,
-)
+from ...work import save as saving
 from .. import memory_input
 from ..command_context import Approval, CommandContext, Handler, UsageError, about
 
@@ -64,10 +53,10 @@ def _save(arguments: Namespace, context: CommandContext) -> None:
     _derive_options(arguments)
     supersedes, candidate = arguments.supersedes or "", arguments.candidate or ""
     new = new_memory(arguments, context)._replace(supersedes=supersedes, candidate=candidate)
-    print_saved(save(new, context), context)
+    print_saved(saving.save(new, context), context)
 
 
-def new_memory(arguments: Namespace, context: CommandContext) -> NewMemory:
+def new_memory(arguments: Namespace, context: CommandContext) -> saving.NewMemory:
     """Return what to save, as the common options set it. Raises InvalidMemory."""
     content = memory_input.content_of(arguments, categories()[arguments.category])
     guard = memory_input.guard_of(arguments, context.paths)
@@ -75,7 +64,7 @@ def new_memory(arguments: Namespace, context: CommandContext) -> NewMemory:
     files = memory_input.project_files(arguments.files or [], context.paths)
     extra = {name: value for name, value in optional.items() if value}
     extra.update(tags=arguments.tags or [], related_files=files)
-    return NewMemory(arguments.category, arguments.title, content, arguments.scope, extra)
+    return saving.NewMemory(arguments.category, arguments.title, content, arguments.scope, extra)
 
 
 def _derive_options(arguments: Namespace) -> None:
@@ -91,7 +80,7 @@ def _derive_options(arguments: Namespace) -> None:
     arguments.category = arguments.category or statement_category(arguments.body)
 
 
-def print_saved(saved: Saved, context: CommandContext) -> None:
+def print_saved(saved: saving.Saved, context: CommandContext) -> None:
     """Print what was stored, and tell the user what Claude saved."""
     for notice in saved.notices:
         context.console.error(notice)
@@ -164,24 +153,24 @@ def _has_guard_option(arguments: Namespace) -> bool:
 
 
 def _edit_by_options(arguments: Namespace, context: CommandContext, item: Item, items: list[Item]) -> None:
-    successor = chosen_successor(arguments.superseded_by, item, items)
+    successor = saving.chosen_successor(arguments.superseded_by, item, items)
     approved, stored = not context.only_new, item.stored
     written, fields = Written(stored, [], False), _changed_fields(arguments)
     if arguments.asked_as and load_trust(context.paths, context.accept_from).has_new_phrases(stored):
         raise InvalidMemory(_NEW_PHRASES % stored.memory.id)
     if arguments.body is not None and arguments.title is None:
         arguments.body = memory_input.text_of(arguments.body, "--body")
-        arguments.title = renewed_title(stored.memory, arguments.body)
+        arguments.title = saving.renewed_title(stored.memory, arguments.body)
     if arguments.title is not None:
-        refuse_title(context, item, arguments.title)
+        saving.refuse_title(context, item, arguments.title)
     if set(fields).difference(_PLACE):
         change = _change(arguments, context, stored)
         written = edit(context.paths, stored, change, "edited: " + ", ".join(fields), approved)
     if arguments.superseded_by is not None:
         trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
         item = item._replace(stored=written.stored, trust=trust)
-        written = written._replace(stored=resupersede(context, item, successor, items))
-    written = moved(context, written, arguments.category, arguments.scope)
+        written = written._replace(stored=saving.resupersede(context, item, successor, items))
+    written = saving.moved(context, written, arguments.category, arguments.scope)
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[stored.key], written.stored.memory.title)])
@@ -189,10 +178,10 @@ def _edit_by_options(arguments: Namespace, context: CommandContext, item: Item, 
 
 def _edit_by_hand(arguments: Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
-        refuse_title(context, item, str(data["title"]))
+        saving.refuse_title(context, item, str(data["title"]))
         return rewrite(context.paths, item.stored, data, "edited by hand")
 
-    written = edit_draft(context, item.stored, stored)
+    written = saving.edit_draft(context, item.stored, stored)
     if written is None:
         context.console.line("nothing changed")
     else:
@@ -202,11 +191,11 @@ def _edit_by_hand(arguments: Namespace, context: CommandContext, item: Item) -> 
 def _change(arguments: Namespace, context: CommandContext, stored: StoredMemory) -> Edit:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
     content: dict[str, object] = memory_input.content_of(arguments, categories()[stored.memory.category])
-    if arguments.context is not None and content["context"] == NONE:
+    if arguments.context is not None and content["context"] == saving.NONE:
         content["context"] = None
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
-    named = [name for name in arguments.files or () if name != NONE]
+    named = [name for name in arguments.files or () if name != saving.NONE]
     files = memory_input.project_files(named, context.paths)
 
     def changed(data: dict[str, Any]) -> dict[str, object]:
@@ -216,8 +205,8 @@ def _change(arguments: Namespace, context: CommandContext, stored: StoredMemory)
         if arguments.expires is not None:
             change["expires_at"] = arguments.expires or None
         if arguments.asked_as is not None:
-            phrases = [] if NONE in arguments.asked_as else as_texts(data.get("asked_as"))
-            phrases += [phrase for phrase in arguments.asked_as if phrase != NONE]
+            phrases = [] if saving.NONE in arguments.asked_as else as_texts(data.get("asked_as"))
+            phrases += [phrase for phrase in arguments.asked_as if phrase != saving.NONE]
             change["asked_as"] = list(dict.fromkeys(phrases))
         if arguments.tags is not None or arguments.add_tag:
             tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
