@@ -103,9 +103,8 @@ def totals(part: Part, days: Mapping[str, Mapping[str, float]]) -> list[tuple[Co
     """Return each series of a chart that is not empty, with its total and its share; no share if the chart has only one."""
     sums = [sum(day[column.name] for day in days.values()) for column in part.columns]
     shares = ["%.0f%%" % (100 * one / (sum(sums) or 1)) if len(sums) > 1 else "" for one in sums]
-    return [
-        (column, number_text(one), share) for column, one, share in zip(part.columns, sums, shares) if one
-    ]
+    figures = zip(part.columns, sums, shares)
+    return [(column, number_text(one), share) for column, one, share in figures if one]
 
 
 def number_text(value: float) -> str:

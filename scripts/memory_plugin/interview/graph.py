@@ -332,9 +332,7 @@ class _Answer:
         """Return the elements whose label or alias occurs in a text."""
         stems = content_stems(text)
         return [
-            element["id"]
-            for element in self.setup["elements"]
-            if any(
-                contains_run(content_stems(name), stems) for name in (element["label"], *element["aliases"])
-            )
+            one["id"]
+            for one in self.setup["elements"]
+            if any(contains_run(content_stems(name), stems) for name in (one["label"], *one["aliases"]))
         ]

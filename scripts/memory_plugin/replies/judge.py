@@ -88,8 +88,6 @@ def _grade_rubric(dimensions: Sequence[str]) -> Rubric:
     """Return the rubric without the other dimensions: their lines, their places in the example, and their keys in the schema."""
     entry = load_data("judges", "rubrics", "replies", "grade")
     others = [name for name in load_data("replies", "dimensions")["judge"] if name not in dimensions]
-    if not others:
-        return read_rubric(entry, "replies/grade")
     names = "|".join(others)
     unwanted = re.compile('"(?:%s)": [0-9-]+, |^- (?:%s),.*' % (names, names))
     shortened = {

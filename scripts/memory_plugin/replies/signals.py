@@ -13,17 +13,7 @@ from typing import Any, NamedTuple
 from ..kernel.fastjson import as_object, loads
 from ..kernel.files import read_regular
 from ..kernel.paths import load_data
-from .prose import (
-    BREAK,
-    INSIDE,
-    LINE,
-    POSITIONS,
-    SENTENCE,
-    PhraseIndex,
-    Prose,
-    rule_problem,
-    word_classes,
-)
+from .prose import BREAK, INSIDE, LINE, POSITIONS, SENTENCE, PhraseIndex, Prose, rule_problem, word_classes
 
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
 _MAX_BYTES = 1 << 20

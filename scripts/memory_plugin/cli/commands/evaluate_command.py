@@ -77,9 +77,7 @@ def _evaluate(arguments: Namespace, context: CommandContext) -> int:
         with context.console.working("evaluate"):
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))
-                results += [
-                    pipeline.evaluate(conversation, plan) for conversation in read_conversations(path)
-                ]
+                results += [pipeline.evaluate(talk, plan) for talk in read_conversations(path)]
     except (EvaluationError, TranscriptNotFound, Unreadable, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
     return _report(arguments, context, pipeline.summarize(results))

@@ -14,18 +14,8 @@ from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
 from ...kernel.paths import load_data
 from ...kernel.text.clean import block, counted
-from ...replies import reset_tuning_reminder, tune
+from ...replies import reset_tuning_reminder, rows, tune
 from ...replies.judge import GradeMaterial, deep_question, read_turn
-from ...replies.rows import (
-    Score,
-    ScoreGroup,
-    count_patterns,
-    group_by_day,
-    group_scores,
-    measure_effect,
-    missed_by_rules,
-    read_scores,
-)
 from ...replies.score import ReplyScorer, read_last_reply
 from ...replies.signals import load_filler_rules
 from ..command_context import DONE, Approval, CommandContext, CommandError, Handler, UsageError
@@ -48,7 +38,7 @@ show reply scores over time, by model, project and pattern, and the effect of co
 """
 _MAX_BYTES = 32 << 20
 _MAX_SHOWN = 20_000
-_FIGURES = Score._fields[1:9]  # from the number of filler phrases to the drift
+_FIGURES = rows.Score._fields[1:9]  # from the number of filler phrases to the drift
 _DAYS = 30
 _MAX_ROWS = 8
 _LEGEND = (
@@ -93,7 +83,7 @@ def _score(arguments: Namespace, context: CommandContext) -> int:
 
 def _last_reply(context: CommandContext) -> tuple[str, str, list[str]]:
     """Return the project's last reply in a transcript that still exists, with its prompt and the tool calls of its turn."""
-    scores = read_scores(context.paths, project=context.paths.project_key)
+    scores = rows.read_scores(context.paths, project=context.paths.project_key)
     transcripts = [path_field(score.transcript) for score in scores]
     for path in dict.fromkeys(reversed(transcripts)):
         reply = read_last_reply(path)
@@ -114,13 +104,13 @@ def _scored_line(scorer: ReplyScorer, row: Mapping[str, object], text: str) -> d
     return _as_record(row.get("id"), text, scorer.score(text, as_text(row.get("user"))))
 
 
-def _as_record(request_id: object, text: str, score: Score) -> dict[str, object]:
+def _as_record(request_id: object, text: str, score: rows.Score) -> dict[str, object]:
     """Return a score as JSON data; offsets count characters of the given text."""
     spans = [[start, end, text[start:end], rule] for start, end, rule in score.matches]
     return {"id": request_id, "filler_spans": spans, **{name: getattr(score, name) for name in _FIGURES}}
 
 
-def _show_score(text: str, score: Score, context: CommandContext) -> None:
+def _show_score(text: str, score: rows.Score, context: CommandContext) -> None:
     """Print the text with each filler phrase in brackets, followed by its rule; then the measures."""
     parts, done = [], 0
     for start, end, rule in score.matches:
@@ -133,7 +123,7 @@ def _show_score(text: str, score: Score, context: CommandContext) -> None:
         density = "%.3f, threshold %.3f" % (score.density, score.threshold)
     advice = "a judge should see it" if score.escalate else "no judge needed"
     rules = [rule for _, _, rule in score.matches]
-    rows = [
+    measures = [
         ["filler phrases", ", ".join([str(score.padding_count), *rules[:10]])],
         ["words before the answer", str(score.preamble_words)],
         ["density", density],
@@ -141,10 +131,10 @@ def _show_score(text: str, score: Score, context: CommandContext) -> None:
         ["judge", "%s: %s" % (score.gate, advice)],
         ["wordy", " and ".join(score.drift) + ", " + score.severity if score.drift else "no"],
     ]
-    context.console.table(["measure", "value"], rows)
+    context.console.table(["measure", "value"], measures)
 
 
-def _grade(score: Score, material: GradeMaterial, context: CommandContext) -> int:
+def _grade(score: rows.Score, material: GradeMaterial, context: CommandContext) -> int:
     """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     judge = Judge("scoring", timed, off=context.taint.why_off)
@@ -156,11 +146,11 @@ def _grade(score: Score, material: GradeMaterial, context: CommandContext) -> in
         _show_score(material.reply, score, context)
         words = explain_failure(verdict.failure, "scoring")
         raise CommandError("scored by rules alone: %s %s" % (words.says, words.do))
-    rows = []
+    cells = []
     for name, level in levels.items():
         scale = load_data("replies", "dimensions")["dimensions"][name]
-        rows.append([name, scale["name"], "%d of %d" % (level, scale["most"]), scale["levels"][level]])
-    context.console.table(["", "dimension", "level", "meaning"], rows)
+        cells.append([name, scale["name"], "%d of %d" % (level, scale["most"]), scale["levels"][level]])
+    context.console.table(["", "dimension", "level", "meaning"], cells)
     return DONE
 
 
@@ -176,7 +166,7 @@ def _history(arguments: Namespace, context: CommandContext) -> None:
     if arguments.effect:
         _show_effect(since, context)
         return
-    scores = read_scores(context.paths, since)
+    scores = rows.read_scores(context.paths, since)
     context.console.result(_history_record(scores))
     if scores:
         _show_history(scores, context)
@@ -186,25 +176,25 @@ def _history(arguments: Namespace, context: CommandContext) -> None:
         context.console.line(text % days)
 
 
-def _grouped(scores: list[Score], name: str) -> list[ScoreGroup]:
+def _grouped(scores: list[rows.Score], name: str) -> list[rows.ScoreGroup]:
     """Group replies by a field of their records."""
-    return group_scores(scores, lambda score: str(getattr(score, name)))
+    return rows.group_scores(scores, lambda score: str(getattr(score, name)))
 
 
-def _history_record(scores: list[Score]) -> dict[str, object]:
+def _history_record(scores: list[rows.Score]) -> dict[str, object]:
     return {
         "replies": len(scores),
-        "days": group_by_day(scores),
+        "days": rows.group_by_day(scores),
         **{name + "s": _grouped(scores, name) for name in ("model", "project", "gate")},
-        "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
-        "audit": missed_by_rules(scores),
+        "patterns": [{"id": name, "matches": count} for name, count in rows.count_patterns(scores)],
+        "audit": rows.missed_by_rules(scores),
     }
 
 
-def _show_history(scores: list[Score], context: CommandContext) -> None:
+def _show_history(scores: list[rows.Score], context: CommandContext) -> None:
     console = context.console
-    (total,) = group_scores(scores, lambda _: "all")
-    missed = missed_by_rules(scores)
+    (total,) = rows.group_scores(scores, lambda _: "all")
+    missed = rows.missed_by_rules(scores)
     console.line(console.style("Replies scored: %d" % total.replies, "bold"))
     shares = {"with filler": total.padded, "wordy": total.drifted, "for a judge": total.escalated}
     shares.update({"missed by rules (audit)": missed} if missed.n else {})
@@ -213,7 +203,7 @@ def _show_history(scores: list[Score], context: CommandContext) -> None:
         console.line()
         table = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
         console.table([name, "replies", "with filler", "wordy", "density"], table)
-    patterns = [[name, str(count)] for name, count in count_patterns(scores)[:_MAX_ROWS]]
+    patterns = [[name, str(count)] for name, count in rows.count_patterns(scores)[:_MAX_ROWS]]
     if patterns:
         console.line()
         console.table(["pattern", "matches"], patterns)
@@ -222,14 +212,14 @@ def _show_history(scores: list[Score], context: CommandContext) -> None:
         console.paragraph(_LEGEND)
 
 
-def _row(group: ScoreGroup) -> list[str]:
+def _row(group: rows.ScoreGroup) -> list[str]:
     density = "-" if group.density is None else "%.3f" % group.density
     shares = ("%.0f%%" % (100 * (part.value or 0.0)) for part in (group.padded, group.drifted))
     return [group.name, str(group.replies), *shares, density]
 
 
 def _show_effect(since: str, context: CommandContext) -> None:
-    effect = measure_effect(context.paths, since)
+    effect = rows.measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     groups = {"corrected": effect.corrected, "control": effect.control}
     record = {**groups, "effect": gap, "enough": effect.is_conclusive}
@@ -267,7 +257,7 @@ def _tune(arguments: Namespace, context: CommandContext) -> None:
 
     Raises RulePackError if the pack cannot be read.
     """
-    scores = read_scores(context.paths, days_ago(arguments.days))
+    scores = rows.read_scores(context.paths, days_ago(arguments.days))
     console, state = context.console, context.paths.state()
     study = tune.study_scores(scores, load_filler_rules(state))
     advice = tune.gate_advice(study)
@@ -294,13 +284,13 @@ def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
     phrases = [[row.phrase, str(row.replies), "promote" if row.promote else ""] for row in study.candidates]
-    for head, rows in (
+    for head, cells in (
         (["pattern", "cleared by the judge", "proposal"], cleared),
         (["new phrase", "replies", "proposal"], phrases),
     ):
-        if rows:
+        if cells:
             console.line()
-            console.table(head, rows[:_MAX_PHRASES])
+            console.table(head, cells[:_MAX_PHRASES])
 
 
 HANDLERS = {

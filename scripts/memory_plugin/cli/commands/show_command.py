@@ -151,11 +151,8 @@ def _list(arguments: Namespace, context: CommandContext) -> None:
     items = items[: arguments.limit]
     notes = memory_facts.named_notes(context)
     problems = [{"path": one.path, "reason": plain(one.reason, _MAX_REASON)} for one in result.problems]
-    record = {
-        "memories": list(map(memory_facts.as_json, items)),
-        "problems": problems,
-        "left_alone": result.left_alone,
-    }
+    memories = list(map(memory_facts.as_json, items))
+    record = {"memories": memories, "problems": problems, "left_alone": result.left_alone}
     context.console.result({**record, "notes": [note.as_json() for note in notes]})
     if items:
         _print_items(items, context)
@@ -290,11 +287,8 @@ def _test_guards(arguments: Namespace, context: CommandContext) -> None:
     if (arguments.tested is None) == (arguments.file is None):
         raise UsageError('expected a command or a file: memory guards test "COMMAND", or --file PATH')
     context.refresh_index()
-    rows = (
-        []
-        if context.paths.state_dir is None
-        else memory_facts.match_rows(arguments.tested, arguments.file, context)
-    )
+    has_state, tested = context.paths.state_dir is not None, (arguments.tested, arguments.file)
+    rows = memory_facts.match_rows(*tested, context) if has_state else []
     enabled = context.settings.flag("guards.enabled")
     lines, names = [], shortest_names(context.survey().items)
     for row in rows:

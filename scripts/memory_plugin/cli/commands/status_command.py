@@ -171,7 +171,4 @@ def _doctor(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG0
     return DONE if is_healthy else FAILED
 
 
-HANDLERS = {
-    "status": Handler(_STATUS_TEXT, _status),
-    "doctor": Handler(_DOCTOR_TEXT, _doctor),
-}
+HANDLERS = {"status": Handler(_STATUS_TEXT, _status), "doctor": Handler(_DOCTOR_TEXT, _doctor)}

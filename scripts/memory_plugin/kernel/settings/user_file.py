@@ -19,16 +19,7 @@ from ..fastjson import loads
 from ..files import FileLock, error_text, make_folder, read_regular, replace_file
 from ..paths import load_data, state_folder
 from ..text.clean import terminal_safe
-from . import (
-    JUDGE_ENABLED,
-    MAX_BYTES,
-    Problem,
-    Settings,
-    SettingsFileError,
-    decoded,
-    judge_switches,
-    merged,
-)
+from . import JUDGE_ENABLED, MAX_BYTES, Problem, Settings, SettingsFileError, decoded, judge_switches, merged
 from .load import load
 from .schema import Rule, expected, find_key, keys, mismatch, schema, shown
 
