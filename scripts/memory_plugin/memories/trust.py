@@ -40,8 +40,6 @@ def load_trust(paths: Paths, accept_from: Collection[str] = ()) -> Trust:
 class Trust:
     """The texts that the user trusts and those that the user rejected. A change is on the disk when its method returns."""
 
-    __slots__ = ("_paths", "accept_from", "rejected", "trusted")
-
     def __init__(self, paths: Paths, accept_from: Collection[str] = ()) -> None:
         self._paths = paths
         self.accept_from = frozenset(accept_from)

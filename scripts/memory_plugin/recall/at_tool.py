@@ -88,8 +88,6 @@ def _documents(files: dict[str, bool], context: Context) -> Hits:
 class FailedCommand:
     """The head of a command, and the text to look up: that, and the tail of its error without colors and the exit code."""
 
-    __slots__ = ("command", "text")
-
     def __init__(self, command: str, error: str) -> None:
         first, _, rest = error.partition("\n")
         if first.startswith(_EXIT_CODE) and first[len(_EXIT_CODE) :].strip().isdigit():

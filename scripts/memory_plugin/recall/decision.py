@@ -211,8 +211,6 @@ def _units(text: str) -> int:
 class Budget:
     """The tokens and characters left for one block."""
 
-    __slots__ = ("_characters", "_has_titles", "_tokens")
-
     def __init__(self, max_tokens: int, max_characters: int, *, with_header: bool) -> None:
         frame = _OPEN + (_HEADER if with_header else "") + _CLOSE
         self._tokens = max_tokens - estimated_tokens(frame)

@@ -43,8 +43,6 @@ class Answer:
     index up to date. Until a decision is recorded, the record says that a fault prevented it.
     """
 
-    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
-
     def __init__(self, place: str, **facts: object) -> None:
         """`facts` are added to the record."""
         self.block = ""
@@ -76,10 +74,6 @@ class Prompt:
     `previous_turn` is the previous turn; if it is empty, it is read from the end of the transcript when needed. `followed` is
     the same if the prompt refers to it, else empty.
     """
-
-    __slots__ = (
-        "followed", "id", "is_from_user", "judges_off", "previous_turn", "text", "transcript", "visible_text",
-    )  # fmt: skip
 
     def __init__(
         self, text: str, identity: str, transcript: str, *, judges_off: bool = False, previous_turn: str = ""

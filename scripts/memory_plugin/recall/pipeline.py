@@ -143,8 +143,6 @@ class Lookup:
     is not up to date. The answer says whether a background process must bring the index up to date.
     """
 
-    __slots__ = ("_answer", "_context")
-
     def __init__(self, answer: Answer, context: Context) -> None:
         self._answer, self._context = answer, context
         names = ("inject_threshold", "pointer_threshold")

@@ -35,8 +35,6 @@ _CREATES = "Write"
 class NamedFiles:
     """The prepared paths of a project; empty if the file is missing, damaged, or of another project or version."""
 
-    __slots__ = ("_lines", "_patterns")
-
     def __init__(self, paths: Paths) -> None:
         self._lines = b""
         self._patterns: list[str] = []

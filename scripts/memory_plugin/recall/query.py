@@ -49,8 +49,6 @@ class Trees:
     Values are integers in units of 1/10,000: JSON reads them ten times faster than fractions, on every prompt.
     """
 
-    __slots__ = ("intercept", "signals", "trees")
-
     def __init__(self, signals: list[str], intercept: float, trees: list[Any]) -> None:
         self.signals = signals
         self.intercept = intercept
@@ -74,8 +72,6 @@ class Model:
     Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`.
     """
 
-    __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
-
     def __init__(self, saved: Any) -> None:  # noqa: ANN401 (the value of a JSON text, whose form the caller checks)
         self.stopwords = {name: frozenset(words.split()) for name, words in saved["stopwords"].items()}
         self.intents: list[str] = saved["intents"]
@@ -95,8 +91,6 @@ def load_model(connection: Connection) -> Model:
 
 class Query:
     """The words of a prompt in order, the other words of the previous turn, and the prompt's text."""
-
-    __slots__ = ("previous_words", "text", "words")
 
     def __init__(self, words: list[str], previous_words: list[str], text: str) -> None:
         self.words = words
@@ -177,8 +171,6 @@ class Term:
     `strong` documents have it in a field other than the body, `weak` ones in the body alone; `share` is its share of background texts.
     """
 
-    __slots__ = ("count", "form", "idf", "share", "stem", "strong", "weak", "weight", "words")
-
     def __init__(self, stem: str, form: str) -> None:
         self.stem = stem
         self.words: set[str] = set()
@@ -200,8 +192,6 @@ class Corpus:
 
     `documents` is their number, `averages` are the mean lengths of their fields; the last is that of all fields together.
     """
-
-    __slots__ = ("averages", "connection", "documents", "model", "only_injectable")
 
     def __init__(self, connection: Connection, *, only_injectable: bool) -> None:
         """Raise IndexUnavailable if the index holds no model, and SqliteError if it is damaged or locked."""
@@ -311,11 +301,6 @@ class Match:
 
     `category` is its label; the score does not depend on it. `confidence`, `pointer_confidence` and `signals` are those of `Hit`.
     """
-
-    __slots__ = (
-        "category", "confidence", "fields", "form_score", "gram_score", "lengths", "matched", "pointer_confidence", "rowid", "score",
-        "signals", "stem_score", "text", "title",
-    )  # fmt: skip
 
     def __init__(self, rowid: int, fields: tuple[str, ...]) -> None:
         self.rowid = rowid

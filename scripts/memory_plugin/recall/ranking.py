@@ -37,11 +37,6 @@ class Hit:
     `way` is how it names a file of a tool call (`project_files.py`), else empty.
     """
 
-    __slots__ = (
-        "category", "confidence", "digest", "expires_at", "id", "injection_text", "key", "parts", "path", "pointer_confidence", "scope",
-        "score", "shift", "signals", "tags", "terms", "title", "trust", "way",
-    )  # fmt: skip
-
     def __init__(self, row: tuple[str, ...]) -> None:
         """`row`: its HIT_COLUMNS."""
         joined(row)
@@ -196,8 +191,6 @@ def _scanned(corpus: Corpus, stem: str, is_strong: bool) -> list[int]:
 
 class Pattern:
     """The substrings to count in a document for one term: its stem, its exact form, and the stem's character 4-grams."""
-
-    __slots__ = ("form_text", "grams", "stem_text", "term")
 
     def __init__(self, term: Term) -> None:
         self.term = term

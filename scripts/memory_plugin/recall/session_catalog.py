@@ -73,8 +73,6 @@ class CatalogEntry:
     `rule` is its line, empty unless it is a rule; `inject` the full text, `digest` that of the text; `is_own` whether the user wrote it.
     """
 
-    __slots__ = ("category", "digest", "inject", "is_own", "key", "rule", "title", "updated_at")
-
     def __init__(self, row: tuple[Any, ...]) -> None:
         """`row`: the first columns of _SELECT."""
         self.key, title, self.rule, self.updated_at, self.inject, self.digest, own, self.category = row

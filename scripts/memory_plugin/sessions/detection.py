@@ -42,8 +42,6 @@ def pattern(name: str) -> re.Pattern[str]:
 class Signal:
     """A signal of `config/sessions/signals.json`: how often and in which turns it was detected, and what the last one was."""
 
-    __slots__ = ("count", "dimension", "label", "last", "name", "turns")
-
     def __init__(self, entry: Mapping[str, str]) -> None:
         self.name, self.label = entry["id"], entry["label"]
         self.dimension = entry["dimension"]

@@ -203,8 +203,6 @@ class ShownSessions:
     `is_pointer` means that only a line with a title was shown, for a prompt that may ask.
     """
 
-    __slots__ = ("block", "is_pointer", "sessions")
-
     def __init__(self, shown: list[Exchange], lines: list[str], *, is_pointer: bool = False) -> None:
         self.sessions = [(each.session, each.time[:10]) for each in by_session(shown)]
         self.block = _OPEN + _fitted(lines) + _CLOSE
