@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.context import now_iso
 from ..kernel.fastjson import as_integer, as_object, digest, dumps, load_object, loads
 from ..kernel.files import FileLock, append_lines, make_folder, read_regular, remove_file
 from ..kernel.paths import read_state, session_file, write_state
@@ -200,8 +199,6 @@ def _digest(text: str) -> str:
 class Feedback:
     """The feedback on the memories of one project and of the user; memories are identified only by digests of their keys."""
 
-    __slots__ = ("_entries", "_project")
-
     def __init__(self, paths: Paths) -> None:
         """Read the file; a missing or damaged one counts as empty."""
         self._project = paths.project_key
@@ -218,11 +215,6 @@ class Feedback:
         entry = self._entries.get(_entry_key(self._project, key), {})
         return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
 
-    def used_at(self, key: str) -> str:
-        """Return when a reply last used a memory, in the ledgers' time format; empty if none did."""
-        value = self._entries.get(_entry_key(self._project, key), {}).get("used_at")
-        return value if isinstance(value, str) else ""
-
 
 def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
     """Add one to the USED, USEFUL or WRONG count of each memory. Raises OSError, and Busy if another process holds the file."""
@@ -232,8 +224,6 @@ def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
             mark = _entry_key(paths.project_key, key)
             entry = entries[mark] = entries.pop(mark, {})  # the last changed goes to the end
             entry[kind] = _count(entry, kind) + 1
-            if kind == USED:
-                entry["used_at"] = now_iso()
         _write(paths, entries)
 
 

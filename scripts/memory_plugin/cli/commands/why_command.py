@@ -191,10 +191,9 @@ def _chosen(arguments: Namespace, items: list[Item]) -> list[Item]:
 
 
 def _rating(item: Item, feedback: Feedback) -> dict[str, object]:
-    """Return how often a memory was rated and used in replies, and when it was used last."""
-    key, memory = item.stored.key, item.stored.memory
-    used_at = feedback.used_at(key) or None
-    return {"id": memory.id, "title": shown_line(memory.title), **feedback.counts(key), "used_at": used_at}
+    """Return how often a memory was rated and used in replies."""
+    memory = item.stored.memory
+    return {"id": memory.id, "title": shown_line(memory.title), **feedback.counts(item.stored.key)}
 
 
 def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
