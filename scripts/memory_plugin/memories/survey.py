@@ -14,7 +14,7 @@ from .hygiene import clean_data
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read
 from .record import ACTIVE, categories
 from .relations import Link, Resolution, meant_key, plain_title, resolve
-from .trust import PENDING, TRUSTED, Trust, load_trust
+from .trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
@@ -86,13 +86,16 @@ def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Ite
     """Return a memory with its trust, by its text as it is now."""
     if trust is None:
         return Item(stored, PENDING, why_no_state)
-    memory, state = stored.memory, trust.state_of(stored)
-    if state == TRUSTED:
-        return Item(stored, TRUSTED, PHRASES if trust.new_phrases(stored) else "")
+    state = trust.state_of(stored)
+    return judged_item(stored, state, trust, has_new_phrases=bool(trust.new_phrases(stored)))
+
+
+def judged_item(stored: StoredMemory, state: str, trust: Trust, *, has_new_phrases: bool) -> Item:
+    """Return a memory whose trust is known, with the reason for it."""
+    memory, why = stored.memory, PHRASES if has_new_phrases else ""
     if state == PENDING:
-        was_trusted = trust.has_trusted_name(stored.store, memory.category, memory.id)
-        return Item(stored, PENDING, CHANGED if was_trusted else NEW)
-    return Item(stored, state, REFUSED)
+        why = CHANGED if trust.has_trusted_name(stored.store, memory.category, memory.id) else NEW
+    return Item(stored, state, REFUSED if state == REJECTED else why)
 
 
 def supersession(items: list[Item]) -> Resolution:

@@ -18,8 +18,8 @@ from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_en
 from ..memories.nearby import note_folders, notes
 from ..memories.record import Memory
 from ..memories.relations import name_for
-from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, survey
-from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
+from ..memories.survey import Item, Survey, judged_item, survey
+from ..memories.trust import Trust, load_trust
 from .documents import UNREADABLE, memory_document, note_document
 from .index_documents import apply_supersession, put, superseded_documents, texts
 from .index_file import INDEX_ERRORS, index_path, open_index, transaction
@@ -175,12 +175,9 @@ def _item(row: tuple[Any, ...], store: Store, trust: Trust) -> Item:
         identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by, _shown(supersedes), None,
         {},
     )  # fmt: skip
-    why = PHRASES if new_phrases else ""
-    if state == PENDING:
-        why = CHANGED if trust.has_trusted_name(store, category, identity) else NEW
-    elif state != TRUSTED:
-        why = REFUSED
-    return Item(StoredMemory(memory, store, path, stamp, digest), state, why, superseded)
+    stored = StoredMemory(memory, store, path, stamp, digest)
+    item = judged_item(stored, state, trust, has_new_phrases=bool(new_phrases))
+    return item._replace(superseded_by=superseded)
 
 
 def _shown(items: str) -> tuple[str, ...]:
