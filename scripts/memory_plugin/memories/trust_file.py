@@ -66,8 +66,6 @@ class DecisionFile:
     `end` is the inode and the size of what was read; a later reader passes it to `since`.
     """
 
-    __slots__ = ("_data", "_searches", "_tables", "end", "path")
-
     def __init__(self, path: str) -> None:
         self.path = path
         self.end = NOTHING
@@ -77,17 +75,16 @@ class DecisionFile:
 
     def load(self) -> None:
         """Read the file if it changed. Raises TrustUnreadable."""
-        with suppress(OSError):
-            if self.end == _end(os.lstat(self.path)):
-                return
         try:
-            self._data, self.end = _content(self.path)
+            data, self.end = _content(self.path)
         except FileNotFoundError:
-            self._data, self.end = b"", NOTHING
+            data, self.end = b"", NOTHING
         except files.Unreadable as error:
             raise TrustUnreadable(self.path, str(error).removeprefix(self.path + ": ")) from None
-        self._searches = 0
-        self._tables.clear()
+        if data is not self._data:
+            self._data = data
+            self._searches = 0
+            self._tables.clear()
 
     def damaged_lines(self) -> int:
         """Return the number of lines without a decision, such as the torn line of a killed writer."""
@@ -176,11 +173,6 @@ def _content(path: str) -> tuple[bytes, tuple[int, int]]:
     data, status = files.read_regular(path, _MAX_BYTES)
     _contents[path] = (files.stamp(status), data, (status.st_ino, len(data)))
     return _contents[path][1:]
-
-
-def _end(status: os.stat_result) -> tuple[int, int]:
-    """Return the inode and the size of an append-only file, which show whether it is the file that was read."""
-    return status.st_ino, status.st_size
 
 
 def _line_of(decision: Decision) -> bytes:
