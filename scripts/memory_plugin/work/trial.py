@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..host import MAX_CHARACTERS
 from ..kernel.context import Context, iso, now_iso
@@ -28,28 +28,21 @@ NAMES = ("injected", "pointed", "silent")
 _POOL = 5  # matches of a prompt among which those that are held back are looked for
 
 
-class Decision(NamedTuple):
-    """What recall decides on a prompt: the outcome (one of NAMES), the keys of the memories, the reason and the tokens."""
-
-    outcome: str
-    injected: list[str]
-    pointed: list[str]
-    reason: str
-    tokens: int
-
-
 class Replayed(NamedTuple):
-    """A prompt, its time, and the decisions about it by the name of the settings: `now`, and `trial` if there are some to try."""
+    """A prompt, its time, and the decisions about it by the name of the settings: `now`, and `trial` if there are some to try.
+
+    A decision has the outcome (one of NAMES), the keys of the memories, the reason and the tokens.
+    """
 
     prompt: Prompt
     time: str
-    decisions: dict[str, Decision]
+    decisions: dict[str, dict[str, Any]]
 
     @property
     def differs(self) -> bool:
         """Return whether trial settings show other memories."""
-        now, *trials = self.decisions.values()
-        return any((trial.injected, trial.pointed) != (now.injected, now.pointed) for trial in trials)
+        shown = [(decision["injected"], decision["pointed"]) for decision in self.decisions.values()]
+        return any(trial != shown[0] for trial in shown)
 
 
 def replay(
@@ -102,17 +95,17 @@ def tried(prompt: Prompt, history: RecallHistory, context: Context) -> Answer:
     return answer
 
 
-def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> Decision:
+def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
     record = tried(prompt, history, context).record
+    told = {name: record[name] for name in ("injected", "pointed", "reason")}
     outcome = record["outcome"] if record["outcome"] in NAMES else "silent"
-    told = record.get("injected", []), record.get("pointed", [])
-    return Decision(outcome, *told, record.get("reason", ""), record.get("tokens", 0))
+    return {"outcome": outcome, **told, "tokens": record.get("tokens", 0)}
 
 
-def totals_of(decisions: list[Decision]) -> dict[str, int]:
+def totals_of(decisions: list[dict[str, Any]]) -> dict[str, int]:
     """Return how many decisions had each outcome, and their tokens."""
-    totals = {name: sum(decision.outcome == name for decision in decisions) for name in NAMES}
-    return {**totals, "prompts": len(decisions), "tokens": sum(decision.tokens for decision in decisions)}
+    totals = {name: sum(decision["outcome"] == name for decision in decisions) for name in NAMES}
+    return {**totals, "prompts": len(decisions), "tokens": sum(decision["tokens"] for decision in decisions)}
 
 
 def try_prompt(text: str, context: Context) -> dict[str, object]:

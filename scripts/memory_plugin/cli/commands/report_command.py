@@ -172,7 +172,7 @@ def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: 
     for one in differing[:_SHOWN]:
         console.paragraph('"%s"' % shown_prompt(one.prompt.text, _MAX_PROMPT), "  ", 2)
         for name, decision in one.decisions.items():
-            shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision._asdict())]
+            shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision)]
             console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "nothing shown"), "    ", 11)
     console.more(len(differing) - _SHOWN, "  ", "; to see all: --json")
 
