@@ -100,7 +100,7 @@ def test_the_output_of_ps_is_taken_apart() -> None:
         True,
     )
     assert client.is_client
-    assert found[123].is_shell
+    assert found[123].name == "zsh"
     assert found[1].is_init
     assert not found[1].terminal
 

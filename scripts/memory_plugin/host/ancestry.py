@@ -37,6 +37,7 @@ _CLIENTS = frozenset(["claude", "claude.exe", "codex", "codex.exe"])
 _RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
 _PACKAGE = "/claude-code/"
 _SCRIPTS = frozenset(["claude", "claude.js", "codex", "codex.js"])
+# Through which the client runs commands.
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd.exe", "env"])
 _INITS = frozenset(["init", "systemd", "launchd"])
 _FOLDER = ("lcars", "memory", "clients")
@@ -75,11 +76,6 @@ class Ancestor:
             return True
         runs_script = (self.name in _RUNTIMES or first in _RUNTIMES) and len(self.words) > 1
         return runs_script and (_PACKAGE in self.words[1] or os.path.basename(self.words[1]) in _SCRIPTS)
-
-    @property
-    def is_shell(self) -> bool:
-        """Return whether it is a shell, through which the client runs commands."""
-        return self.name in _SHELLS
 
     @property
     def is_init(self) -> bool:
@@ -248,7 +244,7 @@ def hook_starter() -> Ancestor | None:
     for process in chain:
         if process.is_client:
             return process
-        if starter is None and not process.is_shell and not process.is_init:
+        if starter is None and process.name not in _SHELLS and not process.is_init:
             starter = process
     return starter
 

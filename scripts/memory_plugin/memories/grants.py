@@ -36,7 +36,7 @@ _MAX_LINE = 1000  # characters
 _MAX_SHORT = 300
 _MAX_FIRST_WORDS = 16
 _NOT_OWN = ("    ", "\t", ">", "<", "```", "~~~", "#", "|", "//", "- ", "* ", "+ ", "\u2022", "[", "{")
-_SENTENCE_ENDS = ".!?\u3002\uff01\uff1f"
+_SENTENCE_END = r"(?<=[.!?])(?=\s|\Z)|(?<=[\u3002\uff01\uff1f])"
 _UNSPACED = ("zh", "ja", "ko")
 _GAPS = (r"(?:\s*[,:!.;-]\s*|\s+)", "[,:\u3001\uff0c]?\\s*")  # between introductory words and the request
 _loaded: list[list[Pattern[str]]] = []
@@ -61,13 +61,9 @@ def asks_to_save(prompt: str) -> bool:
 
 def _sentences(line: str) -> list[str]:
     """Return the sentences of a line; a stop inside a word, such as in a version or a file's name, ends none."""
-    sentences, start = [], 0
-    for at, sign in enumerate(line):
-        below = line[at + 1 : at + 2]
-        if sign in _SENTENCE_ENDS and (not below or below.isspace() or sign > "\u3000"):
-            sentences.append(line[start : at + 1].strip())
-            start = at + 1
-    return [*sentences, line[start:].strip()] if line[start:].strip() or not sentences else sentences
+    import re
+
+    return list(filter(None, map(str.strip, re.split(_SENTENCE_END, line)))) or [""]
 
 
 def _is_request(sentence: str) -> bool:

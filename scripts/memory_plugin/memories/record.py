@@ -332,8 +332,6 @@ def _known_fields() -> frozenset[str]:
 def quoted_name(name: str) -> str:
     """Return the name of an unknown field, which looks like none of ours and like no other name."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    if escaped.isprintable():
-        return '"%s"' % escaped
     return '"%s"' % "".join(c if c.isprintable() else "<%x>" % ord(c) for c in escaped)
 
 

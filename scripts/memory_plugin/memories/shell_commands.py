@@ -11,10 +11,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Match
-
 MAX_CHARACTERS = 200_000
 # Nested substitutions, and texts in `bash -c`; deeper ones are read as groups of the same list.
 _MAX_DEPTH = 16
@@ -63,8 +59,6 @@ class SimpleCommand:
     `operator` is what ends it, such as `&&` or a line feed; empty at the end. `depth` is above 0 inside a substitution.
     """
 
-    __slots__ = ("depth", "inputs", "operator", "redirections", "words")
-
     def __init__(self) -> None:
         self.depth = 0
         self.operator = ""
@@ -106,8 +100,6 @@ def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
 
 class _Reader:
     """A text, the position up to which it was read, and the commands and pending heredocs that were found."""
-
-    __slots__ = ("_at", "_braces", "_depth", "_heredocs", "_text", "_unended", "found")
 
     def __init__(self, text: str, depth: int) -> None:
         self._text = text
@@ -330,7 +322,7 @@ class _Reader:
         parts.append("$()")
 
 
-def _unescaped(escape: Match[str]) -> str:
+def _unescaped(escape: re.Match[str]) -> str:
     """Return the character of an escape in `$'...'`."""
     hexadecimal, octal = escape[1] or escape[2] or escape[3], escape[4]
     if hexadecimal or octal:

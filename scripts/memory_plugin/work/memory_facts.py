@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..kernel.text.clean import counted
-from ..memories import InvalidMemory
+from ..memories import InvalidMemory, survey
 from ..memories.guard import guard_in_words, guard_json
 from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
@@ -19,16 +19,7 @@ from ..memories.memory_files import StoredMemory
 from ..memories.nearby import NativeNote, note_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
 from ..memories.relations import Similarity, name_for
-from ..memories.survey import (
-    PHRASES,
-    SUPERSEDED,
-    Item,
-    choose,
-    life_cycle_state,
-    read_item,
-    shortest_names,
-    without_phrases,
-)
+from ..memories.survey import PHRASES, SUPERSEDED, Item
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
 from ..recall.index_documents import guarded_version
@@ -48,7 +39,7 @@ def is_personal(category: str, title: str) -> bool:
 
 def current(items: list[Item], key: str) -> tuple[Item, str]:
     """Return a memory and its shortest unambiguous name."""
-    return choose(items, key), shortest_names(items)[key]
+    return survey.choose(items, key), survey.shortest_names(items)[key]
 
 
 def as_json(item: Item) -> dict[str, object]:
@@ -60,7 +51,7 @@ def as_json(item: Item) -> dict[str, object]:
         "category": memory.category,
         "scope": item.stored.store.scope,
         "status": memory.status,
-        "life": life_cycle_state(item),
+        "life": survey.life_cycle_state(item),
         "trust": item.trust,
         "waits_because": item.reason,
         "tags": shown_items(memory.tags, _MAX_ITEMS),
@@ -76,7 +67,7 @@ def as_json(item: Item) -> dict[str, object]:
 
 def titles_and_names(items: list[Item]) -> dict[str, str]:
     """Return a memory's title and the name that commands take, by key."""
-    names = shortest_names(items)
+    names = survey.shortest_names(items)
     return {
         item.stored.key: "%s (%s)" % (shown_line(item.stored.memory.title), names[item.stored.key])
         for item in items
@@ -95,7 +86,7 @@ _IN_WORDS = {RETIRED: FORGOTTEN, SUPERSEDED: "replaced"}
 
 def status_text(item: Item) -> str:
     """Return a memory's status in one or two words, such as `active` or `archived, pending`."""
-    state = life_cycle_state(item)
+    state = survey.life_cycle_state(item)
     words = [] if state == ACTIVE else [_IN_WORDS.get(state, state)]
     # Forgetting takes trust away, and `restore` gives it back, so a forgotten memory awaits no approval.
     if item.trust == REJECTED or (item.trust != TRUSTED and state != RETIRED):
@@ -153,7 +144,7 @@ def is_guarded(stored: StoredMemory, context: WorkContext) -> bool:
 
 def phrase_lines(context: WorkContext) -> list[str]:
     """Return a line about the memories without search phrases; no lines if all have some."""
-    number = len(without_phrases(context.survey().items))
+    number = len(survey.without_phrases(context.survey().items))
     text = "%s without search phrases; to add some: /memory:phrases in Claude Code"
     return [text % counted(number, "memory")] if number else []
 
@@ -218,11 +209,11 @@ def guard_rows(items: list[Item], context: WorkContext) -> list[_GuardRow]:
 def _row(item: Item, trust: Trust, *, enabled: bool) -> _GuardRow | None:
     memory = item.stored.memory
     version = guarded_version(item.stored, trust)
-    replaced = bool(item.superseded_by) and item.trust == TRUSTED
-    if version is not None and not replaced and (item.trust != TRUSTED or life_cycle_state(item) == ACTIVE):
+    is_active = survey.life_cycle_state(item) == ACTIVE
+    if version is not None and (item.trust != TRUSTED or is_active):
         state = IN_FORCE if version is memory else LAST_TRUSTED
         return _GuardRow(item, state if enabled else OFF, version, "")
-    if not holds_guard(item.stored) or life_cycle_state(item) != ACTIVE:
+    if not holds_guard(item.stored) or not is_active:
         return None
     problem = guard_problem(memory)
     return _GuardRow(item, INVALID if problem else item.trust, memory, problem)
@@ -283,8 +274,9 @@ def similar_to(context: WorkContext, items: list[Item], new: list[tuple[str, Mem
     if near is None:
         return results
     positions = {key: at for at, (key, _) in enumerate(new)}
-    others = [item.stored.key for item in items if life_cycle_state(item) == ACTIVE][:_COMPARED_WITH]
-    names, active = shortest_names(items), dict(_active(items, {*chain.from_iterable(near.keys), *others}))
+    others = [item.stored.key for item in items if survey.life_cycle_state(item) == ACTIVE][:_COMPARED_WITH]
+    names = survey.shortest_names(items)
+    active = dict(_active(items, {*chain.from_iterable(near.keys), *others}))
     similarity = Similarity(active.values(), near.stopwords)
     for at, ((key, memory), near_keys) in enumerate(zip(new, near.keys)):
         for near_key in near_keys:
@@ -301,6 +293,6 @@ def similar_to(context: WorkContext, items: list[Item], new: list[tuple[str, Mem
 def _active(items: list[Item], keys: set[str]) -> Iterator[tuple[str, Memory]]:
     """Yield those active memories with one of these keys whose files can be read."""
     for item in items:
-        if item.stored.key in keys and life_cycle_state(item) == ACTIVE:
+        if item.stored.key in keys and survey.life_cycle_state(item) == ACTIVE:
             with suppress(InvalidMemory, OSError):
-                yield item.stored.key, read_item(item).stored.memory
+                yield item.stored.key, survey.read_item(item).stored.memory

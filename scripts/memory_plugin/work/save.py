@@ -12,23 +12,14 @@ from typing import Any, Callable, NamedTuple, TypeVar
 
 from ..kernel.fastjson import loads
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
-from ..memories import InvalidMemory, lifecycle
+from ..memories import InvalidMemory, lifecycle, survey
 from ..memories.hygiene import shown_line
 from ..memories.markdown import title_for
 from ..memories.memory_files import MAX_BYTES, PROJECT, StoredMemory, named_store
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, main_text, new_memory, parse_memory
 from ..memories.relations import name_for, older_names, plain_title
 from ..memories.repository import gone_files
-from ..memories.survey import (
-    TAKEN,
-    Item,
-    TakenTitles,
-    choose,
-    life_cycle_state,
-    shortest_names,
-    successors,
-    superseding,
-)
+from ..memories.survey import TAKEN, Item
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Data, Written
 from . import WorkContext, WorkError, memory_facts
@@ -80,9 +71,9 @@ class Saved(NamedTuple):
 def save(new: NewMemory, context: WorkContext) -> Saved:
     """Store a memory. Raises InvalidMemory, and WorkError if another active memory has its title."""
     items = context.overview().items
-    old = choose(items, new.supersedes) if new.supersedes else None
+    old = survey.choose(items, new.supersedes) if new.supersedes else None
     data = _data(new, old, context)
-    if taken := TakenTitles(items, new.scope, old).owner(data):
+    if taken := survey.TakenTitles(items, new.scope, old).owner(data):
         raise WorkError((TAKEN + _OR_REPLACE) % (taken, taken, taken))
     guarded = "guard" in data or (old is not None and memory_facts.is_guarded(old.stored, context))
     # Guards need the user's own confirmation: inside the client, a save that adds, changes or removes one is always pending.
@@ -171,7 +162,7 @@ def save_chosen(chosen: Sequence[tuple[str, Data]], context: WorkContext) -> Sav
 
     Raises WorkError, before anything is written, if a memory has the title of a stored one.
     """
-    taken = TakenTitles(context.survey().items, PROJECT)
+    taken = survey.TakenTitles(context.survey().items, PROJECT)
     for name, data in chosen:
         if owner := taken.owner(data):
             why = TAKEN % (owner, owner)
@@ -198,25 +189,25 @@ def save_chosen(chosen: Sequence[tuple[str, Data]], context: WorkContext) -> Sav
 
 def refuse_title(context: WorkContext, item: Item, title: str) -> None:
     """Raise InvalidMemory if another active memory of the scope has the new title."""
-    if plain_title(title) == plain_title(item.stored.memory.title) or life_cycle_state(item) != ACTIVE:
+    if plain_title(title) == plain_title(item.stored.memory.title) or survey.life_cycle_state(item) != ACTIVE:
         return
     data, items = {**item.stored.memory.data, "title": title}, context.overview(is_current=True).items
-    name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
+    name = survey.TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
     if name:
-        raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))
+        raise InvalidMemory(_SAME_TITLE % (name, survey.shortest_names(items)[item.stored.key], name))
 
 
 def chosen_successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
     """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
     if name in (None, NONE):
         return None
-    chosen = choose(items, str(name))
+    chosen = survey.choose(items, str(name))
     identity = chosen.stored.memory.id
     if chosen.stored.key == item.stored.key:
         raise InvalidMemory("--superseded-by: a memory cannot replace itself")
     if chosen.trust != TRUSTED:
-        raise InvalidMemory(_PENDING_SUCCESSOR % (identity, shortest_names(items)[chosen.stored.key]))
-    if item.stored.key in successors(items, chosen):
+        raise InvalidMemory(_PENDING_SUCCESSOR % (identity, survey.shortest_names(items)[chosen.stored.key]))
+    if item.stored.key in survey.successors(items, chosen):
         raise InvalidMemory(_REPLACED % (identity, item.stored.memory.id, identity))
     return chosen
 
@@ -225,7 +216,7 @@ def resupersede(context: WorkContext, item: Item, successor: Item | None, items:
     """Set or remove the memory that replaces this one; return the updated memory."""
     approved = not context.only_new
     if successor is None:
-        return lifecycle.unsupersede(context.paths, item.stored, superseding(items, item), approved)
+        return lifecycle.unsupersede(context.paths, item.stored, survey.superseding(items, item), approved)
     if approved:
         return lifecycle.supersede(context.paths, item, successor)
     change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
