@@ -230,7 +230,8 @@ def _plain_letters(run: str, start: int) -> Iterator[Piece]:
 
 @cache
 def _password_words() -> re.Pattern[str]:
-    return re.compile("|".join(sorted(word_list("password_words"), key=len, reverse=True)))
+    words = sorted(word_list("password_words"), key=len, reverse=True)
+    return re.compile("|".join(words), re.IGNORECASE)
 
 
 @cache

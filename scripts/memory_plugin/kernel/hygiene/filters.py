@@ -226,7 +226,7 @@ def _is_word(run: str) -> bool:
 def _prose(candidate: PatternMatch) -> bool:
     """Reject what `wordy` rejects, unless a mark and a digit make a password of the words: `Blue!Heron44`."""
     value = candidate.value
-    marked = not _MARKS.isdisjoint(value[:-1]) and any(map(str.isdigit, value)) and "@" not in value
+    marked = not _MARKS.isdisjoint(value) and any(map(str.isdigit, value)) and "@" not in value
     return not marked and _wordy(candidate)
 
 
