@@ -46,6 +46,9 @@ INVALID = [
     ("ipv4", "256.1.1.1"),  # byte out of range
     ("ipv4", "01.2.3.4"),  # leading zero
     ("ipv4", "1.2.3"),  # three parts
+    ("ipv4", "127.0.0.1"),  # this machine
+    ("ipv4", "255.255.255.0"),  # mask
+    ("ipv6", "::1"),  # this machine
     ("ipv6", "1::2::3"),  # shortened twice
     ("ipv6", "1:2:3"),  # too few groups
     ("ipv6", "a::b"),  # code

@@ -114,10 +114,11 @@ def _ipv6(value: str) -> int:
 
 def _address(kind: type[IPv4Address | IPv6Address], value: str) -> int:
     try:
-        kind(value)
+        address = kind(value)
     except ValueError:
         return 0
-    return len(value)
+    is_mask = kind is IPv4Address and address.is_reserved
+    return 0 if address.is_loopback or address.is_unspecified or is_mask else len(value)
 
 
 def _phone(value: str) -> int:
