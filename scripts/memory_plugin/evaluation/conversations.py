@@ -81,7 +81,9 @@ def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
     data = unpacked(data, _MAX_BYTES)
     rows = islice(Lines(io.BytesIO(data)), _FIRST_ROWS)
     if any(isinstance(row.get("message"), dict) for row in rows):
-        return [_transcript(data, identity)]
+        transcript = _transcript(data, identity)
+        if transcript.turns or transcript.skipped:
+            return [transcript]
     found = split_conversations(data)
     single = len(found) == 1
     return [
