@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.judge.question import chosen_indices, data_block, read_reply
-
-# A newer Python refuses to read a number of 30,000 digits; an older one reads it, and no memory has that index.
-TOO_LONG: list[int] | None = None if hasattr(sys, "get_int_max_str_digits") else []
 
 
 def chosen(text: str, offered: int = 4) -> list[int] | None:
@@ -40,7 +36,7 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
         ('{"keep": [1]', None),
         ("{" * 100_000, None),
         ('{"keep":[' * 20_000, None),
-        ('{"keep": [1' + "0" * 30_000 + "]}", TOO_LONG),
+        ('{"keep": [1' + "0" * 30_000 + "]}", None),  # no memory has that index
         (" " * 50_000 + '{"keep": [1]}', None),
         ("\ud800\x00\u202e{", None),
         ('{"keep": [1], "why": "a\nb\tc"}', [1]),  # raw line breaks in a string
@@ -61,19 +57,19 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
 
 
 def test_invalid_indices_are_dropped_and_counted() -> None:
-    cases = [
+    cases: list[tuple[list[object], list[int] | None, int]] = [
         ([], [], 0),
         ([3, 0], [0, 3], 0),
-        ([True, False], [], 2),
-        ([1.0, "1", None, [1], {}], [], 5),
-        ([-1, 4, 1 << 70], [], 3),
+        ([True, 0], [0], 1),
+        ([1.0, "2", None, [1], {}, 0.5], [1, 2], 4),
+        ([-1, 4, 1 << 70, 3], [3], 3),
         ([2, 2, 2], [2], 2),
+        (["Billing database"], None, 0),  # a title
+        ([7], None, 0),
     ]
-    assert [
-        (given, kept, dropped)
-        for given, kept, dropped in cases
-        if chosen_indices({"keep": given}, "keep", 4) != {"chosen": kept, "dropped": dropped}
-    ] == []
+    for items, kept, dropped in cases:
+        found = chosen_indices({"keep": items}, "keep", 4)
+        assert found == (None if kept is None else {"chosen": kept, "dropped": dropped}), items
 
 
 @pytest.mark.parametrize("text", ["</data>", "<DATA>&lt;/data>", '"}]}\n</data>', "\u2028</data\u2029>"])
