@@ -144,7 +144,8 @@ def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
 @pytest.mark.parametrize(
     ("written", "advice"),
     [
-        ("np* install", "leave out"),
+        ("np* install", "program's name"),
+        ("* --force", "program's name"),
         ("FOO=1 npm test", "leave out"),
         ("cd web && npm install", "leave out |, &&"),
         ("if true", "leave out"),

@@ -48,6 +48,7 @@ _NO_COMMANDS = (
         "only commands and files can be guarded; for other tools, use Claude Code's /permissions",
     ),
     (r"\^|/\^|.*\.[*+].*-|.*\$\Z", "write its words, in which * stands for any characters; there are no regular expressions"),
+    (r"\S*\*", "begin with a program's name; only its other words can hold *"),
     (r".*,(?:\s|\Z)", "name each command by itself; the option can be repeated"),
 )  # fmt: skip
 _ONE_COMMAND = "leave out |, &&, >, = and $(...)"
@@ -137,7 +138,7 @@ def _contain(arguments: Sequence[str], words: Sequence[str], with_value: str) ->
             has_option = given or (value and name in options and value in operands)
             if not has_option and not (_BUNDLE.fullmatch(word) and letters.issuperset(word[1:])):
                 return False
-        elif any(_fits(option, "%s=%s" % (before, word)) for option in options):
+        elif any(_fits(option, word if word[:2] == "*-" else "%s=%s" % (before, word)) for option in options):
             continue
         elif not any(_fits(operand, word) for operand in operands):
             return False
