@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories.nearby import moved_notes, native_folders, notes
+from memory_plugin.memories.nearby import native_folders, notes, notes_elsewhere
 
 
 def folder(paths: Paths) -> str:
@@ -67,9 +67,18 @@ def test_notes_of_a_project_that_was_moved_are_named(paths: Paths, before: str, 
     lines = [
         "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s/memory"
     ]
-    assert moved_notes(paths) == [line % (was, folder_before) for line in lines if is_named]
+    assert notes_elsewhere(paths) == [line % (was, folder_before) for line in lines if is_named]
     os.makedirs(was)
-    assert moved_notes(paths) == []
+    assert notes_elsewhere(paths) == []
+
+
+def test_notes_in_the_user_s_own_store_are_named(paths: Paths) -> None:
+    own = os.path.join(str(paths.config_dir), "memory")
+    os.makedirs(own)
+    with open(os.path.join(own, "me.md"), "w", encoding="utf-8") as file:
+        file.write("Short answers.\n")
+    (line,) = notes_elsewhere(paths)
+    assert line.startswith("1 Markdown note in %s is not read" % own)
 
 
 def test_passages_below_headings_are_notes(paths: Paths) -> None:

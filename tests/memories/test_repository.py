@@ -54,6 +54,12 @@ def test_a_file_that_was_moved_is_found(project: Project, how: str) -> None:
     )
 
 
+def test_a_file_that_was_never_committed_is_not_taken_for_a_link(project: Project) -> None:
+    stored(project, "plan.py")
+    os.symlink("nowhere", os.path.join(project.root, "link"))
+    assert [line.partition(";")[0] for line in lines(project)] == ["plan.py is not there"]
+
+
 def test_a_folder_that_was_moved_twice_is_found(project: Project) -> None:
     stored(project, "src/")
     for new in ("lib", "core"):

@@ -21,7 +21,7 @@ from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
 from . import memory_files
-from .memory_files import project_store
+from .memory_files import project_store, stores
 from .record import categories
 
 _MAX_BYTES = 512 * 1024
@@ -93,12 +93,12 @@ def _working_folders(folder: str) -> Iterator[str]:
             yield from islice(filter(os.path.isabs, (as_text(row.get("cwd")) for row in rows)), 1)
 
 
-def moved_notes(paths: Paths) -> list[str]:
-    """Return a sentence for each folder of notes of a project that is gone and had the name, or the place, of one without notes."""
+def notes_elsewhere(paths: Paths) -> list[str]:
+    """Return a sentence for the notes in the user's own store, and for those of a project that was perhaps moved here."""
+    found = [line for store in stores(paths)[1:] for line in _unread_files(store.root)]
     if paths.config_dir is None or any(map(note_files, native_folders(paths, confirmed=False))):
-        return []
+        return found
     place, name = os.path.split(paths.project_root)
-    found = []
     for folder in sorted(glob(os.path.join(escape(paths.config_dir), "projects", "*"))):
         notes_folder = os.path.join(folder, "memory")
         was = next(_working_folders(folder), "") if note_files(notes_folder) else ""

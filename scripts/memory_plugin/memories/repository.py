@@ -201,7 +201,7 @@ def _moved(paths: set[str], root: str) -> dict[str, str]:
     blobs = {_blob(os.path.join(root, path)): path for path in new[:_MAX_HASHED]}
     for path in paths - set(places):
         blob = git(root, "rev-parse", "--verify", "-q", "HEAD:" + path).strip()
-        if blob in blobs:
+        if blob and blob in blobs:  # neither is known of a link, or of a file that was never committed
             places[path] = blobs[blob]
     return places
 

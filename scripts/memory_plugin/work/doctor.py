@@ -9,7 +9,7 @@ from typing import Callable
 from ..kernel.files import error_text
 from ..kernel.text.clean import counted, inflected
 from ..memories.memory_files import PROJECT, USER, stores, why_not_read
-from ..memories.nearby import moved_notes, unread_nearby
+from ..memories.nearby import notes_elsewhere, unread_nearby
 from ..memories.repository import git
 from ..memories.survey import CHANGED, Survey
 from ..memories.trust import load_trust
@@ -80,7 +80,7 @@ def _stores(survey: Survey) -> Check:
 
 def _nearby(context: WorkContext) -> Check:
     """Report stores and notes next to the project's store that are not read."""
-    found = (*unread_nearby(context.paths), *moved_notes(context.paths))
+    found = (*unread_nearby(context.paths), *notes_elsewhere(context.paths))
     if found:
         return Check("nearby", NOTE, "not read: %s" % counted(len(found), "place"), "", found)
     return Check("nearby", OK, "no unread stores or notes")

@@ -172,13 +172,13 @@ def _list_notes(context: CommandContext) -> None:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
-        from ...memories.nearby import moved_notes, native_folders, note_files
+        from ...memories.nearby import native_folders, note_files, notes_elsewhere
 
         is_on = context.settings.flag("native.enabled")
         folders = native_folders(context.paths, confirmed=False) if is_on else []
         unread = [folder for folder in folders if note_files(folder)]
         unconfirmed = [_UNCONFIRMED.replace("\n", " ") % name for name in unread[:1]]
-        for text in unconfirmed or [_NO_NOTES, *(moved_notes(context.paths) if is_on else ())]:
+        for text in unconfirmed or [_NO_NOTES, *(notes_elsewhere(context.paths) if is_on else ())]:
             context.console.paragraph(text)
 
 
