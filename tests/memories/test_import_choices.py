@@ -65,23 +65,6 @@ def test_what_speaks_for_an_option_is_kept_of_the_chosen_one(
 
 
 @pytest.mark.parametrize(
-    ("chosen", "decision"),
-    [
-        ("Option 2.", "Option 2 (A tank with ice)."),
-        ("We go with **option 2**, as told.", "We go with **option 2 (A tank with ice)**, as told."),
-        ("Option 2: a tank with ice, for now.", "Option 2: a tank with ice, for now."),
-        ("Option 12 of the catalog.", "Option 12 of the catalog."),
-    ],
-    ids=["alone", "in bold", "with its name", "another number"],
-)
-def test_an_option_that_is_chosen_by_its_number_has_its_name(
-    project: Project, chosen: str, decision: str
-) -> None:
-    _, reading = imported(project, {"adr/0007-milk.md": RECORD % chosen})
-    assert reading.drafts[0].data["content"]["decision"] == decision
-
-
-@pytest.mark.parametrize(
     ("heading", "expected"),
     [
         ("1. Churn: oak — SELECTED", "active"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from memory_plugin.memories.importing import archive_replaced, read
@@ -132,11 +134,11 @@ def test_a_head_without_its_first_line_makes_a_note(project: Project) -> None:
     assert draft.data["tags"] == ["networks", "notes"]
 
 
-def test_a_link_has_its_target_and_the_list_of_targets_is_no_step(project: Project) -> None:
+def test_a_list_of_the_targets_of_links_is_no_step(project: Project) -> None:
     text = "# Pump stops\n\n## Symptoms\n\nNo water.\n\n## Steps\n\n1. Read [the plan][plan].\n2. Call the owner.\n\n"
     text += "[plan]: https://a.test/plan\n[other]:\n  https://a.test/b\n"
     (draft,) = read(project.write("runbooks/pump.md", text), root=project.root).drafts
-    assert draft.data["content"]["steps"] == ["Read [the plan](https://a.test/plan).", "Call the owner."]
+    assert draft.data["content"]["steps"] == ["Read [the plan][plan].", "Call the owner."]
 
 
 def test_the_sentences_of_a_step_stay_together(project: Project) -> None:
@@ -187,3 +189,75 @@ def test_the_head_of_a_record_is_said_once_and_quoted_lines_of_it_are_no_notes(p
     text = head + "## Status\n\nAccepted\n\n## Context\n\nBusy days.\n\n## Decision\n\nAt two.\n"
     (draft,) = read(project.write("adr/ADR-3-jobs.md", text)).drafts
     assert (draft.data["content"]["status"], draft.data["content"].get("notes")) == ("Accepted", None)
+
+
+BELOW = {"app/AGENTS.md": "", "app/core/log.py": "", "lib/log.py": "", "app/lib/AGENTS.md": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "files"),
+    [
+        ("app/AGENTS.md", "# App\n\n## Core (`core/`)\n\n**MUST:**\n\n- Log every call.\n", ["app/core/"]),
+        ("app/AGENTS.md", "# App\n\n- Log with `core/log.py` only.\n", ["app/", "app/core/log.py"]),
+        ("app/AGENTS.md", "# App\n\n- Log with `app/core/log.py` only.\n", ["app/", "app/core/log.py"]),
+        ("app/lib/AGENTS.md", "# Lib\n\n- Log with `core/log.py` only.\n", ["app/lib/", "app/core/log.py"]),
+        ("app/lib/AGENTS.md", "# Lib\n\n- Log with `lib/log.py` only.\n", ["app/lib/", "lib/log.py"]),
+        ("app/AGENTS.md", "# App\n\n- Log with `new/log.py` only.\n", ["app/", "app/new/log.py"]),
+    ],
+    ids=["a heading's place", "below", "from the root", "of the folder above", "nearest", "not yet there"],
+)
+def test_a_rule_is_for_the_place_that_it_names(
+    project: Project, name: str, text: str, files: list[str]
+) -> None:
+    for path, content in BELOW.items():
+        project.write(path, content)
+    (draft,) = read(project.write(name, text), root=project.root, everything=True).drafts
+    assert draft.data["related_files"] == files
+
+
+def test_what_a_document_is_not_for_is_in_each_memory_of_it(project: Project) -> None:
+    note = "> **v1 (legacy).** For v2 see the other page."
+    text = (
+        "# Ovens\n\n%s\n\n## Lighting\n\n1. Take peat.\n2. Light it.\n\n## Cleaning\n\n1. Wait.\n2. Sweep.\n"
+        % note
+    )
+    for name in ("runbooks/ovens.md", "CONTRIBUTING.md"):
+        drafts = read(project.write(name, text), root=project.root).drafts
+        assert len(drafts) > 1
+        assert all("legacy" in str(draft.data["content"]) for draft in drafts)
+
+
+def test_a_record_whose_object_a_later_one_removes_says_so(project: Project) -> None:
+    for name, title in (
+        ("0001-a", "Use Postgres for tours"),
+        ("0002-b", "Use Redis"),
+        ("0003-c", "Drop Postgres (for now)"),
+    ):
+        text = "# %s. %s\n\n## Status\n\nAccepted\n\n## Context\n\nTours.\n\n## Decision\n\nSo be it.\n" % (
+            name[3],
+            title,
+        )
+        project.write("adr/%s.md" % name, text)
+    drafts = read(os.path.join(project.root, "adr"), root=project.root).drafts
+    archive_replaced(drafts)
+    said = ["perhaps over" in draft.data["content"]["status"] for draft in drafts]
+    assert said == [True, False, False]
+    assert {draft.data["record_status"] for draft in drafts} == {"active"}
+
+
+def test_of_two_ways_each_is_one_step(project: Project) -> None:
+    text = "# Restore\n\n## Steps\n\n1. Stop it.\n\n### Option A\n\n1. Copy.\n2. Start.\n\n### Option B\n\n1. Rebuild.\n"
+    (draft,) = read(project.write("runbooks/restore.md", text), root=project.root).drafts
+    assert draft.data["content"]["steps"][-2:] == ["Option A: Copy.\nStart.", "Option B: Rebuild."]
+
+
+def test_what_goes_on_stays_with_its_rule_and_a_lead_goes_with_its_list(project: Project) -> None:
+    text = "# Team\n\n- Log every call to the store.\n- This helps at night.\n\n**Symptoms**:\n- It is white.\n- It fails at noon.\n"
+    rules = read(project.write("AGENTS.md", text), root=project.root).drafts
+    assert [draft.data["title"] for draft in rules] == [
+        "Log every call to the store",
+        "Symptoms: It is white, It fails at noon",
+    ]
+    text = "---\ntitle: Oven of clay\n---\nIt burns peat.\n\nRead these:\n\n- [One](https://a.test/)\n- [Two](https://b.test/)\n"
+    (note,) = read(project.write("notes/oven.md", text), root=project.root).drafts
+    assert note.data["content"]["decision"] == "It burns peat."

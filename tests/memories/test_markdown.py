@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.import_facts import front_matter
+from memory_plugin.memories.import_facts import front_matter, visible_text
 from memory_plugin.memories.markdown import (
     Section,
     sections,
     statements_in,
     title_for,
-    visible_text,
     without_markdown,
 )
 from memory_plugin.memories.record import MAX_TITLE
@@ -208,11 +207,6 @@ def test_a_list_in_a_code_fence_is_code() -> None:
                      id="a table of pages"),
         pytest.param("## Git\n- Use topic branches\n- Never sign with the old key\n\nPull requests name an issue.\n\nIt is closed.\n",
                      ["Use topic branches", "Never sign with the old key", "Pull requests name an issue"], id="texts below rules"),
-        pytest.param("## Ready\nIf nobody from the team has answered in the issue yet and the user is not one of its maintainers,"
-                     " you can only work with them on:\n- a clear description, or\n- a proposal that they can send\n",
-                     [("Ready: If nobody from the team has answered in the issue yet and the user is not one of its maintainers,"
-                       " you can only\u2026")],
-                     id="items that end a long sentence"),
         pytest.param("## Cache\nThe cache is filled at night by a job that reads all orders of the day before. It sorts them by region,"
                      " writes them to Redis, and takes an hour or two on each of the days.\n\n- Never clear it by day\n",
                      ["The cache is filled at night by a job that reads all orders of the day before", "Never clear it by day"],

@@ -176,14 +176,10 @@ def test_fields_may_be_named_in_bold_and_other_sections_stay() -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("# 4. Mail queues\n## Status\nok\n## Context\nSlow mails.\n## Retries\nThree.\n", "Slow mails."),
-        ("# Mail queues\n## Status\nok\n## Context\nSlow mails.\n## Consequences\nRedis.\n", "Slow mails."),
         ("# Mail queues\n## Context\nSlow mails.\n## Decision\n### Queue\nRedis.\n", "Queue: Redis."),
         ("# Mail queues\n## Background\nSlow mails.\n## Proposal\nRedis.\n", "Redis."),
     ],
     ids=[
-        "numbered, without a decision",
-        "consequences without a decision",
         "only parts of a decision",
         "proposal",
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from . import markdown
@@ -20,22 +21,19 @@ from .import_facts import (
     status_in,
     title_of,
     why_over,
-    with_options,
 )
 from .markdown import ANSWERS, Section, Statement, form, role_of, texts_in, without_markdown
 from .record import CONTEXT
 
-ANSWER, _NOTES, _STATUS, _STEPS, _CAUSE = "answer", "notes", "status", "steps", "root_cause"
+ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
 _PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where nothing was decided
-_RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", _CAUSE])
+_RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", "root_cause"])
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
-_POINTER = "only a link to another text"
 # Fields, types and tags of a page that was saved from the web, and types and tags of other notes that hold no memory.
 _OF_WEB = frozenset(["published", "clipped", "clipping", "clippings", "article", "bookmark"])
 _ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
-_FEW = 4  # words
 _ORDERS = frozenset(["constraint", "preference"])
 _DIARY = "a diary or minutes: only what is marked as a decision is kept"
 _UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
@@ -155,9 +153,10 @@ def _note(
     text = "\n\n".join(filter(None, [about, *texts]))
     told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
     fields = {_STATUS: told or status_in(text)} if document.is_record else {}
+    fields.update({CONTEXT: document.limit} if owner and document.limit else {})
     steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
     field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
-    fields[field] = form("head_line").sub("", text) if fields else text
+    fields[field] = form("head_line").sub("", text) if document.is_record else text
     note = document._replace(title=title, parts=parts)
     yield from _entries(note, (), fields, parts[0].line)
 
@@ -170,8 +169,7 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     unsaid.extend(part.line for part in parts if part not in stated)
     rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid)]
     kinds = [markdown.statement_category(rule.text) for _, rule in rules]
-    orders = [kind for kind in kinds if kind in _ORDERS]
-    has_orders = bool(kinds) and 3 * len(orders) >= 2 * len(kinds)
+    has_orders = bool(kinds) and 3 * sum(kind in _ORDERS for kind in kinds) >= 2 * len(kinds)
     is_procedure = len(kinds) > 1 and form("in_steps").match(document.text.strip())
     if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1) or is_procedure:
         yield from _notes(document, parts, reading)
@@ -219,15 +217,20 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
     said = ("%s\n%s" % (title, rule.text)).lower()
     path = map(without_markdown, section.path)
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
-    spans = form("code_span").findall("%s %s" % (section.heading, rule.text))
-    named = (span for span in spans if form("path").match(span) and not files_problem(span))
+    of_heading, of_rule = _paths_in(section.heading), _paths_in(rule.text)
     return {
         "title": title,
         "body": rule.text,
-        CONTEXT: "\n".join(filter(None, (untold, rule.context))),
+        CONTEXT: "\n".join(filter(None, (document.limit, untold, rule.context))),
         "asked_as": markdown.questions(section.heading),
-        "files": list(dict.fromkeys([*bound, *named]))[:_MAX_FILES],
+        "files": list(dict.fromkeys([*(of_heading or bound), *of_rule]))[:_MAX_FILES],
     }
+
+
+def _paths_in(text: str) -> list[str]:
+    """Return the paths in code spans of a text that a memory can be about."""
+    spans = form("code_span").findall(text)
+    return [span for span in spans if form("path").match(span) and not files_problem(span)]
 
 
 def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
@@ -235,27 +238,26 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     fields, title, text = document.fields, document.title, document.text
     kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text)
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
-    is_short = bool(fields) and markdown.content(text) < _FEW
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
-    named, filled = _roles(document.parts), _roles(parts)
+    named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
     is_record = document.is_record or document.is_runbook or _STATUS in filled
+    asks = is_record and filled.isdisjoint(ANSWERS)
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
     is_called_so = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
     is_index = is_called_so or (links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text)))
-    asks = is_record and filled.isdisjoint([*ANSWERS, *([_CAUSE] if document.is_runbook else [])])
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
         INDEX: is_index or not _ABOUT_NOTES.isdisjoint(kinds),
         _WEB: is_linked and not _OF_WEB.isdisjoint([*fields, *kinds]),
-        _POINTER: is_short and not has_records and markdown.LINK.search(text),
-        _ENDED: is_over and not has_records,
         _UNWRITTEN: asks and not ANSWERS.isdisjoint(named),
+        _ENDED: is_over and not has_records,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
+@lru_cache(maxsize=1024)
 def _place(part: Section) -> tuple[str, int, int]:
     """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
 
@@ -269,11 +271,6 @@ def _place(part: Section) -> tuple[str, int, int]:
     others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS and not is_outcome)
     role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
-
-
-def _roles(parts: list[Section]) -> set[str]:
-    """Return the fields that these sections name."""
-    return {_place(part)[0] for part in parts} - {""}
 
 
 def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
@@ -309,18 +306,12 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
-    if ANSWER in texts:
-        lines = "\n".join("%s\n%s" % (part.heading, part.text) for part in parts)
-        texts[ANSWER] = with_options(texts[ANSWER], lines)
-    if document.is_runbook and _CAUSE in texts and ANSWERS.isdisjoint(texts):
-        texts[_STEPS] = texts.pop(_CAUSE)  # what to check is all that there is to do
     # An entry in a log of decisions has only a status.
     is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
     is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
     texts.update({_STATUS: status} if status and _STATUS not in texts else {})
     title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
-    has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
-    answer = _NOTES if is_logged else CONTEXT if has_context and ANSWER not in roles else ANSWER
+    answer = _NOTES if is_logged else ANSWER
     lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
     if not form("structure").match(title) and (is_logged or not lacks_answer):
         yield from _entries(document, owner, texts, parts[0].line, answer)
@@ -338,8 +329,11 @@ def _entries(
         return
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
-    alone = [document.heading] if fields and len(texts) == 1 else []
-    given = [fields.get("title"), fields.get("name"), *alone]
+    given = [
+        fields.get("title"),
+        fields.get("name"),
+        *([document.heading] if fields and len(texts) == 1 else []),
+    ]
     in_head = form("stated").findall(head) if document.is_record else []
     stated = texts.get(_STATUS, "").strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from .markdown import (
     table,
     texts_in,
     title_for,
-    visible_text,
     with_lead,
     without_markdown,
 )
@@ -50,11 +50,12 @@ def bind(data: dict[str, Any], package: str | None, root: str) -> None:
 
 
 def _path_in(package: str, name: str, root: str) -> str:
-    """Return the path from the root that a name in a part of a project means: below it, unless it names a folder above or is there."""
-    parts, first = package.split("/"), name.partition("/")[0]
-    inside = "/".join([*(parts[: parts.index(first)] if first in parts else parts[:-1]), name])
-    is_rooted = os.path.exists(os.path.join(root, name)) and not os.path.exists(os.path.join(root, inside))
-    return name if is_rooted else inside
+    """Return the path from the root that a name in a part of a project means: there or in the nearest folder above that has it."""
+    folders, first = package.split("/")[:-1], name.partition("/")[0]
+    places = ["/".join([*folders[:depth], name]) for depth in range(len(folders), -1, -1)]
+    there = (place for place in places if os.path.exists(os.path.join(root, place.partition("*")[0])))
+    depth = folders.index(first) if first in folders else len(folders)
+    return next(there, "/".join([*folders[:depth], name]))
 
 
 def below(name: str, title: str) -> str:
@@ -70,15 +71,14 @@ def title_of(title: str, answer: str) -> str:
     return title if is_name else below(title, title_for(answer))
 
 
-def is_record(title: str, text: str, is_runbook: bool) -> bool:
-    """Return whether a document is one decision record by its title or the status below that: unless others have one too."""
-    parts = headings(text)
-    numbered = [part.heading for part in parts if form("called_record").match(part.heading)]
+def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
+    """Return whether a document is one decision record by the status below its title: unless others have one too."""
     told = ((part.heading, status_in(part.text)) for part in parts if not is_runbook)
     ended = (name for name, said in told if said and (form("accepted").search(said) or why_over(said)))
-    return any(marked in ([""], [title]) for marked in (numbered, [*ended]))
+    return [*ended] in ([""], [title])
 
 
+@lru_cache(maxsize=1024)
 def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log."""
     text = FENCED.sub("", text) if form("status_line").search(text) else ""
@@ -102,24 +102,13 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
 
     Work to do holds until it is done.
     """
-    text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status).replace("|", "\n"))
-    lines = list(map(without_markdown, re.split(r"\n|(?<=[.;])\s+", text)))
+    lines = list(map(without_markdown, re.split(r"[\n|]|(?<=[.;])\s+", form("unsaid").sub("", status))))
     is_work = category == "tech_debt"
     if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
         return status[:200]
     words = " ".join(lines).strip()
     is_open = form("proposed").match(words) and not form("accepted").search(words)
     return "only proposed" if is_open and not is_work else ""
-
-
-def with_options(answer: str, text: str) -> str:
-    """Return an answer that says what the options are which it only numbers, as in `Option 2`, if a line of the text does."""
-    for name, written in dict(reversed(form("option").findall(text))).items():
-        title = without_markdown(written).strip("*: ")
-        if title.lower() not in without_markdown(answer).lower():
-            told = r"\g<0> (%s)" % title.replace("\\", r"\\")
-            answer = re.sub(r"(?i)\b%s(?!\w|\.\d)" % re.escape(name), told, answer, count=1)
-    return answer
 
 
 def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
@@ -152,6 +141,29 @@ def _objections(text: str, *, is_list: bool) -> str:
     return "\n".join(kept).strip()
 
 
+@cache
+def _code_or_hidden() -> re.Pattern[str]:
+    """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
+    parts = (FENCED.pattern, form("hidden").pattern)
+    return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
+
+
+def visible_text(text: str) -> str:
+    """Return a text with blank lines for what is hidden, the descriptions of images, and all of its headings with `#`."""
+    has_headings = form("under_heading").search(text)
+
+    def shown(part: re.Match[str]) -> str:
+        if part["title"]:
+            return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
+        if part["bold"] and not has_headings:
+            return ("##" if text[: part.start()].strip() else "#") + " " + part["bold"]
+        if part["hidden"] is None and part["ban"] is None:
+            return part["image"] or part[0]
+        return (part["ban"] or "") + "\n" * part[0].count("\n")
+
+    return _code_or_hidden().sub(shown, text)
+
+
 class Document(NamedTuple):
     """A Markdown file: the fields at its head, its text without them, and what its names say.
 
@@ -170,6 +182,7 @@ class Document(NamedTuple):
     is_record: bool
     is_guide: bool
     is_diary: bool
+    limit: str  # what a note above its sections says that it is not for
 
 
 def read_document(path: str, text: str, root: str) -> Document:
@@ -180,25 +193,25 @@ def read_document(path: str, text: str, root: str) -> Document:
     bare = outside_code(text)
     headed = form("first_heading").match(bare)
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
-    if form("blank").match(heading) and re.search("[1-9]", stem):  # nobody filled in the title of a record
-        heading = ""
     title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
     of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
     is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
     names = "\n".join([title or label or heading or about, stem, *folders[-_NEAR:]])
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
-    is_one = is_called or (not is_rules and is_record(heading, text, is_runbook))
+    parts = headings(text)
+    is_one = is_called or (not is_rules and is_record(heading, parts, is_runbook))
     is_part = form("top_heading").findall(bare)[1:]  # the first of several headings
     of_text = below(of_file, heading) if heading and is_part and not (is_rules or is_one) else heading
     said = (one for one in (title, label, of_text, about) if " " in one or (one and not _NAME.search(one)))
     title = next(said, of_file)
     labels = [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))]
     return Document(
-        path, stem, fields, text, headings(text, is_one), heading, title,
+        path, stem, fields, text, headings(text, True) if is_one else parts, heading, title,
         is_runbook, is_rules, is_one,
         is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
         is_diary=any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES,
+        limit=without_markdown(limit[0]) if (limit := form("limit").search(text.partition("\n## ")[0])) else "",
     )  # fmt: skip
 
 

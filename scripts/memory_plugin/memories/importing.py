@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from glob import escape, glob
 from textwrap import dedent
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..kernel.fastjson import as_object, as_text, loads
 from ..kernel.files import read_regular
 from . import InvalidMemory, markdown, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
-from .import_facts import bind, package_of, why_over
+from .import_facts import bind, package_of, visible_text, why_over
 from .markdown import form, is_named, table, texts_in, title_for
 from .nearby import STORE, has_store
 from .repository import git
@@ -28,6 +28,8 @@ _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".n
 _UNKNOWN = "unknown format: no text under a common name"
 _TALK = "a conversation or a task, nothing to keep"
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
+_PERHAPS_OVER = "perhaps over: a later record is called %s"
+_RELATIONS = "%d relations between its entities"
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
 _HIDDEN = "a hidden folder; to import it, name it"
@@ -54,7 +56,8 @@ def read_lines(text: str, category: str = "") -> Reading:
     Plain lines, because the client asks about each command with braces and quotes: `title: ...` begins an entry, other fields follow.
     """
     reading = Reading([], [], [], category)
-    _keep(STDIN, (_lines if text.lstrip()[:1] in "{[" else _plain_lines)(STDIN, text), reading)
+    is_json = text.lstrip()[:1] in "{["
+    _keep(STDIN, _lines(STDIN, text, reading) if is_json else _plain_lines(STDIN, text), reading)
     return reading
 
 
@@ -107,7 +110,7 @@ def _entries(path: str, reading: Reading) -> Iterator[Entry]:
     if is_markdown:
         yield from document_entries(path, text, reading)
     elif ending in _JSON[1:] or "}\n{" in text:  # MCP's memory server writes lines into a file named .json
-        yield from _lines(path, text)
+        yield from _lines(path, text, reading)
     else:
         yield from _items(path, _parsed(text))
 
@@ -119,11 +122,14 @@ def _parsed(text: str) -> object:
         raise InvalidMemory("not JSON: %s" % error) from None
 
 
-def _lines(path: str, text: str) -> Iterator[Entry]:
-    """Yield the lines of JSON Lines, except the relations between entities in the file of MCP's memory server."""
-    for at, line in enumerate(text.split("\n"), 1):
-        if line.strip() and '"type":"relation"' not in line.replace(" ", ""):
-            yield Entry("%s:%d" % (path, at), line)
+def _lines(path: str, text: str, reading: Reading) -> Iterator[Entry]:
+    """Yield the lines of JSON Lines, except the relations between entities in the file of MCP's memory server, which are counted."""
+    lines = [(at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    entries = [(at, line) for at, line in lines if '"type":"relation"' not in line.replace(" ", "")]
+    if entries != lines:
+        reading.left_out.append((path, _RELATIONS % (len(lines) - len(entries))))
+    for at, line in entries:
+        yield Entry("%s:%d" % (path, at), line)
 
 
 def _items(path: str, value: object) -> Iterator[Entry]:
@@ -161,7 +167,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
     said = as_text(source.get("status")) or "\n".join(form("stated").findall("\n".join(texts_in(observed))))
-    body = markdown.visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
+    body = visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
     body = markdown.FENCED.sub(lambda code: form("bad_code").sub("", code[0]), body)
@@ -187,6 +193,8 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
     steps = list[str]()
     for part in markdown.sections(body):
         first, *others = _steps_below(kind, part.text)
+        if form("one_of").match(part.heading):  # nobody takes two ways
+            first, others = "\n".join([first, *others]), []
         steps += [markdown.with_lead("" if markdown.role_of(part.heading) else part.heading, first), *others]
     return {kind.primary: steps or [body]}
 
@@ -234,7 +242,10 @@ def archive(data: dict[str, object], reason: str) -> None:
 
 
 def archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that one in force says it replaces, whether or not their own status was changed."""
+    """Archive the records that one in force says it replaces, whether or not their own status was changed.
+
+    Those whose object a later one removes say so.
+    """
     by_name = {(os.path.dirname(draft.path), name): draft.data for draft in drafts for name in draft.names}
     for draft in drafts:
         folder = os.path.dirname(draft.path)
@@ -243,6 +254,14 @@ def archive_replaced(drafts: list[Draft]) -> None:
             old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
             if old is not draft.data and old["record_status"] == record.ACTIVE:
                 archive(old, "replaced by " + draft.data["title"])
+    in_force = [one for one in drafts if one.names and one.data["record_status"] == record.ACTIVE]
+    for at, later in enumerate(in_force):
+        removed = form("removes").match(later.data["title"])
+        for earlier in in_force[:at] if removed else ():
+            is_near = os.path.dirname(earlier.path) == os.path.dirname(later.path)
+            if is_near and removed and removed[1].lower() in earlier.data["title"].lower():
+                content, said = earlier.data["content"], _PERHAPS_OVER % later.data["title"]
+                content["status"] = "\n".join(filter(None, (content.get("status"), said)))
 
 
 def _replaced(text: str) -> list[str]:
@@ -288,15 +307,8 @@ def _why_closed(path: str, ignored: set[str]) -> str | None:
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT
     if path.endswith(os.sep + STORE) or (name.startswith(".") and not is_ours):
-        return _HIDDEN if _has_notes(path) else ""
+        notes = map(os.path.basename, glob(os.path.join(escape(path), "*.md")))
+        return "" if all(map(form("index").fullmatch, notes)) else _HIDDEN
     is_of_agents = is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts")
     is_others = is_named(path, "others") or (path in ignored and not is_ours)
     return _NOT_RULES if is_named(path.lower(), "over") or is_of_agents or is_others else None
-
-
-def _has_notes(folder: str) -> bool:
-    """Return whether a folder holds Markdown files that are no index."""
-    with suppress(OSError):
-        names = os.listdir(folder)
-        return any(name.endswith(_MARKDOWN) and not form("index").fullmatch(name) for name in names)
-    return True

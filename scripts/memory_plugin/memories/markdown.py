@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
@@ -32,7 +32,6 @@ _LINK = re.compile(
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
 _OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
 LINK = re.compile(r"\]\(|\[\[|http")
-_TARGET = re.compile(r"\]\[([^\[\]\n]{1,100})\]")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
@@ -122,34 +121,6 @@ def named_paragraphs(part: Section) -> list[Section]:
     return [piece for piece in pieces if piece.text]
 
 
-@cache
-def _code_or_hidden() -> re.Pattern[str]:
-    """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
-    parts = (FENCED.pattern, form("hidden").pattern)
-    return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
-
-
-def visible_text(text: str) -> str:
-    """Return a text with blank lines for what is hidden, the descriptions of images, and the targets of links where they are used."""
-    links: dict[str, str] = {}
-    has_headings = form("under_heading").search(text)
-
-    def shown(part: re.Match[str]) -> str:
-        links.update({part["name"].lower(): part["target"]} if part["name"] else {})
-        if part["title"]:
-            return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
-        if part["bold"] and not has_headings:
-            return ("##" if text[: part.start()].strip() else "#") + " " + part["bold"]
-        if part["hidden"] is None and part["ban"] is None:
-            return part["image"] or part[0]
-        return (part["ban"] or "") + "\n" * part[0].count("\n")
-
-    def target(link: re.Match[str]) -> str:
-        return "](%s)" % links[link[1].lower()] if link[1].lower() in links else link[0]
-
-    return _TARGET.sub(target, _code_or_hidden().sub(shown, text))
-
-
 def headings(text: str, is_record: bool = False) -> list[Section]:
     """Return the same, also with the sections whose text is empty. A record has one title, whatever other headings are of its level.
 
@@ -157,7 +128,9 @@ def headings(text: str, is_record: bool = False) -> list[Section]:
     """
     lines = text.split("\n")
     matches = (
-        (number, _HEADING.match(line)) for number, line in enumerate(outside_code(text).split("\n"), 1)
+        (number, _HEADING.match(line))
+        for number, line in enumerate(outside_code(text).split("\n"), 1)
+        if "#" in line[:4]
     )
     marks = [(0, 0, ""), *((number, len(mark[1]), mark[2]) for number, mark in matches if mark)]
     found: list[Section] = []
@@ -182,9 +155,12 @@ def headings(text: str, is_record: bool = False) -> list[Section]:
 
 def outside_code(text: str) -> str:
     """Return a text in which the lines of a code block below its first one are blank."""
+    if "```" not in text and "~~~" not in text:
+        return text
     return FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
 
 
+@lru_cache(maxsize=1024)
 def without_markdown(text: str) -> str:
     """Return a text as one line without Markdown's marks and tables; code keeps its backticks and every character in them."""
     text = _LINK.sub(_shown, text)
@@ -200,8 +176,12 @@ def _shown(part: re.Match[str]) -> str:
 def title_for(text: str, heading: str = "") -> str:
     """Return the first sentence of a text as its title, after the heading if the sentence alone has fewer than three words."""
     sentence, heading = _first_sentence(text), without_markdown(heading)
-    sentence = with_lead(heading if len(sentence.split()) < MIN_WORDS else "", sentence)
-    return textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
+    sentence = " ".join(with_lead(heading if len(sentence.split()) < MIN_WORDS else "", sentence).split())
+    return (
+        sentence
+        if len(sentence) <= MAX_TITLE
+        else textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
+    )
 
 
 def with_lead(lead: str, text: str) -> str:
@@ -209,6 +189,7 @@ def with_lead(lead: str, text: str) -> str:
     return (":\n" if _OWN_LINE.match(text) else ": ").join(filter(None, (lead.rstrip(" :."), text)))
 
 
+@lru_cache(maxsize=1024)
 def _first_sentence(text: str) -> str:
     parts = map(without_markdown, _PART_END.split(FENCED.sub("\n", text).strip()))
     lines = [*filter(None, parts), ""]
@@ -243,10 +224,19 @@ def said_in(section: Section, unsaid: list[int], is_checklist: bool) -> str:
     found = list(_blocks(section.text, section.first))
     kept = _to_keep(found, [*map(without_markdown, section.path)], is_checklist)
     said = [block for block in kept if content(block.text) or not LINK.search(block.text)]
-    unsaid.extend(block.line for block in found if block.kind != _TEXT and block not in said)
+    said = [block for block in said if not _leads_to_none(block, found, said)]
+    unsaid.extend(block.line for block in found if block not in said and (block.kind != _TEXT or not said))
     pairs = zip(said, [*said[1:], None])
     ends = ("\n" if after and _TEXT not in (block.kind, after.kind) else "\n\n" for block, after in pairs)
     return "".join(block.text + end for block, end in zip(said, ends)).strip("\n")
+
+
+def _leads_to_none(block: _Block, blocks: list[_Block], said: list[_Block]) -> bool:
+    """Return whether a block introduces a list of which nothing is said."""
+    is_lead = block.text.endswith(":") and len(block.text) <= _MAX_TEXT
+    below = blocks[blocks.index(block) + 1 :] if is_lead else []
+    items = list(takewhile(lambda other: other.kind != _TEXT, below))
+    return bool(items) and not any(item in said for item in items)
 
 
 def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = False) -> list[_Block]:
@@ -292,8 +282,7 @@ def _whole(section: Section) -> Statement:
     heading = without_markdown(section.heading)
     says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
     title = title_for(heading if heading and says else with_lead(heading, _first_sentence(section.text)))
-    first = section.line if heading else section.first
-    return Statement(title, section.text, "", first, section.first + section.text.count("\n"))
+    return Statement(title, section.text, "", section.line, section.first + section.text.count("\n"))
 
 
 def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
@@ -309,8 +298,9 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
     is_procedure = telling[0].kind == _STEP
-    goes_on = len(lead) > MAX_TITLE and 2 * sum(text[:1].islower() for text in texts) > len(texts)
-    is_one = is_procedure or goes_on or form("examples").search(lead or heading)
+    is_one = (
+        is_procedure or form("examples").search(lead or heading) or role_of(lead or heading) == "symptoms"
+    )
     if name and (is_one or 2 * sum(alone) < len(alone)):
         is_named = is_procedure and not lead and len(heading.split()) >= MIN_WORDS
         text = "\n".join(item.text for item in items)
@@ -320,8 +310,11 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
     if form("place").search(heading) and heading not in binding:
         binding = with_lead(heading, binding)
-    found = []
+    found: list[Statement] = []
     for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
+        if found and form("refers").match(text):
+            found[-1] = found[-1]._replace(text="%s\n%s" % (found[-1].text, item.text), last=item.line)
+            continue
         is_whole = form("order").match(sentence) and not form("place").search(binding)
         above = "" if is_whole else binding or ("" if is_rule else name)
         last = form("sentence_end").split(above.rstrip(" .:"))[-1].strip()
