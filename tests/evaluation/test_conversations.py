@@ -147,6 +147,10 @@ def test_a_question_and_its_answer_in_one_record(question: str, answer: str) -> 
     )
 
 
+def test_a_tool_that_put_out_nothing_is_read() -> None:
+    assert parse(json.dumps([{"role": "tool", "content": None}, PLAIN[1]])).skipped == ()
+
+
 def test_an_image_leaves_the_text_beside_it() -> None:
     blocks = [{"type": "text", "text": "q"}, {"type": "image_url", "image_url": {"url": "x"}}]
     conversation = parse(json.dumps([{"role": "user", "content": blocks}]))

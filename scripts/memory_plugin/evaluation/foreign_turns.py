@@ -191,8 +191,8 @@ def texts_of(record: object) -> Texts:
 
 def _turn_texts(role: str, fields: Mapping[str, object]) -> Texts:
     given = [fields[field] for field in words("text_fields") if fields.get(field) is not None]
-    is_call = fields.get("tool_calls") or fields.get("function_call")
-    return list(_pieces(role, given[0] if given else [] if is_call else None)) or [(role, "")]
+    may_lack = role == "tool" or fields.get("tool_calls") or fields.get("function_call")
+    return list(_pieces(role, given[0] if given else [] if may_lack else None)) or [(role, "")]
 
 
 def _question_and_answer(fields: Mapping[str, object]) -> Texts:

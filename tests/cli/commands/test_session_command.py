@@ -101,6 +101,13 @@ def test_a_missing_file_is_reported_in_one_line(project: Project, name: str, cod
     assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (code, "", 1)
 
 
+def test_a_file_that_is_no_transcript_is_told(project: Project) -> None:
+    path = os.path.join(project.root, "talk.jsonl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"role": "user", "content": "hi"}\n')
+    assert "no turn of Claude Code or Codex was found" in project.cli("session", "signals", path).stdout
+
+
 def test_score_and_list(project: Project) -> None:
     script_session_judge(project)
     run = project.cli("session", "score", transcript(project, IDS[1]))

@@ -62,7 +62,8 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
         [one.label, str(one.count), turns_text(sorted(one.turns)), one_line(one.last, _MAX_EXAMPLE)]
         for one in session.found
     ]
-    console.table(["signal", "count", "turns", "the last one"], found, "no signals")
+    empty = "no signals" if totals.turns else "no turn of Claude Code or Codex was found in the file"
+    console.table(["signal", "count", "turns", "the last one"], found, empty)
 
 
 def turns_text(turns: Sequence[int]) -> str:
