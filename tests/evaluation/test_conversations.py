@@ -205,6 +205,10 @@ def test_a_row_with_too_many_fields_is_not_read_whole() -> None:
     assert parse("role,content\nuser,well, I am tired\n").skipped == (1,)
 
 
+def test_a_file_that_was_cut_off_is_not_read() -> None:
+    assert parse(json.dumps([{"user": "q", "assistant": "a"}], indent=1)[:-4]).skipped != ()
+
+
 def test_a_text_before_the_first_label_is_not_read() -> None:
     assert parse("A talk of Monday.\nUser: q\nBot: a\n").skipped == (1,)
 

@@ -72,7 +72,8 @@ def split_conversations(data: bytes) -> list[object]:
         return _split(loads(text))
     except ValueError:
         records = list(parse_lines(data))
-    return _split(records if any(records) else _table(text) or _labeled(text) or records)
+    is_json = any(records) or text.lstrip().startswith(("{", "[{", "[\n"))  # perhaps cut off
+    return _split(records if is_json else _table(text) or _labeled(text) or records)
 
 
 def parse_lines(data: bytes) -> Iterator[object]:
