@@ -77,7 +77,11 @@ def test_every_tool_that_runs_commands_is_guarded(project: Project, tool: str) -
 
 def test_a_command_may_name_a_path_in_full(project: Project) -> None:
     project.save("Keep the seeds", "They are made by hand.", "--guard-command", "rm -rf data")
-    assert decision(call(project, "rm -rf %s/data" % project.root))[0] == "deny"
+    project.git("init", "-q")
+    project.git("commit", "-q", "--allow-empty", "-m", "begin")
+    project.git("worktree", "add", "-q", project.root + "-linked")
+    for top in (project.root, project.root + "-linked"):
+        assert decision(call(project, "rm -rf %s/data" % top, session=top, cwd=top))[0] == "deny"
 
 
 def test_the_ledger_names_the_guard_and_not_the_command(project: Project) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import as_object, as_text
+from ..kernel.paths import project_root
 from ..memories.guard_file import GuardFile, GuardInForce
 from .gate import Answer
 from .history import FOREVER, GUARD, RecallHistory
@@ -56,8 +57,9 @@ class GuardedCall:
 
         commands = [(guard, words) for guard in self.prepared.guards for words in guard.commands]
         first: dict[str, tuple[GuardInForce, str]] = {}
-        # A guard's paths begin at the root; a command may have them in full.
-        texts = dict.fromkeys([self.command, self.command.replace(root + "/", "")])
+        # A guard's paths begin at the root of any worktree; a command may have them in full.
+        tops = (root, project_root(self.folder or root))
+        texts = dict.fromkeys([self.command, *(self.command.replace(top + "/", "") for top in tops)])
         for at in sorted({at for text in texts for at in run_by(text, [words for _, words in commands])}):
             guard, words = commands[at]
             first.setdefault(guard.key, (guard, " ".join(words)))
