@@ -89,7 +89,7 @@ def append_judged(paths: Paths, identity: str, session: str = "s", **fields: obj
     """Append a judge's record about a scored reply."""
     levels = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
     row: dict[str, Any] = {
-        "kind": "judged", "id": identity, "why": "escalated", "outcome": "ok", "levels": levels, "clamped": 0, "phrases": [],
+        "kind": "judged", "id": identity, "outcome": "ok", "levels": levels, "clamped": 0, "phrases": [],
         "missed": [], "agrees": True,
     }  # fmt: skip
     Ledger(paths.state(), "scores").append(session, paths.project_key, {**row, **fields})

@@ -255,11 +255,7 @@ def rows(paths: Paths, name: str, kind: str) -> list[dict[str, Any]]:
 def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
     assert grade(paths, ONE_PHRASE, answer([[0, True]], [])) == ""
     (row,) = rows(paths, "scores", "judged")
-    assert (row["agrees"], row["phrases"], row["why"]) == (
-        True,
-        [["praise-opening", True]],
-        "escalated",
-    )
+    assert (row["agrees"], row["phrases"]) == (True, [["praise-opening", True]])
     assert rows(paths, "judge-overrides", "override") == []
 
 

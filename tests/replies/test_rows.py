@@ -78,7 +78,6 @@ def test_only_audited_replies_tell_what_rules_miss(paths: Paths) -> None:
         append_judged(
             paths,
             "audited%d" % number,
-            why="audit",
             levels=grave if number == 0 else {},
             missed=[[0, 4]] if number == 1 else [],
         )

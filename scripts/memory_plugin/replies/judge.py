@@ -101,9 +101,8 @@ def _grade_rubric(dimensions: Sequence[str]) -> Rubric:
 
 def deep_question(material: GradeMaterial) -> Question:
     """Return the question about all eight dimensions. Its values: `levels` and `clamped`."""
-    dimensions = load_data("replies", "dimensions")["deep"]
-    data = _data(material._replace(phrases=()))
-    return Question(load_rubric("replies/deep"), data, lambda value: parse_levels(value, dimensions))
+    parse = partial(parse_levels, dimensions=load_data("replies", "dimensions")["deep"])
+    return Question(load_rubric("replies/deep"), _data(material), parse)
 
 
 def _data(material: GradeMaterial) -> dict[str, object]:
@@ -168,7 +167,7 @@ def grade_reply(score: Score, material: GradeMaterial, judge: Judge, context: Co
     )
     verdict = judge.ask(question, context.deadline)
     record: dict[str, object] = {
-        "kind": "judged", "id": score.id, "why": score.why_judged, "outcome": verdict.failure or "ok",
+        "kind": "judged", "id": score.id, "outcome": verdict.failure or "ok",
         "judge_model": judge.model, "latency_ms": verdict.ms, "cost_usd": verdict.cost, "cached": verdict.cached,
     }  # fmt: skip
     if verdict.values is None:
@@ -201,7 +200,7 @@ def _compare(score: Score, values: Mapping[str, Any]) -> tuple[Judged, dict[str,
     if not cleared and not added and not missed:
         return Judged(levels, phrases, missed, None if score.padding_count and not phrases else True), {}
     override: dict[str, object] = {
-        "kind": "override", "id": score.id, "why": score.why_judged, "padding_count": score.padding_count,
+        "kind": "override", "id": score.id, "padding_count": score.padding_count,
         "cleared": cleared, "levels": levels, "missed": missed,
     }  # fmt: skip
     return Judged(levels, phrases, missed, agrees=False), override

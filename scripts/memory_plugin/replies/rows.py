@@ -38,7 +38,7 @@ SCORES = records.Form(
     "scores",
     {
         **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "prompt_id"), records.text),
-        **dict.fromkeys(("text", "query_type", "severity", "mode", "why"), records.text),
+        **dict.fromkeys(("text", "query_type", "severity", "mode"), records.text),
         **dict.fromkeys(("padding_count", "preamble_words", "words", "turn"), records.count),
         **dict.fromkeys(("escalate", "audit", "agrees"), _flag),
         "density": records.number_or_null,
@@ -104,11 +104,6 @@ class Score(NamedTuple):
         unwritten = _ADDED if self.text else (*_ADDED, "text")
         row = {name: value for name, value in self._asdict().items() if name not in unwritten}
         return {"kind": "score", **row}
-
-    @property
-    def why_judged(self) -> str:
-        """Return why a judge may be asked about it."""
-        return "audit" if self.audit else "escalated"
 
 
 class ScoreJoin:
