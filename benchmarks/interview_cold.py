@@ -47,7 +47,7 @@ def grown(store: InterviewStore, nodes: int) -> Interview:
         )
         if at % 5:
             interview.state["edges"].append([at - 1, at, "leads_to", 1])
-    store.save(interview, {"kind": "grown"}, decision)
+    store.save(interview, ({"kind": "grown"}, decision))
     return interview
 
 

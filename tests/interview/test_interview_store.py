@@ -39,10 +39,10 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
     with closing(InterviewStore(str(tmp_path), "p", "")) as store:
         for number in range(others):
             other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", NEW))
-            store.save(other, {}, {"stop": False})
+            store.save(other, ({}, {"stop": False}))
         interview = interview_about_topic("i1")
-        store.save(interview, {"text": TOPIC}, {"why": TOPIC, "stop": False})
-        store.save(interview, {"text": TOPIC * 200}, {"why": TOPIC, "stop": False})
+        store.save(interview, ({"text": TOPIC}, {"why": TOPIC, "stop": False}))
+        store.save(interview, ({"text": TOPIC * 200}, {"why": TOPIC, "stop": False}))
         assert TOPIC in content_of_files(tmp_path)
         store.delete(interview)
         assert TOPIC not in content_of_files(tmp_path)

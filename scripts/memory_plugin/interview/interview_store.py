@@ -165,6 +165,9 @@ class Decision(TypedDict, total=False):
     judge: str
 
 
+Step = tuple[dict[str, Any], Decision]  # an event, and the decision that followed
+
+
 class InterviewError(RuntimeError):
     """An interview cannot be used, because it is unknown, ended, damaged or ambiguous. The text is one line for the user."""
 
@@ -226,26 +229,23 @@ class InterviewStore:
         sql = "SELECT %s FROM interviews WHERE project = ? ORDER BY updated DESC, id" % ", ".join(names)
         return [dict(zip(names, row)) for row in self._rows(sql, (self.project,))]
 
-    def events(self, identity: str) -> list[tuple[dict[str, Any], Decision]]:
+    def events(self, identity: str) -> list[Step]:
         """Return each event of an interview with its decision, oldest first."""
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
         rows: list[Any] = [tuple(map(loads, row)) for row in self._rows(sql, (identity,))]
         return rows
 
-    def save(
-        self, interview: Interview, event: dict[str, Any] | None = None, decision: Decision | None = None
-    ) -> None:
-        """Store a new or changed interview, with the event that changed it and the decision that followed.
+    def save(self, interview: Interview, step: Step | None = None) -> None:
+        """Store a new or changed interview, with the step that changed it; None if no event did.
 
         Raises InterviewError if another process changed it in the meantime.
         """
-        expected = interview.events
-        statements = []
-        if event is not None and decision is not None:
-            interview.status = ENDED if decision["stop"] else OPEN
+        expected, statements = interview.events, []
+        if step is not None:
+            interview.status = ENDED if step[1]["stop"] else OPEN
             interview.events += 1
             insert = "INSERT INTO events (interview, number, event, decision) VALUES (?, ?, ?, ?)"
-            statements.append((insert, (interview.id, interview.events, dumps(event), dumps(decision))))
+            statements.append((insert, (interview.id, interview.events, *map(dumps, step))))
         self._write(interview.id, expected, [_saved(interview), *statements])
 
     def delete(self, interview: Interview) -> None:

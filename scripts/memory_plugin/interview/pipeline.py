@@ -43,7 +43,7 @@ def start(store: InterviewStore, setup: Setup, covered: dict[str, str]) -> tuple
     """Store a new interview; return it and its first decision. `covered` maps elements that are known already to their source."""
     state, decision = begin(setup, covered)
     interview = Interview.new(setup, state, store.project, store.session)
-    store.save(interview, {"kind": START, "covered": covered}, decision)
+    store.save(interview, ({"kind": START, "covered": covered}, decision))
     return interview, decision
 
 
@@ -69,7 +69,7 @@ def answer(
 def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) -> Decision:
     """Apply an event, such as the user's request for DEEPER or WRAP_UP, and return the next decision."""
     decision = apply_event(interview.state, interview.setup, event)
-    store.save(interview, event, decision)
+    store.save(interview, (event, decision))
     return decision
 
 

@@ -48,22 +48,19 @@ def propose_memories(interview: Interview) -> list[Proposal]:
 
     Superseded concepts, those of low confidence, and those without an answer are left out.
     """
-    nodes = interview.state["nodes"]
     graph = Graph(interview.state, interview.setup["pack"])
     indexes = [
         index
-        for index, node in enumerate(nodes)
+        for index, node in enumerate(graph.nodes)
         if not node["superseded_by"] and node["confidence"] >= _MIN_CONFIDENCE and node["turns"]
     ]
-    indexes.sort(key=lambda index: -nodes[index]["mentions"])
-    return [
-        _proposal(interview, nodes[index], [nodes[other] for other in graph.targets(index)[-1:]])
-        for index in indexes[:MAX_MEMORIES]
-    ]
+    indexes.sort(key=lambda index: -graph.nodes[index]["mentions"])
+    return [_proposal(interview, graph, index) for index in indexes[:MAX_MEMORIES]]
 
 
-def _proposal(interview: Interview, node: Node, targets: list[Node]) -> Proposal:
-    """Return the memory for a node; `targets` has the node that it leads to, if any."""
+def _proposal(interview: Interview, graph: Graph, index: int) -> Proposal:
+    """Return the memory for a node of the graph."""
+    node, targets = graph.nodes[index], graph.targets(index)[-1:]
     concept_type = next(entry for entry in interview.setup["pack"]["types"] if entry["id"] == node["type"])
     number, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], "")
     asked = next(turn for turn in interview.state["turns"] if turn["number"] == number)
@@ -73,7 +70,7 @@ def _proposal(interview: Interview, node: Node, targets: list[Node]) -> Proposal
         context.append('The user answered: "%s"' % answer[:_MAX_ANSWER])
     sentences = ["%s of %s: %s." % (concept_type["name"], interview.topic, node["label"].rstrip("."))]
     sentences += ["The user is against it."] if node["stance"] < 0 else []
-    sentences += ['Leads to: "%s".' % target["label"] for target in targets]
+    sentences += ['Leads to: "%s".' % graph.nodes[target]["label"] for target in targets]
     sentences += ['The user said: "%s".' % quote] if quote else []
     body, category = " ".join(sentences), concept_type["memory"]
     title, tags = _title(node), ["interview"]

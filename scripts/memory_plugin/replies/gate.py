@@ -149,9 +149,7 @@ def choose_correction(drift: Drift, score: Score) -> tuple[str, str]:
     return best["id"], best["text"].format(**numbers)[: table["longest"]]
 
 
-def record_drift(
-    drift: Drift, score: Score, context: Context, *, kind: str = "drift", may_correct: bool = True
-) -> None:
+def record_drift(drift: Drift, score: Score, context: Context, *, may_correct: bool = True) -> None:
     """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
 
     The correction is saved first, as the next prompt may wait for it, and even if the ledger fails. Without one, an older one is discarded
@@ -162,6 +160,9 @@ def record_drift(
     is_control = is_sampled("holdout", score.id, settings.number("scoring.holdout"))
     is_eligible = bool(text) and settings.flag("scoring.corrections") and may_correct
     arm = ("control" if is_control else "corrected") if is_eligible else "none"
+    kind = (
+        "raised" if score.drift and drift.levels else "drift"
+    )  # the judge's levels add to what the rules found
     record = {"kind": kind, "id": score.id, **drift._asdict(), "correction": correction_id, "arm": arm}
     state = ReplyState(context.paths, context.session)
     try:

@@ -215,5 +215,4 @@ def _add_drift(score: Score, levels: Mapping[str, int], context: Context) -> Non
     if drift is None or score.audit:
         return
     is_current = ReplyState(context.paths, context.session).replies() == score.turn
-    kind = "raised" if score.drift else "drift"
-    record_drift(drift, score, context, kind=kind, may_correct=is_current and not score.drift)
+    record_drift(drift, score, context, may_correct=is_current and not score.drift)
