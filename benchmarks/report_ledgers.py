@@ -139,8 +139,7 @@ def _recall(at: int, chance: random.Random) -> dict[str, object]:
     )
     reason = "" if draw < 0.2 else chance.choice(REASONS if draw < 0.7 else SKIPS)
     found = [] if outcome == "skipped" or reason == "no_match" else chance.sample(KEYS, 5)
-    parts = dict.fromkeys(("title", "tags", "body", "asked_as", "coverage", "files", "fresh", "margin"), 0.41)
-    scores = {"pointer_confidence": 0.2, "score": 19.5, "parts": parts}
+    scores = {"pointer_confidence": 0.2, "score": 19.5}
     candidates = [
         {"key": key, "confidence": round(0.4 / (n + 1), 4), **scores} for n, key in enumerate(found)
     ]

@@ -203,7 +203,6 @@ def test_a_hit_explains_itself(make_index: MakeIndex) -> None:
     hit = ranked(make_index(SHOP + MORE), "which database do we use for billing")[0]
     assert set(hit.terms) == {"databas", "bill", "use"}
     assert 0 < hit.confidence <= 1
-    assert all(isinstance(part, float) for part in hit.parts.values())
     assert (hit.tags, hit.injection_text) == (
         ["database", "billing"],
         "%s: %s" % (SHOP[0].title, SHOP[0].body),
@@ -214,7 +213,7 @@ def test_a_hit_too_far_down_to_be_examined_shows_no_signals(make_index: MakeInde
     hits = ranked(
         make_index([memory("Billing rule %d" % at, "x" * at) for at in range(8)]), "billing rule", limit=8
     )
-    assert ["answers" in hit.parts for hit in hits] == [True] * 6 + [False] * 2
+    assert ["answers" in hit.signals for hit in hits] == [True] * 6 + [False] * 2
 
 
 class Spent(Deadline):

@@ -118,7 +118,10 @@ def _describe(answer: Answer, hits: Hits, choice: Choice | None) -> None:
 
 
 def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
-    """Return what the record of a decision says about a hit: the way in which it names a file, or how well it matches."""
+    """Return what the record of a decision says about a hit: the way in which it names a file, or how well it matches.
+
+    The matching words (`hit.terms`) come from the prompt and must not reach the ledger.
+    """
     if hit.way:
         return {"key": hit.key, "way": hit.way}
     row: dict[str, object] = {
@@ -126,8 +129,6 @@ def candidate_row(hit: Hit, withheld: str = "") -> dict[str, object]:
         "confidence": round(hit.confidence, 4),
         "pointer_confidence": round(hit.pointer_confidence, 4),
         "score": round(hit.score, 3),
-        # The matching words (`hit.terms`) come from the prompt and must not reach the ledger.
-        "parts": {name: round(part, 3) for name, part in hit.parts.items()},
     }
     if hit.shift:
         row["shift"] = round(hit.shift, 3)

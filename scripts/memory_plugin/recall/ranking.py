@@ -21,8 +21,6 @@ FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
 CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
-# The signals shown in explanations, because they tell a person most; all are in `Hit.signals`.
-_EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 _CATEGORY = 3  # its place in them
 _GRAM = 4  # characters
@@ -32,7 +30,7 @@ class Hit:
     """A ranked memory. `score` compares it with the other hits of one query.
 
     `confidence` in [0, 1] rates whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
-    are comparable across queries. `parts` explain the score, `terms` maps the matching stems to theirs, and `signals` is empty for a
+    are comparable across queries. `terms` maps the matching stems to theirs, and `signals` is empty for a
     memory that the confidence models did not examine. `shift` is how far ratings moved its own thresholds (`history.py`), usually 0.
     `way` is how it names a file of a tool call (`project_files.py`), else empty.
     """
@@ -44,7 +42,6 @@ class Hit:
         self.path, self.digest, self.trust, self.expires_at, self.injection_text = rest
         self.tags = as_texts(value_of(lambda: loads(tags), "tags"))
         self.score = self.confidence = self.pointer_confidence = self.shift = 0.0
-        self.parts: dict[str, float] = {}
         self.terms: dict[str, float] = {}
         self.signals: dict[str, float] = {}
         self.way = ""
@@ -131,8 +128,6 @@ def _hit(columns: tuple[str, ...], match: Match) -> Hit:
     hit.score = match.score
     hit.confidence, hit.pointer_confidence = match.confidence, match.pointer_confidence
     hit.terms, hit.signals = match.matched, match.signals
-    hit.parts = {"exact": match.stem_score, "forms": match.form_score, "soft": match.gram_score}
-    hit.parts.update((name, hit.signals[name]) for name in _EXPLAINED if name in hit.signals)
     return hit
 
 

@@ -44,7 +44,6 @@ _CANDIDATE = {
     **dict.fromkeys(("key", "way", "withheld"), records.text),
     **dict.fromkeys(("confidence", "pointer_confidence"), records.number_or_null),
     **dict.fromkeys(("score", "shift"), records.signed),
-    "parts": records.mapping,
 }
 
 
@@ -74,7 +73,7 @@ RECALLS = records.Form(
         **dict.fromkeys(("place", "outcome", "reason", "problem", "prompt_id", "tool_use_id"), records.text),
         **dict.fromkeys(("prompt", "answered_by"), records.text),
         **dict.fromkeys(("injected", "pointed", "guards", "sessions"), records.texts),
-        **dict.fromkeys(("tokens", "rules", "listed", "unlisted"), records.count),
+        **dict.fromkeys(("tokens", "listed"), records.count),
         **dict.fromkeys(("inject_threshold", "pointer_threshold", "ms"), records.number_or_null),
         "candidates": _candidates,
         "judge": _judge,

@@ -60,11 +60,11 @@ def test_a_prompt_without_a_decision_is_an_error(prompted: Project) -> None:
     [
         {"candidates": 5, "injected": 5, "outcome": "injected"},
         {
-            "candidates": [5, {"confidence": "high", "score": None, "parts": 7, "key": ["x"]}, {}],
+            "candidates": [5, {"confidence": "high", "score": None, "key": ["x"]}, {}],
             "injected": {},
         },
         {
-            "candidates": [{"confidence": 1e308, "key": "\x1b[2J", "parts": {"a": {"b": 1}}}],
+            "candidates": [{"confidence": 1e308, "key": "\x1b[2J"}],
             "problem": ["x"],
             "ms": "soon",
         },

@@ -110,7 +110,7 @@ def _add_prompt(
         reason = chance.choice(["no_match", "below_threshold", "below_threshold", "already_injected"])
     else:
         reason, outcome = chance.choice(["confirmation", "command", "short", "confirmation"]), "skipped"
-    near = [{"key": keys[-1], "confidence": 0.31, "pointer_confidence": 0.3, "score": 4.2, "parts": {}}]
+    near = [{"key": keys[-1], "confidence": 0.31, "pointer_confidence": 0.3, "score": 4.2}]
     rows.setdefault("recalls", []).append(
         {
             **head,

@@ -10,7 +10,6 @@ CANDIDATE = {
     "confidence": 0.31,
     "pointer_confidence": 0.3,
     "score": 4.0,
-    "parts": {"x": 1.5},
 }
 RECALL = {
     **HEAD,
