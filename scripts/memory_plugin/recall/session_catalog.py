@@ -318,9 +318,7 @@ def _fill_in(
         outcome="injected" if injected else "listed",
         reason="",
         injected=[entry.key for entry in injected],
-        rules=len(rules),
         listed=len(listed),
-        unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
     )
     try:
