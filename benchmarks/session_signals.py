@@ -31,7 +31,7 @@ def ours(found: SessionSignals) -> dict[str, int]:
         "task": counts["delegations"],
         "interrupts": counts["interrupts"],
         "commit_ok": counts["commits"],
-        "compactions": totals.compactions,
+        "compactions": counts["compactions"],
         "out_tok": totals.usage["output_tokens"],
         "tot_tok": sum(totals.usage.values()),
         "ctx_max": totals.context,

@@ -15,6 +15,7 @@ from typing import IO
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
+from memory_plugin.kernel.fastjson import dumps
 from memory_plugin.kernel.transcript.reader import Reader, Row, open_transcript
 from memory_plugin.kernel.transcript.turn import Turn, tokens_of
 
@@ -64,12 +65,16 @@ def growth(path: str) -> list[tuple[float, float]]:
             ):
                 grown = context(turn.usage) - context(before.usage)
                 if 0 < grown < 60_000:
-                    said = sum(tokens_of(said.text) for said in before.user_texts)
-                    pairs.append(
-                        (before.tokens - said + sum(tokens_of(said.text) for said in turn.user_texts), grown)
-                    )
+                    said = sum(tokens_of(said.text) for said in turn.user_texts)
+                    pairs.append((answered(before) + said, grown))
             before = turn
     return pairs
+
+
+def answered(turn: Turn) -> float:
+    """Return the estimated tokens of a reply, its tool calls and their results."""
+    calls = [text for call in turn.calls for text in (dumps(call.input), call.result or "")]
+    return sum(map(tokens_of, [*turn.texts, *calls]))
 
 
 def context(usage: dict[str, int]) -> int:

@@ -298,14 +298,12 @@ def signals_record(session: SessionSignals) -> dict[str, Any]:
         "session": totals.session,
         "started": totals.started,
         "ended": totals.ended,
-        "client": totals.versions,
         "models": totals.models,
         "turns": totals.turns,
         "unreadable_records": totals.bad,
         "calls": sum(session.tools.values()),
         "tools": dict(session.tools.most_common()),
-        "compactions": totals.compactions,
-        "tokens": {**totals.usage, "largest_context": totals.context, "estimated": round(totals.estimated)},
+        "tokens": {**totals.usage, "largest_context": totals.context},
         "signals": {
             name: {"count": signal.count, "turns": sorted(signal.turns)}
             for name, signal in session.signals.items()

@@ -168,7 +168,7 @@ def test_a_session_that_begins_with_an_inline_sub_agent_is_read() -> None:
     assert [(turn.prompt, turn.texts) for turn in turns] == [("Fix it", ["Fixed."])]
 
 
-def test_compactions_are_counted_and_api_errors_are_no_replies() -> None:
+def test_summaries_of_compactions_are_no_prompts_and_api_errors_no_replies() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
     failed = row(
         "assistant", [text_block("API Error: 529")], isApiErrorMessage=True, message={"model": "<synthetic>"}
@@ -180,8 +180,11 @@ def test_compactions_are_counted_and_api_errors_are_no_replies() -> None:
         failed,
         answer("m2"),
     ]
-    turns, totals = read(lines(user("x"), *rows))
-    assert (totals.compactions, [t.texts for t in turns]) == (1, [["a"], []])
+    turns, _ = read(lines(user("x"), *rows))
+    assert [([text.kind for text in turn.user_texts], turn.texts) for turn in turns] == [
+        (["prompt"], ["a"]),
+        (["summary"], []),
+    ]
 
 
 ODD_CALL = {"type": "tool_use", "id": 5, "input": "x"}

@@ -51,10 +51,10 @@ def show_signals(console: Console, name: str, session: SessionSignals) -> None:
     counts = (counted(totals.turns, "turn"), counted(sum(session.tools.values()), "call"))
     models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
     console.line("%s%s, %s, %s" % (times, *counts, models))
-    tokens = "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}, text alone about {:,}"
+    tokens = "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}"
     fresh = usage["input_tokens"] + usage["cache_creation_input_tokens"]
     cached, out = usage["cache_read_input_tokens"], usage["output_tokens"]
-    console.line(tokens.format(fresh, cached, out, totals.context, round(totals.estimated)))
+    console.line(tokens.format(fresh, cached, out, totals.context))
     if totals.bad:
         console.line("left out: " + counted(totals.bad, "unreadable row"))
     console.line()

@@ -226,8 +226,6 @@ def inserted_prompt(attachment: object) -> object:
 def row_of_rollout(record: Row) -> Row:
     """Return the row of Claude Code for a row of Codex; an empty one if it is not part of the conversation."""
     item = record.get("payload")
-    if record.get("type") == "compacted":
-        return {"type": "system", "subtype": "compact_boundary"}
     if record.get("type") != "response_item" or not isinstance(item, dict):
         return {}
     build = _ITEMS.get(str(item.get("type")))

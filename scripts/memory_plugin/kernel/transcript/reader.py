@@ -17,7 +17,7 @@ from typing import IO
 from ..fastjson import as_integer, as_text
 from ..files import Unreadable, open_regular, seek_tail
 from . import SYNTHETIC, blocks_of, inserted_prompt, kind_and_text, message_of, parse_row
-from .turn import CHARACTERS, USAGE, Call, Totals, Turn, UserText, bounded, media, size_of, tokens_of, words
+from .turn import USAGE, Call, Totals, Turn, UserText, bounded, words
 
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 # `promptSource` of rows in the user's place that the user did not type (measured with 2.1.332), and the field of a plan that Claude wrote.
@@ -109,7 +109,6 @@ class Reader:
                     self._add_user_text(words(prompt), record)
             elif kind in _TITLES:
                 self.totals.title = as_text(record.get(_TITLES[kind]))[:1000] or self.totals.title
-            self.totals.boundaries += kind == "system" and record.get("subtype") == "compact_boundary"
         yield from self._close()
         if self._user_texts:
             self._take_user_texts()
@@ -169,9 +168,7 @@ class Reader:
         return turn
 
     def _take_user_texts(self) -> None:
-        turn = self._turn
-        turn.user_texts, self._user_texts = self._user_texts, []
-        turn.tokens += sum(tokens_of(entry.text) for entry in turn.user_texts)
+        self._turn.user_texts, self._user_texts = self._user_texts, []
 
     def _block(self, turn: Turn, block: Row) -> None:
         kind = as_text(block.get("type"))
@@ -179,9 +176,8 @@ class Reader:
             text = bounded(block.get("text"))
             if text and text not in turn.texts:  # a copied row
                 if turn.texts and text.startswith(turn.texts[-1]):  # the same, streamed further
-                    turn.tokens -= tokens_of(turn.texts.pop())
+                    turn.texts.pop()
                 turn.texts.append(text)
-                turn.tokens += tokens_of(text)
         elif kind in ("tool_use", "server_tool_use"):
             self._call(turn, block)
         elif kind.endswith("_tool_result"):  # of a tool that the provider runs
@@ -194,7 +190,6 @@ class Reader:
         if _seen(self._rows, ("call", call.id)) and _is_rewritten(call, turn):
             return
         turn.calls.append(call)
-        turn.tokens += size_of(arguments) / CHARACTERS
 
     def _user(self, record: Row) -> None:
         message = record.get("message")
@@ -208,7 +203,6 @@ class Reader:
         if not text or text.isspace():
             return
         kind, text = kind_and_text(record, text)
-        self.totals.summaries += kind == "summary"
         time = as_text(record.get("timestamp"))[:50]
         if time and _seen(self._rows, (time, text)):  # copied under a new id
             return
@@ -228,7 +222,6 @@ class Reader:
         call.result = bounded(words(block.get("content")))
         call.failed = block.get("is_error") is True
         call.details = details
-        self._turn.tokens += tokens_of(call.result) + media(block.get("content"))
 
     def _close(self) -> Iterator[Turn]:
         """Yield the current turn if it holds anything, and start an empty one."""

@@ -1,4 +1,4 @@
-"""The turns of a transcript with their texts and tool calls, totals over all turns, and the texts and size of a message's content.
+"""The turns of a transcript with their texts and tool calls, totals over all turns, and the text of a message's content.
 
 Tokens are estimated, because the provider's tokenizer is not public.
 """
@@ -13,7 +13,7 @@ from . import blocks_of
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _MAX_TEXT = 200_000  # characters of one text or result, from both ends
-_MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+_MEDIA = ("image", "document")
 _SHELLS = ("Bash", "PowerShell")
 # Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.
 CHARACTERS = 2.75  # characters per token of ASCII prose, code and tool output
@@ -81,7 +81,6 @@ class Turn:
         self.calls: list[Call] = []
         self.late: list[Call] = []
         self.usage: dict[str, int] | None = None
-        self.tokens = 0.0
 
     @property
     def prompt(self) -> str:
@@ -92,26 +91,19 @@ class Turn:
 class Totals:
     """Totals of a transcript, complete after all its turns have been read.
 
-    `usage` counts each message once; `context` is the largest input of one call, in tokens; `estimated` is the sum of all texts, calls and
-    results in tokens, by `tokens_of`. `session` is the last id in the file, because a resumed session begins with rows of other sessions.
+    `usage` counts each message once; `context` is the largest input of one call, in tokens. `session` is the last id in the file, because
+    a resumed session begins with rows of other sessions.
     """
 
     def __init__(self) -> None:
-        self.bad = self.turns = self.boundaries = self.summaries = self.context = 0
-        self.estimated = 0.0
+        self.bad = self.turns = self.context = 0
         self.usage = dict.fromkeys(USAGE, 0)
         self.models: dict[str, int] = {}
-        self.versions: list[str] = []
         self.session = self.folder = self.started = self.ended = self.title = self.branch = ""
         self.chain: bool | None = None
 
-    @property
-    def compactions(self) -> int:
-        """Return how often the context was compacted; old clients write a summary without a boundary."""
-        return max(self.boundaries, self.summaries)
-
     def mark(self, record: dict[str, object]) -> None:
-        """Record a row's session, folder, time and client version."""
+        """Record a row's session, folder, branch and time."""
         self.session = _field(record, "sessionId") or self.session
         self.folder = self.folder or _field(record, "cwd")
         self.branch = _field(record, "gitBranch") or self.branch
@@ -119,14 +111,10 @@ class Totals:
         if time:
             self.started = self.started or time
             self.ended = time
-        version = _field(record, "version")
-        if version and version not in self.versions and len(self.versions) < 20:
-            self.versions.append(version)
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
         self.turns += 1
-        self.estimated += turn.tokens
         if turn.usage is None:
             return
         for name in USAGE:
@@ -150,11 +138,6 @@ def _text(block: dict[str, object]) -> str:
     return as_text(block.get("text")) or ("[%s]" % kind if kind in _MEDIA else "")
 
 
-def media(content: object) -> int:
-    """Return the estimated tokens of the images and documents in a result."""
-    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks_of(content))
-
-
 def bounded(text: object) -> str:
     """Return a text, without its middle if it is longer than 200,000 characters; empty for anything else."""
     if not isinstance(text, str):
@@ -166,20 +149,6 @@ def bounded(text: object) -> str:
     text = without_private(text)  # its tags could be in the middle
     half = _MAX_TEXT // 2
     return text[: cut_before(text, half)] + "\n[...]\n" + text[cut_after(text, max(0, len(text) - half)) :]
-
-
-def size_of(value: object, depth: int = 4) -> int:
-    """Return the approximate size of a JSON value in characters."""
-    if isinstance(value, str):
-        return len(value)
-    if depth == 0:
-        return 0
-    if not isinstance(value, (dict, list)):
-        return 4
-    size = 0
-    for item in value.values() if isinstance(value, dict) else value:
-        size += len(item) if item.__class__ is str else size_of(item, depth - 1)
-    return size + sum(map(len, value)) if isinstance(value, dict) else size
 
 
 def tokens_of(text: str) -> float:
