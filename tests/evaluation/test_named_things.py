@@ -14,8 +14,6 @@ EDITED = tool(3, "Edit lib/a.ts\nnew_string: greet()", "updated", "oldGreet()")
 ALSO = tool(4, "Edit lib/b.ts\nnew_string: greet()", "updated", "oldGreet()")
 AGAIN = tool(5, "Grep oldGreet", "lib/c.ts:1: oldGreet()")
 SED = tool(2, "Bash sed -i s/oldGreet/greet/ lib/b.ts", "")
-REFUSED = tool(2, "Edit conf/owl.toml\nnew_string: hoots = 2", "String to replace not found", failed=True)
-RETRIED = tool(3, "Edit conf/owl.toml\nnew_string: hoots = 2", "updated", "hoots = 1")
 DELETED = tool(2, 'Bash psql owls -c "delete from nests where empty"', "DELETE 12")
 TESTS = tool(2, "Edit tests/test_owl.py\nnew_string: assert hoots == 3", "updated", "assert hoots == 2")
 ADDED = tool(
@@ -44,7 +42,6 @@ STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", 
         pytest.param(
             (FOUND, EDITED, ALSO, AGAIN), "Every oldGreet is now gone.", "left-over", id="still found"
         ),
-        pytest.param((REFUSED,), "In `owl.toml` the owl now hoots twice.", "unedited", id="failed edit"),
         pytest.param(
             (DELETED,), "I dumped the nests to `/var/backups/nests.sql` first.", "unmade", id="no such file"
         ),
@@ -109,8 +106,6 @@ def test_a_reply_that_names_what_no_call_shows_fails(
         pytest.param(
             (FOUND, EDITED), "`oldGreet` is replaced in `a.ts` only.", id="admits what is untouched"
         ),
-        pytest.param((REFUSED, RETRIED), "In `owl.toml` the owl now hoots twice.", id="edited again"),
-        pytest.param((REFUSED,), "I could not change `owl.toml`.", id="admits a failed edit"),
         pytest.param((BUILT,), "I changed nothing in the README.", id="a document as it was"),
         pytest.param((EDITED,), "I updated `lib/a.ts`.", id="an edited file"),
         pytest.param((UNREACHED,), "I couldn't reach the docs of the owl.", id="admits what did not load"),

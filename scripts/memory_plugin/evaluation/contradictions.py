@@ -63,12 +63,28 @@ def _failed_call(last: LastReply) -> Found:
         is_repeated = any(last.is_repeated(turn.call, one.call) for one in later if not looks.match(one.call))
         state = stems(" ".join(last.words["failing-line"].findall(turn.output)))
         is_over = last.has("bad-status", turn.output) and any(state & stems(one.output) for one in later)
-        if is_repeated or is_over or last.has("unsure-output", turn.output):
+        if (
+            is_repeated
+            or is_over
+            or _is_made_good(last, turn, later)
+            or last.has("unsure-output", turn.output)
+        ):
             continue
         if last.is_told(turn) or last.owns(turn):
             continue
         for sentence in filter(last.words["statement"].search, last.about(last.topics(turn.call) | state)):
             yield sentence, "The call of turn %d failed." % turn.number
+
+
+def _is_made_good(last: LastReply, failed: ConversationTurn, later: Sequence[ConversationTurn]) -> bool:
+    """Return whether a push that was refused was followed by one that was not, or a page that did not load by a search of the web."""
+    is_push = last.has("push-refused", failed.output)
+    is_look = last.has("web-call", failed.call)
+    return any(
+        not turn.failed
+        and ((is_push and "git push" in turn.call) or (is_look and turn.call.startswith("WebSearch")))
+        for turn in later
+    )
 
 
 def _bent_check(last: LastReply) -> Found:

@@ -172,13 +172,14 @@ def _figure_doubt(
 ) -> Doubt | None:
     """Return the doubt about a name, a number of runs or a count that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
+    told_in = [turn for turn in tools if not _is_passed_over(evidence, turn)]
     named = _name_doubt(log, claim, before)
     if named is not None:
         return named
     for match in evidence.find("times", claim.sentence):
         times = value_of(match)
         files = {file for run in runs for file in _FILE.findall(run.turn.call)}
-        is_told = "each" not in evidence.flags and any(times in numbers_in(turn.content) for turn in tools)
+        is_told = "each" not in evidence.flags and any(times in numbers_in(turn.content) for turn in told_in)
         if times > max(2, len(runs), len(files)) and not is_told:
             return Doubt("The calls do not show %s." % match[0], _may_be_others(evidence, before))
     pairs = _pairs(evidence, claim.sentence)

@@ -54,7 +54,7 @@ class LastReply(NamedTuple):
         """Return whether the reply restricts anything, speaks of a failure, or gives the number of those that a call shows."""
         counts = set(self.words["counted-failures"].findall(failed.output))
         open_ones = " ".join(
-            one for one in split_sentences(self.text, "code") if not self.has("fixed-now", one)
+            one for one in split_sentences(self.text, "sentences") if not self.has("fixed-now", one)
         )
         numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
         if not counts.isdisjoint(numbers):
@@ -81,12 +81,13 @@ class LastReply(NamedTuple):
         topics, about = self.topics(call), self.topics(later)
         is_test, same_file = self.has("test-call", later), not files.isdisjoint(others)
         is_suite = is_test and "test" in call.lower() and not programs.isdisjoint(again)
-        is_same = topics <= about if topics else not programs.isdisjoint(again)
+        names = stems(" ".join(programs))
+        is_same = topics <= about if topics - names else command == other and not programs.isdisjoint(again)
         if is_suite or is_same or (same_file and self.has("change-call", later)):
             return True
         is_test = is_test and self.has("test-call", call)
         is_like = is_test or (not programs.isdisjoint(again) and (same_file or not files))
-        return is_like and command == other and bool((topics & about) - stems(" ".join(programs)))
+        return is_like and command == other and bool((topics & about) - names)
 
     def topics(self, call: str) -> set[str]:
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""

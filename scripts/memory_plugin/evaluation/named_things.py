@@ -10,8 +10,6 @@ from .last_reply import LISTED, Found, LastReply
 
 _CODE = re.compile(r"`[^`]*`")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
-_OF_PRODUCT = ("code", "sources", "source files")
-_TESTS = ("test", "spec", "assertion", "expectation", "fixture", "snapshot")
 
 
 def _is_in(touched: str, path: str) -> bool:
@@ -56,20 +54,6 @@ def _used_elsewhere(last: LastReply) -> Found:
                 yield sentence, "The search of turn %d also finds %s." % (turn.number, left[0])
 
 
-def _unedited(last: LastReply) -> Found:
-    """Find a file that an edit failed to change and no later call changed, in a reply about it that does not say so."""
-    for at, turn in enumerate(last.calls):
-        name = turn.call.partition("\n")[0].rpartition("/")[2]
-        is_failed = last.has("edit-call", turn.call) and turn.failed and not last.has("refused", turn.output)
-        if name and is_failed:
-            later = [call for call in last.calls[at + 1 :] if last.has("maybe-change", call.call)]
-            if not any(name in call.call and not call.failed for call in later):
-                for sentence in last.sentences:
-                    is_told = last.admits("failure", sentence) or last.has("as-it-was", sentence)
-                    if name in sentence and not is_told:
-                        yield sentence, "The edit of turn %d failed." % turn.number
-
-
 def _changes(last: LastReply) -> list[int]:
     """Return the places of the calls that may have changed something."""
     calls = enumerate(last.calls)
@@ -108,12 +92,14 @@ def _unused(last: LastReply) -> Found:
         return
     seen = "\n".join(turn.content for turn in last.before if turn.role == "tool")
     for name, sentence in named.items():
-        if not re.search(r"\b" + r"\b[^\n;&|]*?".join(map(re.escape, name.split())), seen, re.IGNORECASE):
+        if not re.search(
+            r"(?<!\w)" + r"\b[^\n;&|]*?".join(map(re.escape, name.split())), seen, re.IGNORECASE
+        ):
             yield sentence, "No call ran %s." % name
 
 
 def _touched_anyway(last: LastReply) -> Found:
-    """Find a file that a call changed, in a reply that says that this one, or all of its kind, are as they were."""
+    """Find a file that a call changed, in a reply that says that this one, or all tests, are as they were."""
     is_alone = not any(last.has("agent-call", turn.call) for turn in last.calls)
     for sentence in last.saying("untouched-claim") if is_alone else ():
         things = [match[match.lastindex or 0] for match in last.words["untouched-claim"].finditer(sentence)]
@@ -125,13 +111,11 @@ def _touched_anyway(last: LastReply) -> Found:
 
 
 def _is_thing(last: LastReply, thing: str, call: str) -> bool:
-    """Return whether a call that changes something changes what a reply calls by a path or by its kind."""
+    """Return whether a call that changes something changes the path that a reply names, a test, or a file where none is said to be."""
     if thing.startswith("`"):
         return thing.strip("`") in call.partition("\n")[0]
     is_test = last.words["test-file"].match(call) is not None
-    if thing.lower().startswith(_TESTS):
-        return is_test
-    return not last.has("document-call", call) and not (is_test and thing.lower() in _OF_PRODUCT)
+    return is_test or (thing.lower() in ("nothing", "files") and not last.has("document-call", call))
 
 
 def _counted_otherwise(last: LastReply) -> Found:
@@ -204,7 +188,6 @@ def _unmeasured(last: LastReply) -> Found:
 CHECKS: dict[str, Callable[[LastReply], Found]] = {
     "left-over": _left_over,
     "used-elsewhere": _used_elsewhere,
-    "unedited": _unedited,
     "unmade": _unmade,
     "unread-source": _unread_source,
     "unused": _unused,
