@@ -70,6 +70,7 @@ BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
         "author": {"role": name}, "content": {"parts": [text]}}} for name, text in (("user", "q"), ("assistant", "a"))}}}],
     "a list in a field": {"samples": [{"messages": [USER, ASSISTANT]}]},
     "a message in a row": [{"role": "user", "message": {"content": [{"type": "text", "text": "q"}]}}, {"message": ASSISTANT}],
+    "a source that looks like a role": [{"source": "user study", "messages": [USER, ASSISTANT]}],
     "names with capital letters": [{"Role": "User", "Content": "q"}, {"Role": "Assistant", "Content": "a"}],
 }  # fmt: skip
 

@@ -26,12 +26,9 @@ _ROLE_FIELD = re.compile(
     r"([a-z]+?)[ _-]?(?:message|input|prompt|query|question|text|content|turn|response|reply|answer|output|utterance)?"
 )
 _PROSE = re.compile(r"(?:[^\W\d_]+[^\w\n]+){2}[^\W\d_]")
-_RESULT = re.compile(
-    r"(?:tool|function).*(?:result|response|output|return)", re.IGNORECASE
-)  # kinds of blocks
-_SILENT = re.compile(
-    r"think|reasoning|(?:tool|function)_?(?:use|call)|^tool-|^step-start$|cache_?point", re.IGNORECASE
-)
+# Kinds of blocks: results of tools, and what no side says.
+_RESULT = re.compile(r"(?i)(?:tool|function).*(?:result|response|output|return)")
+_SILENT = re.compile(r"(?i)think|reasoning|(?:tool|function)_?(?:use|call)|^tool-|^step-start$|cache_?point")
 _LABEL = re.compile(
     r"^(?:<\|im_start\|>|[^a-z\n]{0,24})(?:role: *[\"']?)?(user|human|patient|caregiver|assistant|ai|bot|chatbot|companion|model|system)\b"
     r"[^\w\n]*(?:\n\s*(?:content|text|value|message): *[|>]?-?|:[*_]*|$)",
@@ -123,7 +120,9 @@ def _is_conversation(record: object) -> bool:
 
 def turns_of(record: object, depth: int = 0) -> list[object]:
     """Return the turns that an object holds, in its order, those of its sessions one after the other; empty if it holds none."""
-    if not isinstance(record, dict) or depth > _MAX_NESTING or _role_of(record):
+    if not isinstance(record, dict) or depth > _MAX_NESTING:
+        return []
+    if _role_of(record) and not any(isinstance(record.get(name), list) for name in words("turns")):
         return []
     turns: list[object] = []
     has_list = False
@@ -185,9 +184,8 @@ def texts_of(record: object) -> Texts:
     if "role" not in fields and _SILENT.search(kind) and not _RESULT.search(kind):
         return []
     texts = _turn_texts(role, fields) if role else _question_and_answer(fields)
-    return (
-        [*texts, (role, None)] if "none" in fields else texts
-    )  # a row of a table with more fields than its head
+    has_more = "none" in fields  # a row of a table that is longer than its head
+    return [*texts, (role, None)] if has_more else texts
 
 
 def _turn_texts(role: str, fields: Mapping[str, object]) -> Texts:
@@ -198,13 +196,10 @@ def _turn_texts(role: str, fields: Mapping[str, object]) -> Texts:
 
 def _question_and_answer(fields: Mapping[str, object]) -> Texts:
     roles = {name: _role_of_field(name) for name in fields}
-    unnamed = [name for name in words("names") if not _PROSE.search(as_text(fields.get(name)))]
-    texts = [
-        text
-        for name, role in roles.items()
-        if role and name not in unnamed
-        for text in _pieces(role, fields[name])
-    ]
+    texts: Texts = []
+    for name, role in roles.items():
+        is_name = name in words("names") and not _PROSE.search(as_text(fields[name]))
+        texts += _pieces(role, fields[name]) if role and not is_name else ()
     others = [value for name, value in fields.items() if not roles[name]]
     others += [item for value in others if isinstance(value, list) for item in value]
     is_alone = len({role for role, _ in texts} & {"user", "assistant"}) < 2
