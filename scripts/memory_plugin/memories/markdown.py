@@ -191,7 +191,7 @@ def with_lead(lead: str, text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _first_sentence(text: str) -> str:
-    parts = map(without_markdown, _PART_END.split(FENCED.sub("\n", text).strip()))
+    parts = map(without_markdown, _PART_END.split(outside_code(text).strip()))
     lines = [*filter(None, parts), ""]
     # What introduces something says nothing without it.
     line = " ".join(lines[: 1 + lines[0].endswith(":")])
