@@ -45,7 +45,7 @@ def gather(
     root = context.paths.project_root
     items = context.survey().items
     taken = TakenTitles(items, scope)
-    stored = {_identity(item.stored.memory.data): item.stored.memory.id for item in items}
+    stored = {_identity(item.stored.memory.data): item.stored.memory for item in items}
     readings = [read(path, kind, root, everything=everything) for path in paths if path != STDIN]
     readings += [read_lines(given, kind)] if STDIN in paths else []
     drafts = [draft for reading in readings for draft in reading.drafts]
@@ -59,18 +59,18 @@ def _not_stored(source: str, reason: str, outcome: str) -> Outcome:
     return Outcome(source, outcome, plain(reason, _MAX_REASON))
 
 
-def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, str]) -> Outcome:
-    """Return what storing a draft would do; `stored` maps the identities of memories, also of those before it, to their ids."""
+def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, Memory]) -> Outcome:
+    """Return what storing a draft would do; `stored` maps the identities of memories to them, also of those before it."""
     try:
         data, redacted = clean_data(draft.data)
         present = stored.get(_identity(data))
-        memory = parse_memory(data, present or slug(data["title"]), categories()[data["category"]])
+        memory = present or parse_memory(data, slug(data["title"]), categories()[data["category"]])
     except InvalidMemory as error:
         return _not_stored(draft.source, str(error), SKIPPED)
-    owner = "" if memory.status != ACTIVE or memory.supersedes else taken.owner(data)
+    owner = "" if present or memory.status != ACTIVE or memory.supersedes else taken.owner(data)
     if owner:
         return _not_stored(draft.source, TAKEN % (owner, owner), SKIPPED)
-    stored[_identity(data)] = memory.id
+    stored[_identity(data)] = memory
     outcome = SAME if present else NEW if memory.status == ACTIVE else ARCHIVED
     ended = data.get("archived_reason") or data.get("retired_reason")
     reason = plain(as_text(ended), _MAX_REASON) if outcome == ARCHIVED else ""
@@ -78,9 +78,10 @@ def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, str]) -> Outcom
 
 
 def _identity(data: dict[str, Any]) -> str:
-    """Return what makes two memories the same: category, title, content and status."""
-    fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
-    return json.dumps(fields, sort_keys=True)
+    """Return what makes two memories the same: category, title, content, and whether it holds, in whatever words its status says so."""
+    fields = [data.get(name) for name in ("category", "title", "record_status")]
+    content = {name: value for name, value in data["content"].items() if name != "status"}
+    return json.dumps([*fields, content], sort_keys=True)
 
 
 def store_all(

@@ -307,3 +307,13 @@ def test_different_records_with_one_title_are_all_stored(project: Project) -> No
             (outcome, "architecture-decision-record"),
             (outcome, "architecture-decision-record-2"),
         ]
+
+
+def test_a_record_that_a_later_one_may_have_ended_is_still_the_same(project: Project) -> None:
+    text = "# %s\n\n## Status\n\nAccepted\n\n## Context\n\nTours.\n\n## Decision\n\nSo be it.\n"
+    path = os.path.dirname(project.write("adr/0001-a.md", text % "1. Use Postgres for tours"))
+    assert imported(project, path) == [("stored now", "use-postgres-for-tours")]
+    project.write("adr/0002-b.md", text % "2. Drop Postgres")
+    again = [("already stored", "use-postgres-for-tours"), ("stored now", "drop-postgres")]
+    assert imported(project, path) == again
+    assert len(project.cli("list", "--json").json["memories"]) == len(again)
