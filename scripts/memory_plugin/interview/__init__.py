@@ -19,8 +19,6 @@ _LINE = (
 class Reminder:
     """The marker of one session. Each method raises OSError."""
 
-    __slots__ = ("_path",)
-
     def __init__(self, paths: Paths, session: str) -> None:
         self._path = session_file(paths, session, "interview")
 

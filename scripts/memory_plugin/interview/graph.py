@@ -166,9 +166,8 @@ def measure_chains(graph: Graph) -> dict[str, float]:
         if kind == LEADS_TO:
             successors.setdefault(source, []).append(target)
     reached = {target for targets in successors.values() for target in targets}
-    roots = [
-        index for index in successors if index not in reached or graph.nodes[index]["type"] == graph.ladder[0]
-    ]
+    lowest = graph.ladder[0]
+    roots = [index for index in successors if index not in reached or graph.nodes[index]["type"] == lowest]
     lengths: list[int] = []
     complete = steps = 0
     for root in roots or list(successors)[:1]:  # a graph that is one cycle has no root

@@ -145,9 +145,8 @@ def decode_memories(text: str) -> list[dict[str, Any]]:
     """Return the memories in lines, each with what is to be changed; a line without a value changes nothing. Raises InvalidAnswer."""
     values = _named_values(text, _MEMORY_LINES)
     if not values or values[0][0] != "memory":
-        raise InvalidAnswer(
-            "standard input: expected `memory: CONCEPT`, and below it lines with what to change"
-        )
+        why = "standard input: expected `memory: CONCEPT`, and below it lines with what to change"
+        raise InvalidAnswer(why)
     memories: list[dict[str, Any]] = []
     for name, value in values:
         if name == "memory":

@@ -209,9 +209,8 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
         return
     last, rules = now.turns[-1], now.scoring["focus"]
     mentioned = [node_index(node_id) for node_id in last["concepts"]]
-    vague = [
-        index for index in mentioned if now.graph.nodes[index]["confidence"] < rules["clarify_confidence"]
-    ]
+    least = rules["clarify_confidence"]
+    vague = [index for index in mentioned if now.graph.nodes[index]["confidence"] < least]
     misunderstood = was_unclear(last["signals"])
     if not vague and not misunderstood and count_phrases(last["answer"], "hedge") < rules["clarify_hedges"]:
         return

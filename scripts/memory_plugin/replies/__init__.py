@@ -34,8 +34,6 @@ _MIN_JUDGED = 20
 class ReplyState:
     """The state of one session's replies."""
 
-    __slots__ = ("_paths", "_session")
-
     def __init__(self, paths: Paths, session: str) -> None:
         self._paths = paths
         self._session = session

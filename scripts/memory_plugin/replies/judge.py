@@ -162,9 +162,8 @@ def grade_reply(score: Score, material: GradeMaterial, judge: Judge, context: Co
     Raises OSError if something could not be recorded.
     """
     phrases = [material.reply[start:end] for start, end, _ in score.matches]
-    question = grade_question(
-        material._replace(phrases=phrases), context.settings.texts("scoring.judge.dimensions")
-    )
+    dimensions = context.settings.texts("scoring.judge.dimensions")
+    question = grade_question(material._replace(phrases=phrases), dimensions)
     verdict = judge.ask(question, context.deadline)
     record: dict[str, object] = {
         "kind": "judged", "id": score.id, "outcome": verdict.failure or "ok",

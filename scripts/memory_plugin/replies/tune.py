@@ -132,9 +132,8 @@ def gate_advice(study: TuningStudy) -> str:
     if agreement.n < _MIN_JUDGED or agreement.value is None:
         text = "needs %d judged replies, has %d; to turn the judge on: memory judge on replies"
         return text % (_MIN_JUDGED, agreement.n)
-    setting, fewer, more = next(
-        _GATE_SETTINGS[row] for row in (*study.rows, *_GATE_SETTINGS) if row in _GATE_SETTINGS
-    )
+    rows = (row for row in (*study.rows, *_GATE_SETTINGS) if row in _GATE_SETTINGS)
+    setting, fewer, more = _GATE_SETTINGS[next(rows)]
     agree, change = "", "the judge is asked about as often as it should be"
     if agreement.value > _MAX_AGREEMENT:
         change = "ask the judge less often, with a %s scoring.escalation.%s" % (fewer, setting)

@@ -83,9 +83,8 @@ def _show(arguments: Namespace, context: CommandContext) -> None:
         rows = [[key, written(value), _decider(key, settings)] for key, value in values.items()]
         console.table(["key", "value", "decided by"], rows)
     if arguments.origin:
-        console.lines(
-            "", *("%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items())
-        )
+        files = ["%s: %s" % (layer, terminal_safe(path)) for layer, path in settings.files.items()]
+        console.lines("", *files)
         for problem in settings.problems:
             console.paragraph(user_file.problem_sentence(problem))
 

@@ -41,9 +41,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
     add_flag(parser, "--dry-run", "print what would be saved, without writing")
-    add_flag(
-        parser, "--all", "include the files of a folder that Claude Code reads itself, such as CLAUDE.md"
-    )
+    text = "include the files of a folder that Claude Code reads itself, such as CLAUDE.md"
+    add_flag(parser, "--all", text)
     add_flag(parser, "--yes", "in a terminal, save without asking")
 
 

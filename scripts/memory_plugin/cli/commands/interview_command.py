@@ -75,9 +75,8 @@ def _start(arguments: Namespace, context: CommandContext, store: InterviewStore)
     pack = inputs.read_pack(arguments.pack)
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
-    setup = inputs.new_setup(
-        topic, pack, settings.integer("interview.max_turns"), settings.block("interview.scoring")
-    )
+    most, changes = settings.integer("interview.max_turns"), settings.block("interview.scoring")
+    setup = inputs.new_setup(topic, pack, most, changes)
     covered = inputs.covered_elements(arguments.covered, setup)
     _report(*pipeline.start(store, setup, covered), arguments, context)
 
@@ -107,9 +106,8 @@ def _check_question(arguments: Namespace, context: CommandContext, store: Interv
     interview = store.current(arguments.session)
     question = inputs.clean_text(" ".join(arguments.words) or read_text(_MAX_INPUT))
     if not question:
-        raise inputs.InvalidAnswer(
-            "check-question: expected a question, such as: check-question 'Who will use it?'"
-        )
+        text = "check-question: expected a question, such as: check-question 'Who will use it?'"
+        raise inputs.InvalidAnswer(text)
     repeats, score = pipeline.check_question(interview, question)
     record = {"ok": not repeats, "repeats": repeats, "likeness": round(score, 3)}
     context.console.result(record, "already asked: %s" % repeats if repeats else "fine")

@@ -19,7 +19,7 @@ from ...replies.judge import GradeMaterial, deep_question, read_turn
 from ...replies.score import ReplyScorer, read_last_reply
 from ...replies.signals import load_filler_rules
 from ..command_context import DONE, Approval, CommandContext, CommandError, Handler, UsageError
-from ..console import read_text
+from ..console import Console, read_text
 from ..options import add_days_option, add_flag, answer_lines, require_existing
 
 _TEXT = "score replies, show their scores over time, and tune the filler rules"
@@ -200,16 +200,20 @@ def _show_history(scores: list[rows.Score], context: CommandContext) -> None:
     shares.update({"missed by rules (audit)": missed} if missed.n else {})
     console.table(["share", "replies"], [[name, str(part)] for name, part in shares.items()])
     for name in ("model", "project"):
-        console.line()
         table = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
-        console.table([name, "replies", "with filler", "wordy", "density"], table)
+        _print_part([name, "replies", "with filler", "wordy", "density"], table, console)
     patterns = [[name, str(count)] for name, count in rows.count_patterns(scores)[:_MAX_ROWS]]
-    if patterns:
-        console.line()
-        console.table(["pattern", "matches"], patterns)
+    _print_part(["pattern", "matches"], patterns, console)
     if console.wraps:  # only for a person at a terminal
         console.line()
         console.paragraph(_LEGEND)
+
+
+def _print_part(headers: list[str], cells: list[list[str]], console: Console) -> None:
+    """Print a table below an empty line, unless it has no rows."""
+    if cells:
+        console.line()
+        console.table(headers, cells)
 
 
 def _row(group: rows.ScoreGroup) -> list[str]:
@@ -284,13 +288,8 @@ def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
     phrases = [[row.phrase, str(row.replies), "promote" if row.promote else ""] for row in study.candidates]
-    for head, cells in (
-        (["pattern", "cleared by the judge", "proposal"], cleared),
-        (["new phrase", "replies", "proposal"], phrases),
-    ):
-        if cells:
-            console.line()
-            console.table(head, cells[:_MAX_PHRASES])
+    _print_part(["pattern", "cleared by the judge", "proposal"], cleared[:_MAX_PHRASES], console)
+    _print_part(["new phrase", "replies", "proposal"], phrases[:_MAX_PHRASES], console)
 
 
 HANDLERS = {

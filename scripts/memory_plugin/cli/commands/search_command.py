@@ -104,9 +104,8 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
         console.line(_JUDGE_OFF if is_off else "judges: %s" % (", ".join(judged.reasons) or judged.path))
     for row in rows:
         title = row["title"]
-        console.line(
-            "%s  %s" % (console.style(title, "bold"), console.style("(%s)" % ", ".join(_marks(row)), "dim"))
-        )
+        marks = console.style("(%s)" % ", ".join(_marks(row)), "dim")
+        console.line("%s  %s" % (console.style(title, "bold"), marks))
         # The first line below the title.
         lines = (line for line in row["text"].split("\n") if line and not line.startswith("<"))
         snippet = next((text for line in lines if (text := line.replace("&lt;", "<")) != title), "")
