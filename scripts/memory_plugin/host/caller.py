@@ -50,10 +50,9 @@ class Caller:
         self._client = ancestry.outer_client(chain) or _client_of_orphan(chain)
         self._record = _find_record(chain, self._client)
         self.inside = was_started_by_client or self._client is not None
-        record = self._record
         self.session = claimed_session
-        if record is not None and record.looks_like_client:
-            self.session = record.session(claimed_session)
+        if self._record is not None and self._record.looks_like_client:
+            self.session = self._record.session(claimed_session)
         self._launch = self._launch_environment()
 
     def _launch_environment(self) -> dict[str, str]:

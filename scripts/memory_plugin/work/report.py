@@ -19,7 +19,7 @@ from ..memories.record import ACTIVE
 from ..memories.repository import GoneFile, gone_files
 from ..memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ..memories.trust import TRUSTED
-from ..recall.explain import prompt_texts
+from ..recall.explain import STARTS, prompt_texts
 from ..recall.recall_rows import FEEDBACK, RECALLS
 from ..replies.rows import DRIFT, SCORES, DriftLog, ScoreJoin, count_patterns, group_by_day, group_scores
 from ..sessions.rows import SCORE, SESSIONS, grade_figures
@@ -29,7 +29,6 @@ Values = dict[str, Any]  # the figures of a section by name: numbers, texts, val
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 MISS_REASONS = ("no_match", "below_threshold", "declined")
-_STARTS = ("catalog", "subagent")  # where Claude gets the same rules each time
 _RECALLED = ("injected", "pointed")
 _MAX_MISSED = 400  # the latest, whose texts are looked up in transcripts
 _MAX_EVENT = 160
@@ -63,7 +62,7 @@ class RecallFigures:
         if place == "guard":
             return
         self.past += place == "past"
-        counted = ("started", "started") if place in _STARTS else ("told", "pointed")
+        counted = ("started", "started") if place in STARTS else ("told", "pointed")
         for outcomes, name in zip(_RECALLED, counted):
             for key in row.get(outcomes, ()):
                 memory = memory_of(key, row.get("project", ""))
