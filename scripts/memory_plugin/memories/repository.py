@@ -11,13 +11,12 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator
-from hashlib import sha1, sha256
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Timer
 from typing import NamedTuple
 
 from ..kernel.files import read_regular
-from .hygiene import shown_line
+from ..kernel.paths import git_folder
 from .memory_files import PROJECT, Store, StoredMemory
 from .record import ACTIVE
 
@@ -118,6 +117,8 @@ def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedComm
 
 def _logged(store: Store) -> Iterator[tuple[str, ClaimedCommit, str]]:
     """Yield the files that each commit changed, by their path in the store, and their blobs as it left them, newest commit first."""
+    from .hygiene import shown_line  # a prompt with a missing file needs none of this
+
     commit = None
     for line in git(store.worktree or "", *_ADDED, store.root).split("\n"):
         if line.startswith(_MARK):
@@ -176,7 +177,9 @@ def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
         return set()
     ignored = git(root, "-c", "core.quotePath=false", "check-ignore", "--", *paths).splitlines()
     above = {path: _empty_folder(path.rstrip("/"), root) for path in paths}
-    listed = git(root, "ls-files", "-t", "-s", "-z", "--", *paths, *filter(None, above.values())).split("\0")
+    is_whole = not os.path.lexists(os.path.join(git_folder(root) or root, "info", "sparse-checkout"))
+    asked = [*filter(None, above.values()), *(() if is_whole else paths)]
+    listed = git(root, "ls-files", "-t", "-s", "-z", "--", *asked).split("\0") if asked else ()
     skipped = "".join("\0%s/" % line.partition("\t")[2] for line in listed if line.startswith(_SKIPPED))
     modules = {line.partition("\t")[2] for line in listed if line[2:].startswith(_SUBMODULE)}
     return {
@@ -254,6 +257,8 @@ def _blob(path: str, like: str = "") -> str:
         data = read_regular(path, _MAX_BYTES)[0]
     except OSError:
         return ""
+    from hashlib import sha1, sha256
+
     hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
     hashed.update(b"blob %d\0" % len(data) + data)
     return hashed.hexdigest()
