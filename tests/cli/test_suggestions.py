@@ -27,6 +27,11 @@ from tests.project import PLUGIN_ROOT, Project
             ["judge", "zzz"],
             "judge: expected one of on, off, check, reset, got 'zzz'; see `memory judge --help`",
         ),
+        (
+            ["guards", "tset", "ls"],
+            "unknown command 'guards tset'; did you mean guards test? See `memory guards --help`",
+        ),
+        (["status", "zzz"], "unexpected word 'zzz'; put a text of several words in quotes"),
         (["lst"], "unknown command 'lst'; did you mean list? See `memory --help`"),
         (["frobnicate"], "unknown command 'frobnicate';"),
         (

@@ -267,19 +267,23 @@ class _Parser(ArgumentParser):
             if word.startswith("-"):
                 known = {name: name for action in self._actions for name in action.option_strings}
                 return "unknown option '%s'%s" % (word, _nearest(word, known))
-            return "unexpected word '%s'; put a text of several words in quotes" % word
+            unexpected = "unexpected word '%s'; put a text of several words in quotes" % word
+            return self._near_command(word) or unexpected
         if message.partition("required: ")[2].startswith(_ACTION):
             return "expected one of " + ", ".join(self._second_words())
         return _TWICE.sub(r"\1: ", message).removeprefix("argument ")
 
     def _unknown_choice(self, argument: str, word: str, choices: str) -> str:
-        if argument != _ACTION:
-            return "%s: expected one of %s, got '%s'" % (argument, choices.replace("'", ""), word)
-        known = {second: "%s %s" % (self.name, second) for second in self._second_words()}
-        near = _nearest(word, known)
-        if near:
-            return "unknown command '%s %s'%s" % (self.name, word, near)
-        return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), word)
+        near = ""
+        if argument == _ACTION:
+            near = self._near_command(word)
+            argument, choices = self.name, ", ".join(self._second_words())
+        return near or "%s: expected one of %s, got '%s'" % (argument, choices.replace("'", ""), word)
+
+    def _near_command(self, word: str) -> str:
+        """Return the message about an unknown second word of the command, with the closest known one; empty if none is close."""
+        near = _nearest(word, {second: "%s %s" % (self.name, second) for second in self._second_words()})
+        return near and "unknown command '%s %s'%s" % (self.name, word, near)
 
     def _second_words(self) -> list[str]:
         """Return the actions of the command, and the second words of others that begin with it."""
