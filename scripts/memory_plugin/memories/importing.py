@@ -28,7 +28,7 @@ _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".n
 _UNKNOWN = "unknown format: no text under a common name"
 _TALK = "a conversation or a task, nothing to keep"
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
-_PERHAPS_OVER = "perhaps over: a later record is called %s"
+PERHAPS_OVER = "perhaps over: a later record is called "
 _RELATIONS = "%d relations between its entities"
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
@@ -260,7 +260,7 @@ def archive_replaced(drafts: list[Draft]) -> None:
         for earlier in in_force[:at] if removed else ():
             is_near = os.path.dirname(earlier.path) == os.path.dirname(later.path)
             if is_near and removed and removed[1].lower() in earlier.data["title"].lower():
-                content, said = earlier.data["content"], _PERHAPS_OVER % later.data["title"]
+                content, said = earlier.data["content"], PERHAPS_OVER + later.data["title"]
                 content["status"] = "\n".join(filter(None, (content.get("status"), said)))
 
 

@@ -10,7 +10,7 @@ from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
 from ..memories.import_documents import Draft
-from ..memories.importing import STDIN, archive_replaced, read, read_lines
+from ..memories.importing import PERHAPS_OVER, STDIN, archive_replaced, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
 from ..memories.record import ACTIVE, Memory, categories, main_text, parse_memory, slug
@@ -72,8 +72,9 @@ def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, Memory]) -> Out
         return _not_stored(draft.source, TAKEN % (owner, owner), SKIPPED)
     stored[_identity(data)] = memory
     outcome = SAME if present else NEW if memory.status == ACTIVE else ARCHIVED
-    ended = data.get("archived_reason") or data.get("retired_reason")
-    reason = plain(as_text(ended), _MAX_REASON) if outcome == ARCHIVED else ""
+    ended = as_text(data.get("archived_reason") or data.get("retired_reason")) if outcome == ARCHIVED else ""
+    doubt = as_text(data["content"].get("status")).rpartition(PERHAPS_OVER)
+    reason = plain(ended or "".join(doubt[1:] if doubt[1] else ()), _MAX_REASON)
     return Outcome(draft.source, outcome, reason, memory, tuple(redacted))
 
 

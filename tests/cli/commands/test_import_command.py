@@ -315,5 +315,9 @@ def test_a_record_that_a_later_one_may_have_ended_is_still_the_same(project: Pro
     assert imported(project, path) == [("stored now", "use-postgres-for-tours")]
     project.write("adr/0002-b.md", text % "2. Drop Postgres")
     again = [("already stored", "use-postgres-for-tours"), ("stored now", "drop-postgres")]
+    assert (
+        "perhaps over: a later record is called Drop Postgres"
+        in project.cli("import", path, "--dry-run").stdout
+    )
     assert imported(project, path) == again
     assert len(project.cli("list", "--json").json["memories"]) == len(again)
