@@ -201,6 +201,7 @@ def test_an_error_shows_no_text_that_could_be_a_secret() -> None:
         (10**47, "1" + "0" * 47),  # a number of 48 digits
         (10**48, "a number of 49 digits"),  # a number of 49 digits
         (float("inf"), "an infinite number"),  # infinity
+        (float("nan"), "not a number"),
         ([SECRET], "a list"),  # a list
         ({"a": SECRET}, "a block of keys"),  # a block
         (None, "null"),  # null

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, Optional
 
 from ..fastjson import as_object, dumps
@@ -216,8 +217,8 @@ def shown(value: object) -> str:
         return "a list" if isinstance(value, list) else "a block of keys"
     if isinstance(value, str) and (len(value) > _MAX_SHOWN or not value.isprintable()):
         return "a text of %d characters" % len(value)
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return "an infinite number"
+    if isinstance(value, float) and not isfinite(value):
+        return "an infinite number" if abs(value) > 0 else "not a number"
     text = dumps(value)
     return text if len(text) <= 2 * _MAX_SHOWN else "a number of %d digits" % len(text)
 
