@@ -20,7 +20,7 @@ from ..kernel.text import cut_before, without_private
 from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
-from .foreign_turns import Texts, split_conversations, texts_of, turns_of, unpacked, words
+from .foreign_turns import Texts, in_utf8, split_conversations, texts_of, turns_of, words
 
 STDIN = "-"
 _TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"
@@ -77,8 +77,8 @@ def read_conversations(path: str) -> list[Conversation]:
 
 
 def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
-    """Return the conversations in a file's content: at least one, which may have no turns. Raises Unreadable for a damaged archive."""
-    data = unpacked(data, _MAX_BYTES)
+    """Return the conversations in a file's content: at least one, which may have no turns."""
+    data = in_utf8(data)
     rows = islice(Lines(io.BytesIO(data)), _FIRST_ROWS)
     if any(isinstance(row.get("message"), dict) for row in rows):
         transcript = _transcript(data, identity)

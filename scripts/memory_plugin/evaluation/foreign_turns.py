@@ -1,6 +1,6 @@
 """Find the conversations in a file, the turns in a conversation and the texts in a turn, as other programs write them.
 
-A file is JSON, lines of JSON, a table or text with a label before each turn, perhaps compressed. What is no text counts as not read.
+A file is JSON, lines of JSON, a table or text with a label before each turn. What is no text counts as not read.
 The words for roles and fields are in `config/evaluation/spellings.json`.
 """
 
@@ -9,13 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zlib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Optional
 
 from ..kernel.fastjson import as_object, as_text, dumps, loads
-from ..kernel.files import Unreadable
 from ..kernel.paths import load_data
 
 Texts = list[tuple[str, Optional[str]]]  # by role; None for what is no text
@@ -50,13 +48,8 @@ def _roles() -> dict[str, str]:
     return {spelling: role for role, spellings in roles.items() for spelling in spellings.split()}
 
 
-def unpacked(data: bytes, limit: int) -> bytes:
-    """Return a file's content in UTF-8 without compression and byte order mark. Raises Unreadable for a damaged archive."""
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, limit)
-        except zlib.error as error:
-            raise Unreadable("damaged archive: %s" % error) from None
+def in_utf8(data: bytes) -> bytes:
+    """Return a file's content in UTF-8 without byte order mark."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     return data.removeprefix(b"\xef\xbb\xbf")
@@ -84,23 +77,19 @@ def parse_lines(data: bytes) -> Iterator[object]:
 
 
 def _table(text: str) -> list[object]:
-    """Return the rows of a CSV table with turns; empty for any other text."""
+    """Return the rows of a CSV table with turns, None for one that is longer than its head; empty for any other text."""
     try:
-        rows: list[object] = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     except csv.Error:
         return []
-    return rows if any(map(_is_turn, rows)) else []
+    return [None if None in row else row for row in rows] if any(map(_is_turn, rows)) else []
 
 
 def _labeled(text: str) -> list[object]:
     """Return the turns of a text in which a label such as `User:` begins each; a text before the first is a record of its own."""
-    labels = list(_LABEL.finditer(text))
-    ends = [label.start() for label in labels[1:]] + [len(text)]
-    turns: list[object] = [
-        {"role": label[1], "content": text[label.end() : end].strip()} for label, end in zip(labels, ends)
-    ]
-    before = text[: labels[0].start()].strip() if labels else ""
-    return [before, *turns] if before else turns
+    before, *pieces = map(str.strip, _LABEL.split(text))
+    turns = [{"role": role, "content": said} for role, said in zip(pieces[::2], pieces[1::2])]
+    return [before, *turns] if before and turns else [*turns]
 
 
 def _split(record: object, depth: int = 0) -> list[object]:
@@ -108,9 +97,9 @@ def _split(record: object, depth: int = 0) -> list[object]:
     lists = [record, *(as_object(record).get(name) for name in words("lists"))]
     for entries in lists if depth < _MAX_NESTING else ():
         if isinstance(entries, list) and not any(map(_is_turn, entries)):
-            parts = [_split(entry, depth + 1) for entry in entries]
-            if any(_is_conversation(entry) or len(part) > 1 for entry, part in zip(entries, parts)):
-                return [one for part in parts for one in part]
+            parts = [part for entry in entries for part in _split(entry, depth + 1)]
+            if any(map(_is_conversation, parts)):
+                return parts
     return [record]
 
 
@@ -183,15 +172,17 @@ def texts_of(record: object) -> Texts:
     role, kind = _role_of(fields), as_text(fields.get("type"))
     if "role" not in fields and _SILENT.search(kind) and not _RESULT.search(kind):
         return []
-    texts = _turn_texts(role, fields) if role else _question_and_answer(fields)
-    has_more = "none" in fields  # a row of a table that is longer than its head
-    return [*texts, (role, None)] if has_more else texts
+    if not role:
+        return _question_and_answer(fields)
+    content = _content(fields)
+    if content is None and (role == "tool" or fields.get("tool_calls") or fields.get("function_call")):
+        content = []
+    return list(_pieces(role, content)) or [(role, "")]
 
 
-def _turn_texts(role: str, fields: Mapping[str, object]) -> Texts:
-    given = [fields[field] for field in words("text_fields") if fields.get(field) is not None]
-    may_lack = role == "tool" or fields.get("tool_calls") or fields.get("function_call")
-    return list(_pieces(role, given[0] if given else [] if may_lack else None)) or [(role, "")]
+def _content(fields: Mapping[str, object]) -> object:
+    """Return what a turn or block holds; None if it holds nothing."""
+    return next((fields[name] for name in words("text_fields") if fields.get(name) is not None), None)
 
 
 def _question_and_answer(fields: Mapping[str, object]) -> Texts:
@@ -219,9 +210,8 @@ def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
         if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
             return
         role = "tool" if is_result else role
-        inner = next((value[field] for field in words("text_fields") if value.get(field) is not None), None)
-        if inner is None and role == "tool":
-            inner = dumps(value)[:_MAX_RESULT]
-        yield from _pieces(role, inner)
+        of_tool = dumps(value)[:_MAX_RESULT] if role == "tool" else None
+        inner = _content(value)
+        yield from _pieces(role, of_tool if inner is None else inner)
     else:
         yield role, value if isinstance(value, str) else None
