@@ -12,33 +12,13 @@ from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address, IPv6Address
 
 from ..fastjson import loads
+from .filters import words
 
 _CARD_SCHEMES = (  # first digits and length: ISO/IEC 7812 and the schemes' own tables
     (re.compile(r"4|5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), 16),  # Visa, Mastercard
     (re.compile(r"6011|64[4-9]|65|35|62|220[0-4]"), 16),  # Discover, JCB, UnionPay, Mir
     (re.compile(r"3[47]|2131|1800"), 15),  # American Express, JCB
 )
-# ISO 13616 registry: countries by the number of characters of their IBAN.
-_IBAN_LENGTHS = {
-    15: "NO",
-    16: "BE",
-    18: "DK FI FK FO GL NL SD",
-    19: "MK SI",
-    20: "AT BA EE KZ LT LU MN XK",
-    21: "CH HR LI LV",
-    22: "BG BH CR DE GB GE IE ME RS VA",
-    23: "AE GI IL IQ OM SO TL",
-    24: "AD CZ ES MD PK RO SA SE SK TN VG",
-    25: "LY PT ST",
-    26: "IS TR",
-    27: "BI DJ FR GR IT MC MR SM",
-    28: "AL AZ BY CY DO GT HN HU LB NI PL SV",
-    29: "BR EG PS QA UA",
-    30: "JO KW MU YE",
-    31: "MT SC",
-    32: "LC",
-    33: "RU",
-}
 _SSN_NEVER_ISSUED = ("078051120", "219099999")  # printed in advertisements; the administration voided them
 # Numbers that no telephone has: area code 555, 555-0100 to 555-0199, and the ranges that Ofcom keeps for drama.
 _FICTIONAL_PHONES = re.compile(
@@ -83,7 +63,8 @@ def _card(value: str) -> int:
 def _iban(value: str) -> int:
     """Check the country's length, and the remainder 1 modulo 97 (ISO 13616)."""
     country = value[:2].upper()
-    length = next((length for length, countries in _IBAN_LENGTHS.items() if country in countries.split()), 0)
+    rows = (row.split() for row in words("iban_lengths"))
+    length = next((int(length) for length, *countries in rows if country in countries), 0)
     end = count = 0
     while end < len(value) and count < length:
         count += value[end].isalnum()
