@@ -59,6 +59,30 @@ def test_a_record_replaces_what_it_names(project: Project, said: str) -> None:
     assert found == {"Old runners": "archived", "New runners": "active"}
 
 
+@pytest.mark.parametrize(
+    ("said", "first", "expected"),
+    [
+        ("ADR 24 (gas boiler)", "Accepted", ["archived", "active", ""]),
+        ("[ADR-24](0024-gas-boiler.md)", "Accepted", ["archived", "active", ""]),
+        ("ADR-24", "Superseded by ADR-25", ["archived", "active", ""]),
+        ("ADR-24", "Accepted", ["active", "active", "perhaps over: a later record is called Heat with wood"]),
+    ],
+    ids=["words in brackets", "a link", "its own status", "nothing but the number"],
+)
+def test_of_two_records_with_one_number_the_named_one_is_replaced(
+    project: Project, said: str, first: str, expected: list[str]
+) -> None:
+    files = {
+        "0024-gas-boiler.md": RECORD % ("24. Gas boiler", first, "Gas."),
+        "0024-oil-lamps.md": RECORD % ("24. Oil lamps", "Accepted", "Oil."),
+        "0025-wood.md": RECORD % ("25. Heat with wood", "Accepted. Supersedes %s." % said, "Wood."),
+    }
+    found, reading = imported(project, files)
+    doubts = [str(draft.data["content"]["status"]).partition("\n")[2] for draft in reading.drafts[:2]]
+    assert [found["Gas boiler"], found["Oil lamps"], doubts[0]] == expected
+    assert doubts[0] == doubts[1]
+
+
 def test_a_front_matter_list_names_what_is_replaced_but_a_proposal_replaces_nothing(project: Project) -> None:
     old = RECORD % ("1. Old way", "Accepted", "We use A.")
     for status, expected in (("accepted", "archived"), ("proposed", "active")):

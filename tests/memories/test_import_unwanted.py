@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -100,10 +101,11 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "# Fire\n\n> ⛔ **PÉRIMÉ — remplacé par v3**\n\nBurn beech.\n",
         "---\ntags: [oven, outdated]\n---\nBurn beech.\n",
         "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
+        "---\ntype: note\n---\n# Fire\n\n- [idea] perhaps burn peat\n\n## Relations\n- part_of [[Oven]]\n",
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
     ids=["link", "note", "table", "callout", "property", "heading", "dash", "off", "chat",
-         "French field", "French note", "tag", "clipping", "links"],
+         "French field", "French note", "tag", "clipping", "idea", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"
@@ -158,6 +160,30 @@ def test_a_readme_alone_in_its_folder_is_a_document(project: Project) -> None:
     files["shop/prices.md"] = "# Prices\n\nA loaf costs two.\n"
     found, _ = imported(project, files)
     assert sorted(found) == ["Mill of the house", "Prices: A loaf costs two"]
+
+
+def test_a_memory_bank_is_read_without_its_state(project: Project) -> None:
+    text = "# %s\n\n## Current focus\n\n- The oven door\n\n## What works\n\n- The wheel turns.\n"
+    files = {"bank/%s.md" % name: text % name for name in ("activeContext", "progress", "state")}
+    found, reading = imported(
+        project, files | {"bank/systemPatterns.md": "# Mill\n\n- Never grind at night.\n"}
+    )
+    assert list(found) == ["Never grind at night"]
+    assert {os.path.basename(source).partition(":")[0] for source, _ in reading.left_out} == {
+        "activeContext.md", "progress.md", "state.md",
+    }  # fmt: skip
+
+
+def test_what_two_writers_at_once_leave_in_a_file_of_entities_is_read(project: Project) -> None:
+    entity = '{"type":"entity","name":"Oven","entityType":"house","observations":%s}'
+    one, both = entity % '["It is of clay"]', entity % '["It is of clay", "It burns beech"]'
+    for text in ('[]%s%s"beech"]}' % (one, both), "%s\n%s\n{" % (one, both)):
+        reading = read(project.write("oven.json", text))
+        assert [draft.data["content"] for draft in reading.drafts] == [
+            {"decision": "It is of clay\nIt burns beech"}
+        ]
+        ((_, why),) = reading.problems
+        assert why.count("not JSON") == 1
 
 
 def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:

@@ -130,7 +130,7 @@ def test_a_folder_of_notes_without_links_and_hidden_files(project: Project) -> N
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        pytest.param("a.json", b"\xff\xfe{", "not UTF-8", id="not UTF-8"),
+        pytest.param("a.json", b"\xff\xfe{", "save it as UTF-8", id="not UTF-8"),
         pytest.param("a.json", b"[" * 200_000, "not JSON", id="deep JSON"),
         pytest.param("a.json", b'{"title":"t","body":NaN}', "not JSON", id="NaN"),
         pytest.param("a.json", b'\n\n{"a" 1}', "not JSON", id="no JSON"),
@@ -275,6 +275,7 @@ def test_a_missing_title_is_the_first_sentence(project: Project, title: str | No
         ({"type": "feedback"}, "preference"),
         ({"kind": "Runbook"}, "runbook"),
         ({"type": "work"}, "decision"),
+        ({"type": "reference"}, "decision"),
         ({"category": "Tech-Debt"}, "tech_debt"),
         ({"metadata": {"category": "work"}}, "decision"),
     ],
@@ -313,9 +314,13 @@ def test_paths_in_a_rule_and_the_folder_of_a_part(project: Project) -> None:
 
 def test_notes_of_claude_code_are_titled_by_what_they_say(project: Project) -> None:
     head = "---\nname: feedback_tests\ndescription: Run the tests before saying that it works\nmetadata:\n  type: feedback\n---\n"
-    text = head + "Run them.\n\n**Why:** It was wrong twice.\n"
-    (data,) = import_file(project, "feedback_tests.md", text)
-    assert (data["title"], data["category"]) == ("Run the tests before saying that it works", "preference")
+    for said in ("Run them.", "run the tests before saying that it works."):
+        (data,) = import_file(
+            project, "feedback_tests.md", head + said + "\n\n**Why:** It was wrong twice.\n"
+        )
+        title = "Run the tests before saying that it works"
+        assert (data["title"], data["category"]) == (title, "preference")
+        assert data["content"]["value"].lower().count(title.lower()) == 1
 
 
 def test_a_record_is_asked_for_by_its_symptoms_and_questions(project: Project) -> None:

@@ -47,14 +47,14 @@ INDEX = "an index, a history or a list of things to do, not a note"
 class Draft(NamedTuple):
     """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
 
-    Of a decision record, `names` are those by which others call it, `replaces` the names of what it replaces.
+    Of a decision record, `names` are those by which others call it, `replaces` those of what it replaces, each with the text around.
     """
 
     source: str
     data: dict[str, Any]
     path: str
     names: frozenset[str] = frozenset()
-    replaces: tuple[str, ...] = ()
+    replaces: tuple[tuple[str, str], ...] = ()
 
 
 class Reading(NamedTuple):
@@ -150,7 +150,8 @@ def _note(
     if texts and not owner and document.heading not in ("", title):
         texts.insert(0, "# " + document.heading)
     about = "" if owner else str(document.fields.get("description", ""))
-    text = "\n\n".join(filter(None, [about, *texts]))
+    is_said = about.rstrip(" .").lower() in "\n".join(texts).lower()
+    text = "\n\n".join([*([] if is_said else [about]), *texts])
     told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
     fields = {_STATUS: told or status_in(text)} if document.is_record else {}
     fields.update({CONTEXT: document.limit} if owner and document.limit else {})

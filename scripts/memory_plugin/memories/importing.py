@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from glob import escape, glob
+from json import JSONDecoder
 from textwrap import dedent
 from typing import Any
 
@@ -27,8 +29,12 @@ _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _UNKNOWN = "unknown format: no text under a common name"
 _TALK = "a conversation or a task, nothing to keep"
+_DECODER = JSONDecoder(parse_constant=loads)  # which refuses NaN and infinity
+_OPENED = re.compile(r"\s*(?=[{\[])")
+_JOINED = re.compile(r'(?<=[}\]])\s*(?=\{\s*"\w)')  # a quote before a word opens a string, so this is in none
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
 PERHAPS_OVER = "perhaps over: a later record is called "
+_BRACKETS, _WORD = re.compile(r"[(\[][^()\[\]]*"), re.compile(r"[^\W\d_]{2,}")
 _RELATIONS = "%d relations between its entities"
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
@@ -87,7 +93,7 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
             bind(data, package, reading.root)
             reading.drafts.append(Draft(entry.source, data, path, entry.names, tuple(_replaced(entry.head))))
     except UnicodeDecodeError as error:
-        _refuse(path, "not UTF-8 (byte %d)" % error.start, reading)
+        _refuse(path, "not UTF-8 (byte %d): save it as UTF-8" % error.start, reading)
     except (OSError, InvalidMemory) as error:
         _refuse(path, getattr(error, "strerror", None) or str(error), reading)
     except LeftOut as why:
@@ -109,7 +115,7 @@ def _entries(path: str, reading: Reading) -> Iterator[Entry]:
     text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig").replace("\r\n", "\n")
     if is_markdown:
         yield from document_entries(path, text, reading)
-    elif ending in _JSON[1:] or "}\n{" in text:  # MCP's memory server writes lines into a file named .json
+    elif ending in _JSON[1:] or _JOINED.search(text):  # as of MCP's memory server, in a file named .json
         yield from _lines(path, text, reading)
     else:
         yield from _items(path, _parsed(text))
@@ -119,17 +125,39 @@ def _parsed(text: str) -> object:
     try:
         return loads(text)
     except ValueError as error:
-        raise InvalidMemory("not JSON: %s" % error) from None
+        raise InvalidMemory("not JSON: %s" % str(error).replace("not JSON: ", "")) from None
 
 
 def _lines(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the lines of JSON Lines, except the relations between entities in the file of MCP's memory server, which are counted."""
-    lines = [(at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
-    entries = [(at, line) for at, line in lines if '"type":"relation"' not in line.replace(" ", "")]
-    if entries != lines:
-        reading.left_out.append((path, _RELATIONS % (len(lines) - len(entries))))
-    for at, line in entries:
-        yield Entry("%s:%d" % (path, at), line)
+    """Yield the lines of JSON Lines, except the relations between entities in the file of MCP's memory server, which are counted.
+
+    Two writers at once leave several objects on a line there, and an entity on two lines: it is read once, with all observations.
+    """
+    found, relations = dict[str, Entry](), 0
+    values = ((at, value) for at, line in enumerate(text.split("\n"), 1) for value in _values(line))
+    for at, value in values:
+        item = as_object(value)
+        if item.get("type") == "relation":
+            relations += 1
+            continue
+        observed, names = item.get("observations"), (item.get("entityType"), item.get("name"))
+        name = str(names if isinstance(observed, list) and names[1] else len(found))
+        first = found.setdefault(name, Entry("%s:%d" % (path, at), value))
+        known = as_object(first.item).get("observations")
+        if isinstance(known, list) and known is not observed:
+            known.extend(texts_in(observed))
+    reading.left_out.extend([(path, _RELATIONS % relations)] if relations else [])
+    yield from found.values()
+
+
+def _values(line: str) -> Iterator[object]:
+    """Yield the JSON values of a line, then the rest of it that is none; not an empty list, which a person may have put into the file."""
+    end = 0
+    with suppress(ValueError, RecursionError):
+        while opened := _OPENED.match(line, end):
+            value, end = _DECODER.raw_decode(line, opened.end())
+            yield from [] if value == [] else [value]
+    yield from filter(None, [line[end:].strip()])
 
 
 def _items(path: str, value: object) -> Iterator[Entry]:
@@ -162,7 +190,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     observed = source.get("observations")
     if isinstance(observed, list):
         source["observations"] = observed = [
-            one for one in texts_in(observed) if not form("ended").search(one)
+            one for one in dict.fromkeys(texts_in(observed)) if not form("ended").search(one)
         ]
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
@@ -246,28 +274,55 @@ def archive_replaced(drafts: list[Draft]) -> None:
 
     Those whose object a later one removes say so.
     """
-    by_name = {(os.path.dirname(draft.path), name): draft.data for draft in drafts for name in draft.names}
+    by_name: dict[str, list[Draft]] = {}
     for draft in drafts:
-        folder = os.path.dirname(draft.path)
-        for name in draft.replaces if draft.data["record_status"] == record.ACTIVE else ():
-            path = os.path.normpath(os.path.join(folder, name))
-            old = by_name.get((folder, name), by_name.get((os.path.dirname(path), path), draft.data))
-            if old is not draft.data and old["record_status"] == record.ACTIVE:
-                archive(old, "replaced by " + draft.data["title"])
-    in_force = [one for one in drafts if one.names and one.data["record_status"] == record.ACTIVE]
+        for name in draft.names:
+            by_name.setdefault(os.path.join(os.path.dirname(draft.path), name), []).append(draft)
+    for draft in drafts:
+        for name, said in draft.replaces if _holds(draft) else ():
+            path = os.path.normpath(os.path.join(os.path.dirname(draft.path), name))
+            old = [one for one in by_name.get(path, ()) if one.path != draft.path]
+            meant = _meant(old, said)
+            for one in filter(_holds, meant or old):
+                _end(one, draft, is_sure=bool(meant))
+    in_force = [one for one in drafts if one.names and _holds(one)]
     for at, later in enumerate(in_force):
         removed = form("removes").match(later.data["title"])
         for earlier in in_force[:at] if removed else ():
             is_near = os.path.dirname(earlier.path) == os.path.dirname(later.path)
             if is_near and removed and removed[1].lower() in earlier.data["title"].lower():
-                content, said = earlier.data["content"], PERHAPS_OVER + later.data["title"]
-                content["status"] = "\n".join(filter(None, (content.get("status"), said)))
+                _end(earlier, later, is_sure=False)
 
 
-def _replaced(text: str) -> list[str]:
-    """Return what a record says that it replaces: numbers without leading zeros, or paths and names as they are linked."""
-    found = (groups for said in form("replaces").findall(text) for groups in form("target").findall(said))
-    return [name.lstrip("0") if name.isdigit() else name for name in map("".join, found)]
+def _holds(draft: Draft) -> bool:
+    return bool(draft.data["record_status"] == record.ACTIVE)
+
+
+def _meant(drafts: list[Draft], said: str) -> list[Draft]:
+    """Return which of the records with one number is replaced: the one that brackets name, or that says itself that it is over."""
+    if len({draft.path for draft in drafts}) < 2:
+        return drafts
+    named = set(_WORD.findall(" ".join(_BRACKETS.findall(said)).lower()))
+    words = [set(_WORD.findall(" ".join((draft.data["title"], *draft.names)).lower())) for draft in drafts]
+    common = set.intersection(*words)
+    meant = [draft for draft, own in zip(drafts, words) if named & (own - common)]
+    return meant if len(meant) == 1 else [draft for draft in drafts if not _holds(draft)]
+
+
+def _end(old: Draft, new: Draft, *, is_sure: bool) -> None:
+    """Archive a record as replaced by a new one, or let it say that it may be over."""
+    if is_sure:
+        archive(old.data, "replaced by " + new.data["title"])
+        return
+    content, said = old.data["content"], PERHAPS_OVER + new.data["title"]
+    content["status"] = "\n".join(filter(None, (content.get("status"), said)))
+
+
+def _replaced(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a record says that it replaces, with the text around: numbers without leading zeros, paths and names as linked."""
+    for said in form("replaces").findall(text):
+        for name in map("".join, form("target").findall(said)):
+            yield name.lstrip("0") if name.isdigit() else name, said
 
 
 def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:
