@@ -37,6 +37,12 @@ def test_the_pattern_of_a_rule_matches_its_examples() -> None:
         assert [text for text in entry["hit"] if not rule.pattern.search(text)] == [], rule.id
 
 
+def test_a_sentence_that_belongs_to_the_one_before_is_known() -> None:
+    for one, entry in zip(patterns("statements", "leaning"), TABLE["leaning"]):
+        assert [text for text in entry["hit"] if not one.matches(text)] == [], one.id
+        assert [text for text in entry["miss"] if one.matches(text)] == [], one.id
+
+
 def test_a_cue_matches_exactly_its_examples() -> None:
     for cue, entry in zip(patterns("cues", "cues"), CUES):
         assert cue.id == entry["id"]

@@ -66,16 +66,6 @@ _SENTENCE_END = re.compile(
 # A line that a terminal wrapped: copied from what Claude wrote.
 _WRAPPED = re.compile(r"[^\n]{60,}\n {2}(?![-*+\u2022\d ])\S")
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf)\.$", re.IGNORECASE)
-# Begins or ends with a word for something that the sentence before names.
-_LEANING = re.compile(
-    r"^(?:(?:and|but|so|also|und|aber|et|mais|y|e|mas|pero)[,:]? )?"
-    r"(?:it|its|it's|that|that's|this|they|these|those|them|same|both|neither|otherwise"
-    r"|es|das|dies\w*|sie|sonst|ça|cela|ils|elles|eso|esto|ellos|isso|isto|eles|elas)\b"
-    r"|^because\b|\b(?:esto|isso|ça|this|that|it) (?:para todo|pour tout|for the (?:whole|entire))\b"
-    r"|\b(?:it|them|that|those)(?: instead\b|[.!]*$)"
-    r"|^(?:\w+ )?(?:add|bake|put|save|write|note|record|codify|document) (?:this|that|it|these)(?: \w+)? (?:in|to|into)\b",
-    re.IGNORECASE,
-)
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
 # Strength of a statement without a rule, from its log-odds above the threshold.
 _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
@@ -110,7 +100,7 @@ def find_statements(prompt: str) -> list[Finding]:
     statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
         statement = _statement(sentence, min_log_odds)
-        if before and _LEANING.search(sentence):
+        if before and _is_any("leaning", sentence):
             whole = "%s %s" % (before, sentence)
             is_known = bool(statements) and statements[-1].text.endswith(before)
             if statement:
@@ -136,7 +126,7 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     certain = _certain_statement(sentence)
     if certain:
         return certain
-    if any(veto.matches(sentence) for veto in patterns("statements", "vetoes")):
+    if _is_any("vetoes", sentence):
         return None
     rules, cues = rules_in(sentence), cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
@@ -154,6 +144,10 @@ def _statement(sentence: str, min_log_odds: float) -> Finding | None:
     return Finding(sentence, cue.kind, cue.category, cue.id, strength)
 
 
+def _is_any(name: str, sentence: str) -> bool:
+    return any(one.matches(sentence) for one in patterns("statements", name))
+
+
 def rules_in(sentence: str) -> list[SentencePattern]:
     """Return the rules that match a sentence."""
     return [rule for rule in patterns("statements", "rules") if rule.matches(sentence)]
@@ -166,7 +160,7 @@ def cues_in(sentence: str) -> list[SentencePattern]:
 
 @cache
 def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
-    """Return the `certain`, `rules` or `vetoes` of `statements`, or the `cues` of `cues`: tables of `config/capture/`.
+    """Return the `certain`, `rules`, `vetoes` or `leaning` of `statements`, or the `cues` of `cues`: tables of `config/capture/`.
 
     In their patterns `{name}` stands for one of the table's shared parts.
     """
