@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..kernel.fastjson import as_text, digest
 from ..kernel.files import open_regular, read_regular, stamp
-from ..kernel.paths import Paths, git_folder, project_root
+from ..kernel.paths import Paths, project_root
 from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
@@ -28,8 +28,8 @@ _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
-STORE = os.path.join(".claude", "memory")
 has_store = memory_files.has_store
+STORE = os.path.join(".claude", "memory")
 _OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
@@ -180,21 +180,13 @@ def _upward(folder: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
 
 
-def _worktrees(root: str) -> Iterator[str]:
-    """Yield the other worktrees of a repository without a main one."""
-    own = git_folder(root)
-    above = os.path.dirname(own) if own else ""
-    if os.path.basename(above) != "worktrees":
-        return
-    with suppress(OSError):
-        for name in sorted(os.listdir(above))[:_MAX_WORKTREES]:
-            with (
-                suppress(OSError, ValueError),
-                open(os.path.join(above, name, "gitdir"), encoding="utf-8") as file,
-            ):
-                folder = os.path.dirname(file.read(4096).strip())
-                if os.path.isabs(folder) and os.path.realpath(folder) != root:
-                    yield folder
+def _worktrees(root: str) -> list[str]:
+    """Return the other worktrees of a bare repository."""
+    from .repository import git  # most callers only read the notes
+
+    fields = [line.partition(" ") for line in git(root, "worktree", "list", "--porcelain").split("\n")]
+    folders = [value for name, _, value in fields if name == "worktree" and os.path.realpath(value) != root]
+    return folders[:_MAX_WORKTREES] if ("bare", "", "") in fields else []
 
 
 def _tracked_stores(root: str) -> list[str]:

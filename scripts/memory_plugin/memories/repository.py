@@ -45,10 +45,8 @@ _ADDED = (
 _MOVED = ("log", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "--format=", "-n", "20000", "-z")
 _NAMED = ("log", "--no-ext-diff", "--name-only", "--format=", "-n", "20000", "-z")
 _STAGED = ("diff", "--no-ext-diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD")
-_SKIPPED, _SUBMODULE = (
-    "S ",
-    "160000 ",
-)  # a file outside the sparse checkout, and a submodule, as git marks them
+# A file outside the sparse checkout, and a submodule, as git marks them.
+_SKIPPED, _SUBMODULE = "S ", "160000 "
 _LINE_NUMBER = re.compile(r":\d+(?:-\d+)?\Z")
 _PATTERN = re.compile(r"/[^/]*[*?\[{].*\Z")  # below a folder
 _NO_PATH = re.compile(r"[*?\[{!]|\A(?:/|~|\.\.(?:/|\Z)|\w+:)")
@@ -65,12 +63,12 @@ class ClaimedCommit(NamedTuple):
 class GoneFile(NamedTuple):
     """A file or pattern that a memory names and that is gone; `places` are those of all such files now, empty if unknown.
 
-    That of a file that git never knew is None, or that of its only namesake.
+    That of a file that git never knew is that of its only namesake.
     """
 
     stored: StoredMemory
     name: str
-    places: dict[str, str | None]
+    places: dict[str, str]
     was_known: bool
 
     def __str__(self) -> str:
@@ -147,17 +145,23 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
     places = _moved(set(gone.values()), root) if gone else {}
     unmoved = set(gone.values()) - set(places)
     known = git(root, *_NAMED, "--", *sorted(unmoved)).split("\0") if unmoved else []
-    ever = ["%s/" % one for one in [*known, *places]]
-    strange = {path for path in unmoved if not any(one.startswith(path.rstrip("/") + "/") for one in ever)}
+    strange = {path for path in unmoved if not _names(known, path)}
     places.update(_namesakes(strange, root))
-    now: dict[str, str | None] = {name: None if path in strange else "" for name, path in gone.items()}
-    now.update(
-        {name: places[path] + wholes[name][len(path) :] for name, path in gone.items() if path in places}
-    )
-    is_known = {name: path not in strange for name, path in gone.items()}
+    now = {
+        name: places[path] + wholes[name][len(path) :] if path in places else ""
+        for name, path in gone.items()
+    }
     return [
-        GoneFile(one, name, now, is_known[name]) for one in ours for name in one.memory.files if name in gone
+        GoneFile(one, name, now, gone[name] not in strange)
+        for one in ours
+        for name in one.memory.files
+        if name in gone
     ]
+
+
+def _names(listed: Iterable[str], path: str) -> bool:
+    """Return whether git listed a path, or one below it."""
+    return any(one.startswith(path.rstrip("/") + "/") for one in map("%s/".__mod__, listed))
 
 
 def _namesakes(paths: set[str], root: str) -> dict[str, str]:
@@ -180,13 +184,9 @@ def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
     is_whole = not os.path.lexists(os.path.join(git_folder(root) or root, "info", "sparse-checkout"))
     asked = [*filter(None, above.values()), *(() if is_whole else paths)]
     listed = git(root, "ls-files", "-t", "-s", "-z", "--", *asked).split("\0") if asked else ()
-    skipped = "".join("\0%s/" % line.partition("\t")[2] for line in listed if line.startswith(_SKIPPED))
+    skipped = [line.partition("\t")[2] for line in listed if line.startswith(_SKIPPED)]
     modules = {line.partition("\t")[2] for line in listed if line[2:].startswith(_SUBMODULE)}
-    return {
-        path
-        for path in paths
-        if path in ignored or above[path] in modules or "\0%s/" % path.rstrip("/") in skipped
-    }
+    return {path for path in paths if path in ignored or above[path] in modules or _names(skipped, path)}
 
 
 def _empty_folder(path: str, root: str) -> str:
