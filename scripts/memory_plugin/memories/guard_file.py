@@ -17,7 +17,7 @@ import sys
 
 from ..kernel.fastjson import as_object, as_text, dumps, load_object, loads
 from ..kernel.files import read_regular, replace_if_changed
-from ..kernel.paths import main_worktree, project_root
+from ..kernel.paths import load_data, main_worktree, project_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,15 +40,6 @@ IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
 _ANY_DEPTH = "**"
 _MAX_ALTERNATIVES = 64
 _BRACES = r"(?<!\\)\{([^{,]*,[^{]*?)(?<!\\)\}"  # the first innermost ones with a comma
-# What other tools read in a pattern, and what to write instead.
-_NOT_UNDERSTOOD = (
-    (r"[?*+@!]\(", "groups in parentheses are not understood; write alternatives in braces, as in {a,b}"),
-    (r"\[\[:", "classes such as [:alpha:] are not understood; write the letters, as in [a-z]"),
-    (r"\A[A-Z]\w+\(.*\)\Z", "of Claude Code's rules, only Edit(...) and Write(...) can be guarded"),
-    (r"\A(?:~|//)", "only files of this project can be named"),
-    (r"\A[^{},]+,[^{}]+\Z", "name each pattern by itself; the option can be repeated"),
-    (r"\\\w", "write / between folders"),
-)
 
 
 class GuardInForce:
@@ -168,15 +159,18 @@ def _composed(path: str) -> str:
     return normalize("NFC", path)
 
 
-def pattern_problem(pattern: str) -> str:
-    """Return how to fix a pattern that is invalid or means something only elsewhere; empty for a valid one."""
+def advice_for(kind: str, text: str) -> str:
+    """Return what to write in a guard instead of what only other tools understand; empty for anything else."""
     import re
 
-    if pattern.startswith("!"):
-        return "there are no exceptions: name only what is meant; for a name that begins with !, write \\!"
-    for form, advice in _NOT_UNDERSTOOD:
-        if re.search(form, pattern):
-            return advice
+    rows = load_data("memories", "guard_mistakes")[kind]
+    return next((row["advice"] for row in rows if re.search(row["pattern"], text)), "")
+
+
+def pattern_problem(pattern: str) -> str:
+    """Return how to fix a pattern that is invalid or means something only elsewhere; empty for a valid one."""
+    if advice := advice_for("files", pattern):
+        return advice
     patterns = alternatives(pattern)
     if not patterns:
         return "the braces stand for more than %d patterns; write fewer" % _MAX_ALTERNATIVES

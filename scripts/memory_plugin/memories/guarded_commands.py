@@ -16,6 +16,7 @@ from functools import cache
 from itertools import islice
 
 from ..kernel.paths import load_data
+from .guard_file import advice_for
 from .shell_commands import shell_commands
 
 TYPE_CHECKING = False
@@ -37,20 +38,9 @@ _ANY = "*"
 # A short option or several, with a value or not; longer words after one hyphen are names, as in `-target`.
 _BUNDLE = re.compile(r"-([^\W\d_]{1,4})(?![^\W\d_]|[=-])")
 _END_OF_OPTIONS = "--"
-_AROUND_PATH = re.compile(
-    r"\A\./(?=.)|(?<=.)/+\Z"
-)  # what may be before and behind a path that stays the same
+# What may be before and behind a path that stays the same.
+_AROUND_PATH = re.compile(r"\A\./(?=.)|(?<=.)/+\Z")
 _VERSION = re.compile(r"(?<=.)@.*|(?<=\Apython)3(?:\.\d+)?\Z|(?<=\Apip)3(?:\.\d+)?\Z")
-# What is written in place of a command, and what to write instead.
-_NO_COMMANDS = (
-    (
-        r"mcp__|[A-Z]\w+\(|(?:Agent|Bash|Edit|Glob|Grep|Read|Skill|Task|Web\w+|Write)\Z",
-        "only commands and files can be guarded; for other tools, use Claude Code's /permissions",
-    ),
-    (r"\^|/\^|.*\.[*+].*-|.*\$\Z", "write its words, in which * stands for any characters; there are no regular expressions"),
-    (r"\S*\*", "begin with a program's name; only its other words can hold *"),
-    (r".*,(?:\s|\Z)", "name each command by itself; the option can be repeated"),
-)  # fmt: skip
 _ONE_COMMAND = "leave out |, &&, >, = and $(...)"
 
 
@@ -66,8 +56,7 @@ def guard_words(pattern: str) -> list[str]:
 
 def command_problem(pattern: str) -> str:
     """Return how to fix a guard's command that would cover no call; empty for a valid one."""
-    advice = next((text for form, text in _NO_COMMANDS if re.match(form, pattern)), "")
-    return advice or ("" if guard_words(pattern) else _ONE_COMMAND)
+    return advice_for("commands", pattern) or ("" if guard_words(pattern) else _ONE_COMMAND)
 
 
 def _plain_path(word: str) -> str:
