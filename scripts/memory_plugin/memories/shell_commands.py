@@ -27,9 +27,8 @@ _RESERVED = frozenset(
 _BEFORE_RESERVED = re.compile(r"time(?: -p)?|coproc(?: \S+)?")
 
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
-_REDIRECTION = re.compile(
-    r"((?:[0-9]+(?=[<>]))?)(&>>?|<<<|<<-?|<[>&]?|>[>&|]?)"
-)  # after the number of a descriptor
+# After the number of a descriptor.
+_REDIRECTION = re.compile(r"((?:[0-9]+(?=[<>]))?)(&>>?|<<<|<<-?|<[>&]?|>[>&|]?)")
 # The pattern of a clause of `case`, if it is on one line and holds no substitution.
 _PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"(`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
 _CASE = re.compile(_PATTERN)

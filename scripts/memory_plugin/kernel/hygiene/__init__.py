@@ -32,16 +32,11 @@ def redact(text: str, place: str = "memory") -> Redaction:
     Findings keep their positions in the original text. Redacting twice changes nothing. A finding whose action is "block" is redacted,
     too; refusing the text is up to the caller.
     """
-    from .scanner import Redaction
+    from .scanner import Redaction, replaced
 
     found = findings(text, None, place)
-    pieces: list[str] = []
-    position = 0
-    for finding in found:
-        if finding.action != "allow":
-            pieces += (text[position : finding.start], "[redacted:%s]" % finding.rule)
-            position = finding.end
-    return Redaction("".join([*pieces, text[position:]]), found)
+    markers = ((one.start, one.end, "[redacted:%s]" % one.rule) for one in found if one.action != "allow")
+    return Redaction(replaced(text, markers), found)
 
 
 def choose(allow: Iterable[str], packs: Iterable[str]) -> None:

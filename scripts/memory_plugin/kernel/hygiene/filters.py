@@ -62,9 +62,8 @@ _TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-compiled = cache(
-    re.compile
-)  # most scans need few of the patterns, and the cache of `re` is too small for all
+# Most scans need few of the patterns, and the cache of `re` is too small for all.
+compiled = cache(re.compile)
 
 
 @cache
@@ -144,19 +143,9 @@ def _containing(pattern: str) -> Callable[[PatternMatch], bool]:
     return lambda candidate: compiled(pattern).search(candidate.value) is not None
 
 
-def _example(candidate: PatternMatch) -> bool:
-    """Reject a key from documentation: vendors write EXAMPLE into it."""
-    return "EXAMPLE" in candidate.value or "example" in candidate.value
-
-
-@cache
-def _placeholder_pattern() -> re.Pattern[str]:
-    return re.compile("|".join(words("placeholders")))
-
-
 def _placeholder(candidate: PatternMatch) -> bool:
     """Reject a text that says it is a placeholder: `your-token-here`, `changeme`, `insert_key`."""
-    return _placeholder_pattern().search(candidate.value.lower()) is not None
+    return compiled("|".join(words("placeholders"))).search(candidate.value.lower()) is not None
 
 
 def _stand_in(candidate: PatternMatch) -> bool:
@@ -280,7 +269,7 @@ def _shared_home(candidate: PatternMatch) -> bool:
 FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "code": _code,
     "date": _containing(_DATE),  # or a span of years
-    "example": _example,
+    "example": _containing("EXAMPLE|example"),  # vendors write it into the keys of their documentation
     "example-host": _example_host,
     "few-kinds": _few_kinds,
     "hash": _hash,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple, Optional
 
@@ -68,7 +68,7 @@ def scan(text: str, kinds: Kinds, place: str, packs: Packs, allowed: Collection[
         if not spans:
             break
         found += spans
-        hidden = _without(hidden, spans)
+        hidden = replaced(hidden, ((start, end, _filler(end - start)) for start, end, _ in spans))
     result = []
     for start, end, rank in sorted(found):
         rule = in_use[rank]
@@ -102,11 +102,12 @@ def _filler(length: int) -> str:
     return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
 
 
-def _without(text: str, spans: list[Span]) -> str:
+def replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text with another one in place of each span, given as start, end and the other text, in order."""
     pieces: list[str] = []
     position = 0
-    for start, end, _ in spans:
-        pieces += (text[position:start], _filler(end - start))
+    for start, end, other in spans:
+        pieces += (text[position:start], other)
         position = end
     return "".join([*pieces, text[position:]])
 
@@ -166,9 +167,8 @@ def _end(rule: Rule, match: re.Match[str], text: str, *, is_filtered: bool) -> i
         end = start + CHECKS[rule.check](text[start:end])
     if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]:
         return 0
-    return (
-        end if not is_filtered or _passes(rule, match, PatternMatch(text, start, end, text[start:end])) else 0
-    )
+    candidate = PatternMatch(text, start, end, text[start:end])
+    return end if not is_filtered or _passes(rule, match, candidate) else 0
 
 
 def _passes(rule: Rule, match: re.Match[str], candidate: PatternMatch) -> bool:
