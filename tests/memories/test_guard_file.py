@@ -53,7 +53,6 @@ def test_dumps_and_loads_are_inverse(project: Project) -> None:
         assert (guard.key, guard.action, guard.commands, guard.files) == tuple(
             ROW[name] for name in ("key", "action", "commands", "files")
         )
-        assert prepared.has_files
         assert {name: prepared.text(ROW["key"], name) for name in TEXTS} == TEXTS
         assert saved_rows(paths) == {ROW["key"]: ROW}
 
@@ -80,7 +79,7 @@ def test_the_file_is_the_users_alone(project: Project) -> None:
 
 def changed(**fields: object) -> bytes:
     """Return a file with other values in its first line."""
-    head = {"schema": 1, "root": "ROOT", "has_files": True, "guards": [ROW]}
+    head = {"schema": 1, "root": "ROOT", "guards": [ROW]}
     return json.dumps({**head, **fields}).encode() + b"\n{}"
 
 
@@ -97,7 +96,7 @@ def changed(**fields: object) -> bytes:
         changed(guards=[{"key": "x"}]),
         changed(guards=[5]),
         changed(guards=5),
-        changed(has_files=None, guards=None),
+        changed(guards=None),
         changed(guards=[{**ROW, "commands": [5]}]),
     ],
 )

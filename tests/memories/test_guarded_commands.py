@@ -52,7 +52,7 @@ def test_the_quick_look_never_misses() -> None:
         commands = [guard_words(row["guard"])]
         guard = {"key": "k", "action": "ask", "until": "", "commands": commands, "files": []}
         prepared.guards = [GuardInForce(guard)]
-        if not prepared.may_cover_command(row["command"]):
+        if not prepared.may_cover({"command": row["command"]}):
             missed.append(row["id"])
     assert missed == []
 

@@ -210,8 +210,9 @@ def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
         if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
             return
         role = "tool" if is_result else role
-        of_tool = dumps(value)[:_MAX_RESULT] if role == "tool" else None
         inner = _content(value)
-        yield from _pieces(role, of_tool if inner is None else inner)
+        if inner is None and role == "tool":
+            inner = dumps(value)[:_MAX_RESULT]
+        yield from _pieces(role, inner)
     else:
         yield role, value if isinstance(value, str) else None

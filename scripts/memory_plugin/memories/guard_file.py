@@ -57,30 +57,26 @@ class GuardInForce:
 class GuardFile:
     """The prepared guards of a project, none if the file is missing, damaged, or of another project or version."""
 
-    __slots__ = ("_texts", "guards", "has_files")
+    __slots__ = ("_texts", "guards")
 
     def __init__(self, paths: Paths) -> None:
         self.guards: list[GuardInForce] = []
-        self.has_files = False
         self._texts = b""
         try:
             head, _, self._texts = read_regular(guard_file_path(paths), _MAX_BYTES)[0].partition(b"\n")
             data: Any = loads(head.decode("utf-8"))
             if data["schema"] == SCHEMA and data["root"] == paths.project_root:
-                self.has_files = data["has_files"] is True
                 self.guards = [GuardInForce(row) for row in data["guards"]]
         except (OSError, ValueError, KeyError, TypeError):
             return
 
     def may_cover(self, tool_input: object) -> bool:
         """Return whether a guard could cover a tool call with this input: a cheap check, wrong only when it returns True."""
-        if not self.guards or not isinstance(tool_input, dict):
+        if not isinstance(tool_input, dict):
             return False
         command = tool_input.get("command")
-        return self.may_cover_command(command) if isinstance(command, str) else self.has_files
-
-    def may_cover_command(self, command: str) -> bool:
-        """Return whether a command line could run a guarded command: a cheap check, wrong only when it returns True."""
+        if not isinstance(command, str):
+            return any(guard.files for guard in self.guards)
         bare = command.translate(_REMOVED)
         commands = [words for guard in self.guards for words in guard.commands]
         matches = any(all(map(bare.__contains__, _fixed_parts(words))) for words in commands)
@@ -128,7 +124,6 @@ def _content(paths: Paths, rows: list[dict[str, object]]) -> bytes:
     head = {
         "schema": SCHEMA,
         "root": paths.project_root,
-        "has_files": any(row["files"] for row in rows),
         "guards": [{name: row[name] for name in _FIELDS} for row in rows],
     }
     texts = {row["key"]: row["texts"] for row in rows}

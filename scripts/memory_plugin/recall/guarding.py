@@ -45,9 +45,9 @@ class GuardedCall:
         self.can_ask = payload.get("can_ask") is not False
         self.prepared = prepared
         self.matches: list[tuple[GuardInForce, str]] = []
-        if prepared.may_cover_command(self.command):
+        if self.command:
             self._match_command(root)
-        elif self.files and prepared.has_files:
+        elif self.files:
             self._match_path(root)
         now = now_iso()
         self.matches = [match for match in self.matches if not match[0].until or match[0].until > now]
