@@ -96,6 +96,14 @@ def test_the_only_file_of_that_name_is_named_when_a_memory_is_saved(project: Pro
     assert line % (name, OLD, OLD) in run.stdout
 
 
+@pytest.mark.parametrize("name", ["pay/", "pay/*.py"])
+def test_a_file_with_the_name_of_a_folder_is_not_its_namesake(project: Project, name: str) -> None:
+    project.write("bin/pay", "echo paid\n")
+    stored(project, name)
+    (line,) = lines(project)
+    assert line.startswith(name + " is not there; if the memory still holds:")
+
+
 @pytest.mark.parametrize("how", ["sparse", "ignored", "ignored folder", "submodule"])
 def test_what_a_working_tree_need_not_have_is_not_gone(project: Project, how: str) -> None:
     names = {

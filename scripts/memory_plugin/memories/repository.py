@@ -141,12 +141,13 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
     paths = {name: path for name, path in paths.items() if path and not _NO_PATH.search(path)}
     gone = {name: path for name, path in paths.items() if not os.path.lexists(os.path.join(root, path))}
     left_out = not_checked_out(gone.values(), root)
-    gone = {name: path for name, path in gone.items() if path not in left_out}
+    gone = {name: path.rstrip("/") for name, path in gone.items() if path not in left_out}
     places = _moved(set(gone.values()), root) if gone else {}
     unmoved = set(gone.values()) - set(places)
     known = git(root, *_NAMED, "--", *sorted(unmoved)).split("\0") if unmoved else []
     strange = {path for path in unmoved if not _names(known, path)}
-    places.update(_namesakes(strange, root))
+    files = {path for name, path in gone.items() if path == wholes[name]}
+    places.update(_namesakes(strange & files, root))
     now = {
         name: places[path] + wholes[name][len(path) :] if path in places else ""
         for name, path in gone.items()
@@ -171,7 +172,7 @@ def _namesakes(paths: set[str], root: str) -> dict[str, str]:
     for path in listed.split("\0"):
         named.setdefault(os.path.basename(path).casefold(), set()).add(path)
     found = {path: named.get(os.path.basename(path).casefold(), set()) for path in paths}
-    return {path: min(same) for path, same in found.items() if len(same) == 1 and os.path.basename(path)}
+    return {path: min(same) for path, same in found.items() if len(same) == 1}
 
 
 def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
@@ -210,7 +211,7 @@ def _moved(paths: set[str], root: str) -> dict[str, str]:
 
 
 def _renamed(paths: set[str], root: str) -> dict[str, str]:
-    """Return path -> new path for files, and folders with a slash at their end or not, that git saw moved and that exist."""
+    """Return path -> new path for those files and folders that git saw moved and that exist."""
     renames: list[tuple[str, str]] = []
     for words in (_MOVED, _STAGED):
         fields = git(root, *words).split("\0")
@@ -218,11 +219,9 @@ def _renamed(paths: set[str], root: str) -> dict[str, str]:
     now = {path: path for path in paths}
     for old, new in renames:
         for path, place in now.items():
-            inside = old[len(place.rstrip("/")) :]
-            if place == old:
-                now[path] = new
-            elif old.startswith(place.rstrip("/") + "/") and new.endswith(inside):
-                now[path] = new.removesuffix(inside) + place[len(place.rstrip("/")) :]
+            inside = old[len(place) :]  # empty for the file itself
+            if (old + "/").startswith(place + "/") and new.endswith(inside):
+                now[path] = new.removesuffix(inside)
     moved = {path: new for path, new in now.items() if new != path}
     return {path: new for path, new in moved.items() if os.path.lexists(os.path.join(root, new))}
 
