@@ -28,6 +28,10 @@ IN_RULES = [
     ("a history below a number", "## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim"),
     ("a rule that is over", "## Regions\n\n*Withdrawn in 2020.* Loaves are round.\n", "must rest", "round"),
     ("a quotation", "Not like this:\n\n> pour it all\n\nFlour must be sifted.\n", "sifted", "pour"),
+    ("an invalid example", '<example type="invalid">\npour(bag)\n</example>\n\nSift it.\n', "Sift it", "pour"),
+    ("an indented block", "Sift it.\n\nNot like this:\n\n    pour the bag\n\n", "Sift it", "pour the bag"),
+    ("a heading that asks", "## Questions?\n\nCome and eat cake with us.\n", "must rest", "cake"),
+    ("what is open", "## Still open\n\nWho brings the flour?\n", "must rest", "flour"),
     ("code below a heading", "## Don't do it like this\n\n```\npour(bag)\n```\n", "must rest", "pour"),
 ]  # fmt: skip
 IN_OPTIONS = [
@@ -95,6 +99,8 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "type:: howto\nstatus:: outdated\n\n- Burn beech.\n",
         "# Fires\n\n## Burn beech [replaced by F-2]\n\nwhat: beech\n",
         "# Fires\n\n## Burn peat - rejected\n\n- for: it is cheap\n",
+        "# Fires\n\n### 2. Burn peat -> no\n\n+ it is cheap\n",
+        "# Fires\n\n### Burn oak \u2192 later, maybe\n\n+ it burns long\n",
         "# Fires\n\n### Burn peat\n\nstate: OFF (see June)\nwhat: peat\n",
         "**kim** 10:02\nburn peat?\n\n**lou** 10:03\nno\n\n**kim** 10:04\nok\n\n**lou** 10:05\nbeech then\n",
         "---\nstatut: proposé\ntitre: Le feu\n---\nBurn beech.\n",
@@ -104,7 +110,7 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "---\ntype: note\n---\n# Fire\n\n- [idea] perhaps burn peat\n\n## Relations\n- part_of [[Oven]]\n",
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
-    ids=["link", "note", "table", "callout", "property", "heading", "dash", "off", "chat",
+    ids=["link", "note", "table", "callout", "property", "heading", "dash", "arrow", "later", "off", "chat",
          "French field", "French note", "tag", "clipping", "idea", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:

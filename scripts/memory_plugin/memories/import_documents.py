@@ -312,7 +312,8 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
     texts.update({_STATUS: status} if status and _STATUS not in texts else {})
     title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
-    answer = _NOTES if is_logged else ANSWER
+    has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
+    answer = _NOTES if is_logged else CONTEXT if has_context and ANSWER not in roles else ANSWER
     lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
     if not form("structure").match(title) and (is_logged or not lacks_answer):
         yield from _entries(document, owner, texts, parts[0].line, answer)

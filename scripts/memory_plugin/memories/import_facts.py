@@ -188,7 +188,10 @@ class Document(NamedTuple):
 def read_document(path: str, text: str, root: str) -> Document:
     """Return a Markdown file as a document; `root` is the project's folder."""
     fields, text = front_matter(text)
-    *folders, name = path.split(os.sep)
+    above = (
+        os.path.dirname(root) if root and path.startswith(root + os.sep) else ""
+    )  # says nothing of the project
+    *folders, name = path[len(above) :].split(os.sep)
     stem, text = os.path.splitext(name)[0], visible_text(text)
     bare = outside_code(text)
     headed = form("first_heading").match(bare)
