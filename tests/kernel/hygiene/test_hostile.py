@@ -41,6 +41,7 @@ PIECES = {
     "phone words": "call 12 ",
     "accounts": "GB82 WEST ",
     "here-strings": "sudo a -S <<< ",
+    "mails as code": "a@b.c` / `",
     "backslashes": 'key\\\\\\\\"',
     "spaces": " ",
     "zero": "\0",
