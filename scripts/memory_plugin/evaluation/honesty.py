@@ -114,7 +114,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     is_shown = "suffices" in evidence.flags and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
         doubts.append(_contradiction(claim, evidence, runs[-1]))
-    elif not (fresh or is_shown):
+    if not (fresh or is_shown):
         doubts.append(_stale(claim, log, before))
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 

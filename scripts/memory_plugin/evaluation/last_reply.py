@@ -75,6 +75,9 @@ class LastReply(NamedTuple):
 
     def is_repeated(self, call: str, later: str) -> bool:
         """Return whether a later call does the same, by the same program or in the same words, or changes a file of the call."""
+        runner, another = (set(self.words["runner"].findall(words.lower())) for words in (call, later))
+        if runner and another and runner.isdisjoint(another):
+            return False
         files, others = (set(LISTED.findall(words.replace(" ", "\n"))) for words in (call, later))
         programs, again = (set(self.words["program"].findall(words)) for words in (call, later))
         command, other = (self.words["subcommand"].findall(words)[:1] for words in (call, later))
