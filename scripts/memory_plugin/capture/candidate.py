@@ -50,9 +50,6 @@ _INTRODUCTION = re.compile(
 COVERED, CONTRADICTED = "covered", "contradicted"
 _MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
 _MIN_WORDS = 2
-_NEGATIONS = frozenset(
-    ("not", "never", "no", "dont", "stop", "avoid", "without", "nor", "neither", "quit", "doesnt", "isnt")
-)
 _CHOICE = re.compile(r"([\w@./+#-]+),? (?:and not|not|instead of|rather than|over) ([\w@./+#-]+)")
 
 
@@ -147,7 +144,7 @@ def is_candidate_id(text: str) -> bool:
 def key_words(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the meaning of a statement, to compare it with others."""
     words = tokenize(_INTRODUCTION.sub("", text))
-    return frozenset(stem(word) for word in words if word not in _stop_words())
+    return frozenset(stem(word) for word in words if word not in _words("stop_words"))
 
 
 def is_near(candidate: Candidate, other: Candidate) -> bool:
@@ -188,8 +185,8 @@ def _title(quote: str) -> str:
 
 
 @cache
-def _stop_words() -> frozenset[str]:
-    return frozenset(load_data("capture", "statements")["stop_words"]["values"])
+def _words(name: str) -> frozenset[str]:
+    return frozenset(load_data("capture", "statements")[name]["values"])
 
 
 class Coverage(NamedTuple):
@@ -232,7 +229,7 @@ def _forbids(text: str, keys: frozenset[str]) -> bool:
     """Return whether the sentence with most of the key words contains a negation."""
     sentences = [tokenize(sentence) for sentence in re.split(r"[.!?;\n]", text.lower())]
     nearest = max(sentences, key=lambda sentence: len(keys & {stem(word) for word in sentence}))
-    return not _NEGATIONS.isdisjoint(nearest)
+    return not _words("negations").isdisjoint(nearest)
 
 
 def _is_refused(text: str, chosen: set[str]) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
 SCHEMA = 1
+COMMAND_TOOLS = ("Bash", "PowerShell", "Monitor")
 MAX_GUARDS = 500
 _MAX_BYTES = 8 << 20
 _FIELDS = ("key", "action", "until", "commands", "files")

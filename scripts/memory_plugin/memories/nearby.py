@@ -37,10 +37,7 @@ _LINKED = "%s leads into a working tree, so its notes are shown only as memories
 _MOVED = "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s"
 _NO_LETTER = re.compile(r"[^A-Za-z0-9]")
 _MARKDOWN = "Markdown note in %s is", "Markdown notes in %s are"
-_MISPLACED = (
-    "JSON file in %s is in no category's folder, so it is",
-    "JSON files in %s are in no category's folder, so they are",
-)
+_MISPLACED = "JSON file in no category's folder of %s is", "JSON files in no category's folder of %s are"
 _IMPORT_NOTES = " not read; to make memories from notes: memory import %s"
 _MAX_WORKTREES = _MAX_STORES = 20
 

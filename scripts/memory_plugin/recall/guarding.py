@@ -9,12 +9,11 @@ from __future__ import annotations
 from ..kernel.context import Context, now_iso
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.paths import project_root
-from ..memories.guard_file import GuardFile, GuardInForce
+from ..memories.guard_file import COMMAND_TOOLS, GuardFile, GuardInForce
 from .gate import Answer
 from .history import FOREVER, GUARD, RecallHistory
 
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
-_COMMAND_TOOLS = ("Bash", "PowerShell", "Monitor")
 _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 _LOCK_WAIT = 0.5  # seconds
 _ROW_WAIT, _ROW_PAUSE = 0.4, 0.02  # seconds
@@ -34,7 +33,7 @@ class GuardedCall:
     def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
         fields = as_object(payload.get("tool_input"))
         self.tool = as_text(payload.get("tool_name"))
-        self.command = as_text(fields.get("command")) if self.tool in _COMMAND_TOOLS else ""
+        self.command = as_text(fields.get("command")) if self.tool in COMMAND_TOOLS else ""
         changed, patched = [fields.get(_FILE_TOOLS.get(self.tool, ""))], payload.get("patched")
         changed += patched if isinstance(patched, list) else []
         self.files = list(filter(None, map(_path, changed)))
