@@ -17,10 +17,10 @@ VALID = [
     ("iban", "NO9386011117947"),  # shortest country
     ("iban", "gb82 west 1234 5698 7654 32"),  # lower case in groups
     ("ssn", "536-22-8145"),  # number in range
-    ("ipv4", "10.20.0.5"),  # address
-    ("ipv6", "2001:db8::1"),  # shortened
-    ("ipv6", "1:2:3:4:5:6:7:8"),  # all eight groups
-    ("ipv6", "::ffff:10.20.0.1"),  # with an IPv4 end
+    ("ip", "10.20.0.5"),  # address
+    ("ip", "2001:db8::1"),  # shortened
+    ("ip", "1:2:3:4:5:6:7:8"),  # all eight groups
+    ("ip", "::ffff:10.20.0.1"),  # with an IPv4 end
     ("phone", "+49 30 901820"),  # international
     ("phone", "+22 33 44 23 42"),  # three different digits
     ("bsn", "123456782"),  # dutch number
@@ -43,18 +43,18 @@ INVALID = [
     ("ssn", "536-00-3456"),  # group 00
     ("ssn", "536-12-0000"),  # serial 0000
     ("ssn", "078-05-1120"),  # voided number
-    ("ipv4", "256.1.1.1"),  # byte out of range
-    ("ipv4", "01.2.3.4"),  # leading zero
-    ("ipv4", "1.2.3"),  # three parts
-    ("ipv4", "127.0.0.1"),  # this machine
-    ("ipv4", "255.255.255.0"),  # mask
-    ("ipv6", "::1"),  # this machine
-    ("ipv6", "1::2::3"),  # shortened twice
-    ("ipv6", "1:2:3"),  # too few groups
-    ("ipv6", "a::b"),  # code
-    ("ipv6", "12345::1"),  # group too long
-    ("ipv6", ":1::2"),  # single colon first
-    ("ipv6", "::1.2.3"),  # half an IPv4 end
+    ("ip", "256.1.1.1"),  # byte out of range
+    ("ip", "01.2.3.4"),  # leading zero
+    ("ip", "1.2.3"),  # three parts
+    ("ip", "127.0.0.1"),  # this machine
+    ("ip", "255.255.255.0"),  # mask
+    ("ip", "::1"),  # this machine
+    ("ip", "1::2::3"),  # shortened twice
+    ("ip", "1:2:3"),  # too few groups
+    ("ip", "a::b"),  # code
+    ("ip", "12345::1"),  # group too long
+    ("ip", ":1::2"),  # single colon first
+    ("ip", "::1.2.3"),  # half an IPv4 end
     ("phone", "+1 23"),  # too few digits
     ("phone", "(49 30 901820"),  # open bracket
     ("phone", "111 111 1111"),  # one digit over and over

@@ -7,7 +7,6 @@ escapes, concatenated strings, base64 and cells of tables; `joined` undoes line 
 from __future__ import annotations
 
 import re
-from binascii import Error as Base64Error
 from binascii import a2b_base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -185,7 +184,7 @@ def _from_base64(value: str) -> str:
     value = value.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         plain = a2b_base64(value + "=" * (-len(value) % 4)).decode("ascii")
-    except (Base64Error, UnicodeDecodeError):
+    except ValueError:
         return ""
     return plain if "".join(plain.split()).isprintable() else ""
 
