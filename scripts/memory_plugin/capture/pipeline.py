@@ -110,8 +110,7 @@ def _candidates_in(file: IO[bytes], reading: Reading, session: str = "") -> Iter
             yield from _statements_in(turn, origin, reading)
             if turn.prompt and reading.may_use(turn.prompt):
                 reading.watch.count(without_private(turn.prompt))
-        for error in errors.solved(turn):
-            yield from _solved(error, origin)
+        yield from filter(None, (_runbook(error, origin) for error in errors.solved(turn)))
 
 
 def _statements_in(turn: Turn, origin: Origin, reading: Reading) -> Iterable[Candidate]:
@@ -121,12 +120,11 @@ def _statements_in(turn: Turn, origin: Origin, reading: Reading) -> Iterable[Can
     return filter(None, (new_candidate(statement, origin) for statement in found))
 
 
-def _solved(error: SolvedError, origin: Origin) -> Iterable[Candidate]:
-    """Return the runbook of a solved error, with the turn of the failure as its origin."""
+def _runbook(error: SolvedError, origin: Origin) -> Candidate | None:
+    """Return the runbook of a solved error, with the turn of the failure as its origin; None as for `new_candidate`."""
     text = " | ".join(error.symptom)
     found = Finding(text, "solved_error", "runbook", "solved-error", error.strength, error.title)
-    candidate = new_candidate(found, origin._replace(turn=error.failed), error.body)
-    return [candidate] if candidate else []
+    return new_candidate(found, origin._replace(turn=error.failed), error.body)
 
 
 def unsure_sentences(prompts: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from .filters import words as word_list
 
 Piece = tuple[str, int, int]  # a text in plain ASCII, and the span in the original that it stands for
 
-_HIDDEN = "\0"  # replaces what the scanner has already found
+HIDDEN = "\0"  # replaces what the scanner has already found
 _PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9A-Fa-f]")
 _ENTITY = re.compile(
     r"&(?:amp;){0,3}(?:#\d{2,7}|#[xX][0-9A-Fa-f]{2,6}|amp|quot|apos|lt|gt|nbsp|colon|equals|shy|num|dollar);"
@@ -268,7 +268,7 @@ def _entity(escaped: str) -> str:
     from html import unescape  # its table takes two milliseconds, and few texts contain an entity
 
     plain = unescape(unescape("&" + escaped[1:].replace("amp;", "") if escaped != "&amp;" else escaped))
-    return "".join(map(_plain_character, plain.replace(_HIDDEN, " "))) if plain.isprintable() else " "
+    return "".join(map(_plain_character, plain.replace(HIDDEN, " "))) if plain.isprintable() else " "
 
 
 _ESCAPES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple, Optional
 
 from .checks import CHECKS
-from .disguises import folded, joined
+from .disguises import HIDDEN, folded, joined
 from .filters import FILTERS, PatternMatch, compiled, entropy, names_a_secret, whole_name
 from .rules import Anchors, Rule, action, count_formed, places, rules, starts
 
@@ -17,7 +17,6 @@ Kinds = Optional[Collection[str]]  # of findings that count; None for all
 Packs = tuple[str, ...]  # in use, by their names
 
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
-_HIDDEN = "\0"  # replaces each finding before the next round
 _MAX_ROUNDS = 4  # a limit for hostile text
 _TOUCH = 2  # characters between a finding and a hidden one that touches it: the filler begins with a bracket
 # Values of up to 3,000 characters may begin every 14 characters, so filters could see each character 200 times. Above this limit a match
@@ -57,7 +56,7 @@ def scan(text: str, kinds: Kinds, place: str, packs: Packs, allowed: Collection[
     if place not in places():
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
     in_use = rules(packs)
-    text = text.replace(_HIDDEN, " ")
+    text = text.replace(HIDDEN, " ")
     hidden = _MARKER.sub(lambda marker: _hidden_marker(marker, in_use), text)
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[Span] = []
@@ -87,7 +86,7 @@ def _disguised(hidden: str, kinds: Kinds, packs: Packs) -> Iterator[Span]:
         for start, end, rank in found:
             first, last = shadow.original(start, end)
             counts = not is_joined or (rank < count_formed() and last - first > end - start)
-            if counts and _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
+            if counts and HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
                 yield first, last, rank
 
 
@@ -99,7 +98,7 @@ def _hidden_marker(marker: re.Match[str], in_use: Sequence[Rule]) -> str:
 
 def _filler(length: int) -> str:
     """Return a filler of that length, with the brackets of a marker at both ends."""
-    return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
+    return "[" + HIDDEN * (length - 2) + "]" if length > 2 else HIDDEN * length
 
 
 def replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
@@ -165,7 +164,7 @@ def _end(rule: Rule, match: re.Match[str], text: str, *, is_filtered: bool) -> i
     start, end = match.span(_group(match))
     if is_filtered and rule.check:
         end = start + CHECKS[rule.check](text[start:end])
-    if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]:
+    if start == end or HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]:
         return 0
     candidate = PatternMatch(text, start, end, text[start:end])
     return end if not is_filtered or _passes(rule, match, candidate) else 0
@@ -185,8 +184,8 @@ def _passes(rule: Rule, match: re.Match[str], candidate: PatternMatch) -> bool:
 def _in_context(rule: Rule, candidate: PatternMatch) -> bool:
     """Return whether the rule's context is near, with no hidden finding in between."""
     text, start, end, _ = candidate
-    before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
-    after = text[end : end + 24].partition(_HIDDEN)[0]
+    before = text[max(0, start - rule.reach) : start].rpartition(HIDDEN)[2]
+    after = text[end : end + 24].partition(HIDDEN)[0]
     pattern = compiled(rule.context)
     return pattern.search(before) is not None or pattern.search(after) is not None
 
