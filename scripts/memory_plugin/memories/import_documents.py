@@ -91,9 +91,8 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     document = read_document(path, text, reading.root)
     parts = [piece for part in document.parts if part.text for piece in markdown.named_paragraphs(part)]
     if document.is_runbook:
-        aside = [
-            part for part in parts if form("structure").match(part.heading) and not role_of(part.heading)
-        ]
+        named = [part for part in parts if not role_of(part.heading)]
+        aside = [part for part in named if form("structure").match(part.heading)]
         reading.left_out.extend(("%s:%d" % (path, part.line), _UNSAID) for part in aside)
         parts = [part for part in parts if part not in aside]
     records, others = _records(document, parts)
@@ -331,11 +330,8 @@ def _entries(
         return
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
-    given = [
-        fields.get("title"),
-        fields.get("name"),
-        *([document.heading] if fields and len(texts) == 1 else []),
-    ]
+    alone = document.heading if fields and len(texts) == 1 else None
+    given = [fields.get("title"), fields.get("name"), alone]
     in_head = form("stated").findall(head) if document.is_record else []
     stated = texts.get(_STATUS, "").strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""

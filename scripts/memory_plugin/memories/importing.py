@@ -34,7 +34,7 @@ _OPENED = re.compile(r"\s*(?=[{\[])")
 _JOINED = re.compile(r'(?<=[}\]])\s*(?=\{\s*"\w)')  # a quote before a word opens a string, so this is in none
 _CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
 PERHAPS_OVER = "perhaps over: a later record is called "
-_BRACKETS, _WORD = re.compile(r"[(\[][^()\[\]]*"), re.compile(r"[^\W\d_]{2,}")
+_NAMES = re.compile(r"[(\[]([^()\[\]]*[^\W\d_]{4}[^()\[\]]*)")  # in brackets; ADR alone is none
 _RELATIONS = "%d relations between its entities"
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
@@ -283,15 +283,17 @@ def archive_replaced(drafts: list[Draft]) -> None:
             path = os.path.normpath(os.path.join(os.path.dirname(draft.path), name))
             old = [one for one in by_name.get(path, ()) if one.path != draft.path]
             meant = _meant(old, said)
-            for one in filter(_holds, meant or old):
-                _end(one, draft, is_sure=bool(meant))
+            for one in filter(_holds, meant):
+                archive(one.data, "replaced by " + draft.data["title"])
+            for one in old if not meant else ():
+                _doubt(one, draft)
     in_force = [one for one in drafts if one.names and _holds(one)]
     for at, later in enumerate(in_force):
         removed = form("removes").match(later.data["title"])
         for earlier in in_force[:at] if removed else ():
             is_near = os.path.dirname(earlier.path) == os.path.dirname(later.path)
             if is_near and removed and removed[1].lower() in earlier.data["title"].lower():
-                _end(earlier, later, is_sure=False)
+                _doubt(earlier, later)
 
 
 def _holds(draft: Draft) -> bool:
@@ -300,20 +302,15 @@ def _holds(draft: Draft) -> bool:
 
 def _meant(drafts: list[Draft], said: str) -> list[Draft]:
     """Return which of the records with one number is replaced: the one that brackets name, or that says itself that it is over."""
-    if len({draft.path for draft in drafts}) < 2:
-        return drafts
-    named = set(_WORD.findall(" ".join(_BRACKETS.findall(said)).lower()))
-    words = [set(_WORD.findall(" ".join((draft.data["title"], *draft.names)).lower())) for draft in drafts]
-    common = set.intersection(*words)
-    meant = [draft for draft, own in zip(drafts, words) if named & (own - common)]
-    return meant if len(meant) == 1 else [draft for draft in drafts if not _holds(draft)]
+    names = [name.lower() for name in _NAMES.findall(said)]
+    told = ["%s %s" % (draft.path, draft.data["title"]) for draft in drafts]
+    meant = [one for one, text in zip(drafts, told) if any(name in text.lower() for name in names)]
+    is_one = len({draft.path for draft in drafts}) < 2
+    return drafts if is_one else meant if len(meant) == 1 else [one for one in drafts if not _holds(one)]
 
 
-def _end(old: Draft, new: Draft, *, is_sure: bool) -> None:
-    """Archive a record as replaced by a new one, or let it say that it may be over."""
-    if is_sure:
-        archive(old.data, "replaced by " + new.data["title"])
-        return
+def _doubt(old: Draft, new: Draft) -> None:
+    """Let a record say that a new one may have ended it."""
     content, said = old.data["content"], PERHAPS_OVER + new.data["title"]
     content["status"] = "\n".join(filter(None, (content.get("status"), said)))
 
