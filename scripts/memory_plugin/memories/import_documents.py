@@ -21,6 +21,7 @@ from .import_facts import (
     status_in,
     title_of,
     why_over,
+    with_options,
 )
 from .markdown import ANSWERS, Section, Statement, form, role_of, texts_in, without_markdown
 from .record import CONTEXT
@@ -306,6 +307,8 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
+    if ANSWER in texts:
+        texts[ANSWER] = with_options(texts[ANSWER], [name for part in parts for name in part.path])
     # An entry in a log of decisions has only a status.
     is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
     is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts

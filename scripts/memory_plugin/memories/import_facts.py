@@ -111,6 +111,16 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
     return "only proposed" if is_open and not is_work else ""
 
 
+def with_options(answer: str, headings: list[str]) -> str:
+    """Return an answer with the heading of an option for its number alone, such as `Option 2`."""
+
+    def told(said: re.Match[str]) -> str:
+        start = re.compile(re.escape(said[0]) + r"\b", re.IGNORECASE)
+        return next(filter(start.match, headings), said[0])
+
+    return form("option").sub(told, answer)
+
+
 def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
     """Return what to keep of a text below the headings of an option, or of a list of them: all that is said of a chosen one.
 

@@ -133,20 +133,20 @@ def _lines(path: str, text: str, reading: Reading) -> Iterator[Entry]:
 
     Two writers at once leave several objects on a line there, and an entity on two lines: it is read once, with all observations.
     """
-    found, relations = dict[str, Entry](), 0
-    values = ((at, value) for at, line in enumerate(text.split("\n"), 1) for value in _values(line))
-    for at, value in values:
+    lines = enumerate(text.split("\n"), 1)
+    values = [(at, value) for at, line in lines for value in _values(line)]
+    entries = [(at, value) for at, value in values if as_object(value).get("type") != "relation"]
+    if entries != values:
+        reading.left_out.append((path, _RELATIONS % (len(values) - len(entries))))
+    found: dict[str, Entry] = {}
+    for at, value in entries:
         item = as_object(value)
-        if item.get("type") == "relation":
-            relations += 1
-            continue
         observed, names = item.get("observations"), (item.get("entityType"), item.get("name"))
         name = str(names if isinstance(observed, list) and names[1] else len(found))
         first = found.setdefault(name, Entry("%s:%d" % (path, at), value))
         known = as_object(first.item).get("observations")
         if isinstance(known, list) and known is not observed:
             known.extend(texts_in(observed))
-    reading.left_out.extend([(path, _RELATIONS % relations)] if relations else [])
     yield from found.values()
 
 
