@@ -43,3 +43,4 @@ def test_words_are_compared_by_their_beginnings() -> None:
 
 def test_the_columns_of_an_output_are_summed() -> None:
     assert sums_in("barn,12,3\nloft,8,1") == {20.0, 4.0}
+    assert 2000.0 in sums_in("skipped 3\nteams\nred 300\nblue 500\ngreen 1200")

@@ -89,7 +89,7 @@ def test_a_secret_on_either_side_fails_and_is_not_shown(role: str) -> None:
         pytest.param("Margaret Holloway called this morning.", ["full-name"], id="name without a cue"),
         pytest.param("Her name is Margaret Holloway.", ["name-after-cue"], id="name with a cue, once"),
         pytest.param("Her IP is 84.23.12.9.", ["ipv4"], id="address on the internet"),
-        pytest.param("I wrote to margaret.holloway@example.org.", [], id="reserved domain"),
+        pytest.param("I wrote to margaret.holloway@example.org.", ["fictional-number"], id="reserved domain"),
         pytest.param("Call her at (555) 012-8834.", ["fictional-number"], id="fictional telephone"),
         pytest.param("Her SSN is 078-05-1120.", ["fictional-number"], id="number from an advertisement"),
         pytest.param("Her passport number is X1234567.", ["identity-document"], id="passport"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
 _STEM = 5  # letters by which two words are taken for one
@@ -59,9 +59,10 @@ def numbers_in(text: str) -> set[float]:
 
 
 def sums_in(text: str) -> set[float]:
-    """Return the sums of the columns of numbers in an output."""
+    """Return the sums of the columns of numbers in an output, and in each of its parts between lines without a number."""
     rows = [[float(digits(number)) for number in _NUMBER.findall(line)] for line in text.splitlines()]
-    return {sum(column) for column in zip_longest(*rows, fillvalue=0.0)}
+    parts = [rows, *(list(part) for _, part in groupby(rows, bool))]
+    return {sum(column) for part in parts for column in zip_longest(*part, fillvalue=0.0)}
 
 
 def compares(sentence: str) -> bool:
