@@ -253,7 +253,7 @@ def test_hybrid_mode_adds_the_judges_grades_and_writes_the_override(project: Pro
     assert stop(project, ONE_PHRASE) == Run(0, "", "")
     (judged,) = eventually(project, "scores", "judged")
     (score,) = scores(project)
-    assert (judged["id"], judged["outcome"], judged["why"]) == (score["id"], "ok", "escalated")
+    assert (judged["id"], judged["outcome"], score["audit"]) == (score["id"], "ok", False)
     assert (judged["levels"]["EpAd"], judged["clamped"], judged["phrases"]) == (
         3,
         1,
@@ -338,8 +338,7 @@ def test_audited_replies_are_judged_without_counting_as_drift(project: Project) 
     hybrid(project, answer(VDet=3))
     stop(project, PLAIN, audited_prompt(PLAIN))
     (judged,) = eventually(project, "scores", "judged")
-    assert judged["why"] == "audit"
-    assert [row["audit"] for row in scores(project)] == [True]
+    assert [(row["id"], row["audit"]) for row in scores(project)] == [(judged["id"], True)]
     project.wait_for_background()
     assert project.ledger("drift") == []
 
