@@ -122,6 +122,7 @@ def test_memories_of_the_project_around_are_named_at_a_start_only(project: Proje
     assert project.start("resume").message == ""
 
 
+@posix("needs symbolic links")
 @pytest.mark.parametrize("linked", [".claude", ".claude/memory"])
 def test_a_linked_store_is_named_once_at_the_start(project: Project, linked: str) -> None:
     project.save(TITLE, BODY)
@@ -147,6 +148,8 @@ def test_where_nothing_can_be_written_the_session_still_gets_its_titles(project:
     project.save(TITLE, BODY)
     with at_home(project) as paths, pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "access", lambda *_: False)
+        # Nobody would wait for its process.
+        patch.setattr("memory_plugin.work.background.start_refresh", lambda _: None)
         event = Event("SessionStart", {"source": "startup", "session_id": "s"}, paths, Taint(), Deadline(5))
         output = handle_start(event) or {}
     lines = str(output["systemMessage"]).split("\n")
