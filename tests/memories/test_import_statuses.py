@@ -36,6 +36,11 @@ RECORD = (
         pytest.param("🟢 In production", "", id="in use"),
         pytest.param("- [ ] Proposed\n- [x] Accepted\n- [ ] Rejected", "", id="the acceptance is ticked"),
         pytest.param("~~Rejected~~ Accepted after all", "", id="the old word is crossed out"),
+        pytest.param(
+            "Accepted after a long talk about what had been\nsuperseded by the new gateway.",
+            "",
+            id="a wrapped line",
+        ),
         pytest.param("We have heated like this since the roof was new.", "", id="a text about it"),
         pytest.param("\u6c7a\u5b9a", "", id="another script"),
         pytest.param("✅", "", id="a mark alone"),

@@ -102,7 +102,8 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
 
     Work to do holds until it is done.
     """
-    lines = list(map(without_markdown, re.split(r"[\n|]|(?<=[.;])\s+", form("unsaid").sub("", status))))
+    text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status))
+    lines = list(map(without_markdown, re.split(r"[\n|]|(?<=[.;])\s+", text)))
     is_work = category == "tech_debt"
     if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
         return status[:200]
