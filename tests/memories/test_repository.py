@@ -125,6 +125,20 @@ def test_what_a_working_tree_need_not_have_is_not_gone(project: Project, how: st
     assert "(gone)" not in project.prompt("do bills round half up?").context
 
 
+def test_a_missing_file_in_a_folder_that_nobody_may_list_is_named(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.makedirs(os.path.join(project.root, "vault"))
+    stored(project, "vault/keys.md")
+
+    def refuse(path: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("memory_plugin.memories.repository.os.listdir", refuse)
+    (gone,) = gone_files(list(all_memories(project_store(locate(project.root)))))
+    assert gone.change == "vault/keys.md is not there"
+
+
 def test_one_command_names_all_files_as_they_are_now(project: Project) -> None:
     stored(project, OLD, "src/*.py", "README", "Makefile")
     project.write("Makefile", "all:\n")

@@ -191,11 +191,14 @@ def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
 
 
 def _empty_folder(path: str, root: str) -> str:
-    """Return the folder above a missing path that is there, if it is empty, as that of a submodule may be."""
+    """Return the folder above a missing path that is there, if it is empty, as that of a submodule may be; else empty."""
     folder = os.path.dirname(path)
     while folder and not os.path.isdir(os.path.join(root, folder)):
         folder = os.path.dirname(folder)
-    return "" if os.listdir(os.path.join(root, folder)) else folder
+    try:
+        return "" if os.listdir(os.path.join(root, folder)) else folder
+    except OSError:  # nobody may list it
+        return ""
 
 
 def _moved(paths: set[str], root: str) -> dict[str, str]:
