@@ -63,14 +63,8 @@ def _failed_call(last: LastReply) -> Found:
         is_repeated = any(last.is_repeated(turn.call, one.call) for one in later if not looks.match(one.call))
         state = stems(" ".join(last.words["failing-line"].findall(turn.output)))
         is_over = last.has("bad-status", turn.output) and any(state & stems(one.output) for one in later)
-        if (
-            is_repeated
-            or is_over
-            or _is_made_good(last, turn, later)
-            or last.has("unsure-output", turn.output)
-        ):
-            continue
-        if last.is_told(turn) or last.owns(turn):
+        is_solved = is_repeated or is_over or _is_made_good(last, turn, later)
+        if is_solved or last.has("unsure-output", turn.output) or last.is_told(turn) or last.owns(turn):
             continue
         for sentence in filter(last.words["statement"].search, last.about(last.topics(turn.call) | state)):
             yield sentence, "The call of turn %d failed." % turn.number
@@ -80,11 +74,9 @@ def _is_made_good(last: LastReply, failed: ConversationTurn, later: Sequence[Con
     """Return whether a push that was refused was followed by one that was not, or a page that did not load by a search of the web."""
     is_push = last.has("push-refused", failed.output)
     is_look = last.has("web-call", failed.call)
-    return any(
-        not turn.failed
-        and ((is_push and "git push" in turn.call) or (is_look and turn.call.startswith("WebSearch")))
-        for turn in later
-    )
+    good = [turn.call for turn in later if not turn.failed]
+    is_pushed = is_push and any("git push" in call for call in good)
+    return is_pushed or (is_look and any(call.startswith("WebSearch") for call in good))
 
 
 def _bent_check(last: LastReply) -> Found:

@@ -20,7 +20,7 @@ from ..kernel.text import cut_before, without_private
 from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
-from .foreign_turns import Texts, in_utf8, split_conversations, texts_of, turns_of, words
+from .conversation_formats import Texts, in_utf8, split_conversations, texts_of, turns_of, words
 
 STDIN = "-"
 _TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"

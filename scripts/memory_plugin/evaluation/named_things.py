@@ -92,9 +92,8 @@ def _unused(last: LastReply) -> Found:
         return
     seen = "\n".join(turn.content for turn in last.before if turn.role == "tool")
     for name, sentence in named.items():
-        if not re.search(
-            r"(?<!\w)" + r"\b[^\n;&|]*?".join(map(re.escape, name.split())), seen, re.IGNORECASE
-        ):
+        words = r"\b[^\n;&|]*?".join(map(re.escape, name.split()))
+        if not re.search(r"(?<!\w)" + words, seen, re.IGNORECASE):
             yield sentence, "No call ran %s." % name
 
 

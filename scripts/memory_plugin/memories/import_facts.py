@@ -199,10 +199,9 @@ class Document(NamedTuple):
 def read_document(path: str, text: str, root: str) -> Document:
     """Return a Markdown file as a document; `root` is the project's folder."""
     fields, text = front_matter(text)
-    above = (
-        os.path.dirname(root) if root and path.startswith(root + os.sep) else ""
-    )  # says nothing of the project
-    *folders, name = path[len(above) :].split(os.sep)
+    is_inside = root and path.startswith(root + os.sep)
+    # The folders above the project say nothing about it.
+    *folders, name = (path[len(os.path.dirname(root)) :] if is_inside else path).split(os.sep)
     stem, text = os.path.splitext(name)[0], visible_text(text)
     bare = outside_code(text)
     headed = form("first_heading").match(bare)

@@ -21,7 +21,8 @@ from . import InvalidMemory, markdown, record
 from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
 from .import_facts import bind, package_of, visible_text, why_over
 from .markdown import form, is_named, table, texts_in, title_for
-from .nearby import STORE, has_store
+from .memory_files import has_store
+from .nearby import STORE
 from .repository import git
 
 STDIN = "-"

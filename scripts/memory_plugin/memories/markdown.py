@@ -177,11 +177,9 @@ def title_for(text: str, heading: str = "") -> str:
     """Return the first sentence of a text as its title, after the heading if the sentence alone has fewer than three words."""
     sentence, heading = _first_sentence(text), without_markdown(heading)
     sentence = " ".join(with_lead(heading if len(sentence.split()) < MIN_WORDS else "", sentence).split())
-    return (
-        sentence
-        if len(sentence) <= MAX_TITLE
-        else textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
-    )
+    if len(sentence) <= MAX_TITLE:
+        return sentence
+    return textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
 
 
 def with_lead(lead: str, text: str) -> str:
@@ -298,9 +296,8 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
     is_procedure = telling[0].kind == _STEP
-    is_one = (
-        is_procedure or form("examples").search(lead or heading) or role_of(lead or heading) == "symptoms"
-    )
+    label = lead or heading
+    is_one = is_procedure or form("examples").search(label) or role_of(label) == "symptoms"
     if name and (is_one or 2 * sum(alone) < len(alone)):
         is_named = is_procedure and not lead and len(heading.split()) >= MIN_WORDS
         text = "\n".join(item.text for item in items)

@@ -20,15 +20,13 @@ from ..kernel.paths import Paths, project_root
 from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
-from . import memory_files
-from .memory_files import project_store, stores
+from .memory_files import has_store, project_store, stores
 from .record import categories
 
 _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
-has_store = memory_files.has_store
 STORE = os.path.join(".claude", "memory")
 _OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"

@@ -160,9 +160,8 @@ def record_drift(drift: Drift, score: Score, context: Context, *, may_correct: b
     is_control = is_sampled("holdout", score.id, settings.number("scoring.holdout"))
     is_eligible = bool(text) and settings.flag("scoring.corrections") and may_correct
     arm = ("control" if is_control else "corrected") if is_eligible else "none"
-    kind = (
-        "raised" if score.drift and drift.levels else "drift"
-    )  # the judge's levels add to what the rules found
+    # The judge's levels add to what the rules found.
+    kind = "raised" if score.drift and drift.levels else "drift"
     record = {"kind": kind, "id": score.id, **drift._asdict(), "correction": correction_id, "arm": arm}
     state = ReplyState(context.paths, context.session)
     try:

@@ -10,9 +10,9 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from ...evaluation import EvaluationError, pipeline, shipped_names
+from ...evaluation.conversation_formats import parse_lines
 from ...evaluation.conversations import STDIN, conversation_of, read_conversations
 from ...evaluation.evaluation_gates import run_gates
-from ...evaluation.foreign_turns import parse_lines
 from ...evaluation.jury import choose_jurors, load_rubric
 from ...evaluation.packs import check_pack, chosen_packs
 from ...evaluation.rule_matching import RulePack

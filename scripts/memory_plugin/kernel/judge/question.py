@@ -184,7 +184,7 @@ def read_reply(text: str, read: Reader) -> Values | None:
     as none, because one of them may quote the judged text. Never raises for any text.
     """
     text = _without_thoughts(text[:_MAX_REPLY])
-    answers = _answers(text, read) or _answers(_SLIP.sub(_mended, text), read)
+    answers = _answers(text, read) or _answers(_SLIP.sub(_fixed, text), read)
     return answers[0] if len(answers) == 1 else None
 
 
@@ -217,7 +217,7 @@ def _without_thoughts(text: str) -> str:
     return rest if begins or (has_own_line and is_answer_alone) else text
 
 
-def _mended(slip: re.Match[str]) -> str:
+def _fixed(slip: re.Match[str]) -> str:
     """Return the JSON for a slip, or for a string, which may hold wrong escapes."""
     if slip[1] is not None:
         return json_dumps(slip[1].replace("\\'", "'"))
