@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..paths import load_data
@@ -23,6 +24,7 @@ PACKS = {"national-ids": "national"}
 _START = 3
 _NOT_ASCII = "?"  # in the encoded text, for a character outside ASCII
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
+Ranks = dict[bytes, list[int]]  # of rules, by how their keywords start
 _PLAIN = b"".join(bytes([code]) if _VOCABULARY.match(bytes([code, code])) else b" " for code in range(256))
 
 
@@ -100,9 +102,23 @@ def prefilters() -> dict[str, Prefilter]:
     }
 
 
-def starts(keywords: Iterable[str]) -> frozenset[bytes]:
-    """Return the first three characters of each keyword, or all of a shorter one."""
-    return frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
+@cache
+def ranks_by_start(packs: tuple[str, ...]) -> tuple[Ranks, Ranks, list[int]]:
+    """Return the ranks of the rules in use with these packs: by the first three characters of their keywords, or all of a shorter one.
+
+    The first are those whose start is of letters alone, which one look into the `_grams` of a text finds; the last have no keywords.
+    """
+    by_gram: Ranks = {}
+    by_start: Ranks = {}
+    others: list[int] = []
+    for rank, rule in enumerate(rules(packs)):
+        if rule.prefilter:
+            others.append(rank)
+            continue
+        for start in {keyword.encode("ascii")[:_START] for keyword in rule.keywords}:
+            is_gram = len(start) == _START and _words_in(start) == [start]
+            (by_gram if is_gram else by_start).setdefault(start, []).append(rank)
+    return by_gram, by_start, others
 
 
 @cache
@@ -132,10 +148,13 @@ class Anchors:
                 return False
         return True
 
-    def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
+    def possible(self, by_gram: Ranks, by_start: Ranks, others: list[int]) -> list[int]:
         """Return the ranks of the rules whose keywords may be in the text, in order, and `others`."""
-        likely = filter(self._may_have, by_start)
-        return sorted({*others, *(rank for start in likely for rank in by_start[start])})
+        ranks = chain(
+            (by_gram[gram] for gram in by_gram.keys() & self._grams),
+            (by_start[start] for start in filter(self._may_have, by_start)),
+        )
+        return sorted({*others, *chain.from_iterable(ranks)})
 
     def places(self, keyword: str) -> list[int]:
         """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""

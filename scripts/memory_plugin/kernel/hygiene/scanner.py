@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
 from typing import NamedTuple, Optional
 
 from .checks import CHECKS
 from .disguises import HIDDEN, folded, joined
 from .filters import FILTERS, PatternMatch, compiled, entropy, names_a_secret, whole_name
-from .rules import Anchors, Rule, action, count_formed, places, rules, starts
+from .rules import Anchors, Rule, action, count_formed, places, ranks_by_start, rules
 
 Span = tuple[int, int, int]  # start, end, and the rank of the rule
 Kinds = Optional[Collection[str]]  # of findings that count; None for all
@@ -117,7 +116,7 @@ def _spans(
     """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
     limit = 20_000 + _MAX_FILTERED_PER_CHARACTER * len(text)
     in_use = rules(packs)
-    for rank in anchors.possible(*_by_start(packs)):
+    for rank in anchors.possible(*ranks_by_start(packs)):
         rule = in_use[rank]
         if kinds is None or rule.kind in kinds:
             for match in _matches(rule, text, anchors):
@@ -125,19 +124,6 @@ def _spans(
                 end = _end(rule, match, text, is_filtered=filtered[rule.id] <= limit)
                 if end:
                     yield match.start(_group(match)), end, rank
-
-
-@cache
-def _by_start(packs: Packs) -> tuple[dict[bytes, list[int]], list[int]]:
-    """Return the ranks of the rules in use with these packs, by each of the `starts` of their keywords; and those of rules without."""
-    by_start: dict[bytes, list[int]] = {}
-    others: list[int] = []
-    for rank, rule in enumerate(rules(packs)):
-        if rule.prefilter:
-            others.append(rank)
-        for start in () if rule.prefilter else starts(rule.keywords):
-            by_start.setdefault(start, []).append(rank)
-    return by_start, others
 
 
 def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]:
