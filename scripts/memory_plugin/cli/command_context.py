@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..host.caller import identify
+from ..host.caller import Caller, identify
 from ..kernel.files import error_text
 from ..work import WorkContext, WorkError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths
     from ..memories.memory_files import StoredMemory

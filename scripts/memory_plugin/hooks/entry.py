@@ -9,21 +9,16 @@ import os
 import sys
 
 from ..host import PROBLEM, id_field, log_event, path_field, print_error
-from ..host.ancestry import has_proc, hook_starter, outer_client, record_client, walk
-from ..host.environment import clean, launch_folder, restore_launch_values, switched_off
-from ..kernel.context import Deadline
+from ..host.ancestry import Ancestor, has_proc, hook_starter, outer_client, record_client, walk
+from ..host.environment import Taint, clean, launch_folder, restore_launch_values, switched_off
+from ..kernel.context import Context, Deadline
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import bug_text, os_error_text
-from ..kernel.paths import locate
+from ..kernel.paths import Paths, locate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
-
-    from ..host.ancestry import Ancestor
-    from ..host.environment import Taint
-    from ..kernel.context import Context
-    from ..kernel.paths import Paths
 
     Handler = Callable[["Event"], Optional[dict[str, object]]]
 

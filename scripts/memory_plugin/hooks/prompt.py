@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ..host import MAX_CHARACTERS
-from ..kernel.context import LedgerError
+from ..kernel.context import Context, LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
 from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
@@ -18,7 +18,6 @@ from ..recall.gate import Answer, Prompt, admit, load_gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.context import Context
     from ..sessions.past import ShownSessions
     from .entry import Event
 

@@ -7,12 +7,11 @@ import sys
 
 from ..kernel.fastjson import as_object, as_text, digest, loads
 from ..kernel.files import make_folder, open_to_read, os_error_text
-from ..kernel.paths import locate, read_state, record_once, session_file
+from ..kernel.paths import Paths, locate, read_state, record_once, session_file
 from ..work.status_line import FOLDER, refresh_script, status_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Paths
     from ..kernel.settings import Settings
     from ..kernel.sqlite import Connection
     from .entry import Event

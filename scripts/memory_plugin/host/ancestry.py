@@ -14,14 +14,12 @@ import os
 from time import time
 
 from ..kernel.files import make_folder
-from ..kernel.paths import account_home, config_folder, home_folder, read_state, write_state
+from ..kernel.paths import Paths, account_home, config_folder, home_folder, read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Callable, Optional
-
-    from ..kernel.paths import Paths
 
     Finder = Callable[[int], Optional["Ancestor"]]
 

@@ -18,13 +18,11 @@ import os
 from ..kernel.context import now
 from ..kernel.fastjson import as_texts
 from ..kernel.files import FileLock, make_folder, remove_file
-from ..kernel.paths import load_data, read_state, session_file, write_state
+from ..kernel.paths import Paths, load_data, read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Pattern
-
-    from ..kernel.paths import Paths
 
 SECONDS = 600.0  # for which a grant is valid
 MAX_SAVES = 3

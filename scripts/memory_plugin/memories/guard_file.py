@@ -17,15 +17,13 @@ import sys
 
 from ..kernel.fastjson import as_object, as_text, dumps, load_object, loads
 from ..kernel.files import read_regular, replace_if_changed
-from ..kernel.paths import load_data, main_worktree, project_root
+from ..kernel.paths import Paths, load_data, main_worktree, project_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from re import Match
     from typing import Any
-
-    from ..kernel.paths import Paths
 
 SCHEMA = 1
 COMMAND_TOOLS = ("Bash", "PowerShell", "Monitor")

@@ -17,14 +17,12 @@ from itertools import islice
 
 from ..kernel.paths import load_data
 from .guard_file import advice_for
-from .shell_commands import shell_commands
+from .shell_commands import SimpleCommand, shell_commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-    from .shell_commands import SimpleCommand
 
 # Nested prefixes and nested shell texts. Each level reads the rest of the line again.
 _MAX_LEVELS = 8

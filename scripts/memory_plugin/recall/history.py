@@ -15,13 +15,12 @@ import os
 
 from ..kernel.fastjson import as_integer, as_object, digest, dumps, load_object, loads
 from ..kernel.files import FileLock, append_lines, make_folder, read_regular, remove_file
-from ..kernel.paths import read_state, session_file, write_state
+from ..kernel.paths import Paths, read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..kernel.paths import Paths
     from ..kernel.settings import Settings
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"

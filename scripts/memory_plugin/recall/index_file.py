@@ -14,7 +14,7 @@ from time import sleep, time
 from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import FileLock
-from ..kernel.paths import record_once
+from ..kernel.paths import Paths, record_once
 from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import TypeVar
 
-    from ..kernel.paths import Paths
     from ..memories.trust_file import DecisionFile
 
     Value = TypeVar("Value")

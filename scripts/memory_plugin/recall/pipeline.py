@@ -10,10 +10,10 @@ an index that is missing or damaged is created at once, from a few files. A chan
 from __future__ import annotations
 
 from ..kernel.files import Busy, error_text, os_error_text
-from .gate import MAX_FOLLOWUP, effective_length
+from .gate import MAX_FOLLOWUP, Answer, Prompt, effective_length
 from .history import RecallHistory
 from .index_file import INDEX_ERRORS, changed_paths, discard, index_path, new_decisions, open_index
-from .query import Corpus, analyze
+from .query import Corpus, Query, analyze
 from .ranking import FTS5, Hit, Hits, candidate_backend, rank, unranked
 
 TYPE_CHECKING = False
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from ..kernel.settings import Settings
     from ..kernel.sqlite import Connection
     from .decision import Choice
-    from .gate import Answer, Prompt
     from .judging import Judged
-    from .query import Query
 
 _NEAR_MISSES = 5
 _RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from math import inf
 
-from ..kernel.context import now_iso
+from ..kernel.context import Context, now_iso
 from ..kernel.files import os_error_text, stamp
 from ..kernel.text import cut_at_word, escape_content
 from .decision import LISTED, MAX_RULE_LENGTH, estimated_tokens, first_sentence, one_line, tokens_of
@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
     Entries = list["CatalogEntry"]

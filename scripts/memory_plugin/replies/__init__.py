@@ -15,13 +15,11 @@ from time import sleep
 from ..kernel.context import now
 from ..kernel.fastjson import as_integer, as_number, as_text
 from ..kernel.files import remove_file
-from ..kernel.paths import read_state, record_once, session_file, write_state
+from ..kernel.paths import Paths, read_state, record_once, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from ..kernel.paths import Paths
 
 _AWAITED = "awaited"
 _TUNING = "tuning.json"

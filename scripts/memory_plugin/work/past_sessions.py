@@ -6,7 +6,7 @@ import os
 from time import time
 
 from ..kernel.files import Busy, os_error_text
-from ..kernel.sqlite import SqliteError
+from ..kernel.sqlite import Connection, SqliteError
 from ..recall.index_file import DAMAGED, failure_reason, index_version, may_rebuild
 from ..sessions import past
 from ..sessions.past_ask import ask_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Callable, TypeVar
 
     from ..kernel.context import Context
-    from ..kernel.sqlite import Connection
 
     Read = TypeVar("Read")
 

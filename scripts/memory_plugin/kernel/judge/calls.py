@@ -24,9 +24,9 @@ from ..fastjson import as_objects, dumps, loads
 from ..files import bug_text, make_folder, read_regular, replace_file
 from ..paths import read_state
 from ..text.clean import plain
-from .models import rejected_parts
-from .question import JudgeError, Verdict
-from .vendors import HOST, SCRIPTED, VENDORS, anthropic_tokens
+from .models import Family, rejected_parts
+from .question import JudgeError, Question, Verdict
+from .vendors import HOST, SCRIPTED, VENDORS, Vendor, anthropic_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
     from ..context import Deadline
     from .credentials import ServerAccess
-    from .models import Family
-    from .question import Question
     from .transport import Request, Response
-    from .vendors import Vendor
 
     Body = dict[str, Any]
 
