@@ -12,7 +12,6 @@ import pytest
 
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.recall.explain import (
-    REASONS,
     Outcome,
     decisions,
     find_decision,
@@ -20,6 +19,7 @@ from memory_plugin.recall.explain import (
     prompt_texts,
     reason_text,
     sentence,
+    texts,
     would_phrases_help,
 )
 from tests.project import PLUGIN_ROOT, Project
@@ -28,12 +28,12 @@ from tests.recall.store_files import at_home
 
 def written_reasons() -> set[str]:
     """Return the reasons that the code of recall gives to `silent`, as texts."""
-    found = set()
+    found, known = set(), texts("reasons")
     for path in glob.glob(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", "recall", "*.py")):
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
         if os.path.basename(path) == "decision.py":
-            found |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value in REASONS}
+            found |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value in known}
         for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)
@@ -50,7 +50,7 @@ def written_reasons() -> set[str]:
 
 def test_every_reason_has_a_text() -> None:
     assert written_reasons()
-    assert written_reasons() <= set(REASONS)
+    assert written_reasons() <= set(texts("reasons"))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import glob
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import load_object
-from ..kernel.paths import Paths
+from ..kernel.paths import Paths, load_data
 from ..kernel.records import Records
 from ..kernel.text import without_private
 from ..kernel.text.clean import counted
@@ -19,77 +20,15 @@ from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
 from .recall_rows import RECALLS
 
-REASONS = {
-    "disabled": "recall was off in the settings",
-    "empty": "the prompt was empty, or all of it was private",
-    "command": "the prompt was a slash command",
-    "not_typed": "the prompt was a notice from Claude Code",
-    "told_not_to": "the prompt said not to use memory",
-    "confirmation": "the prompt only confirmed or made small talk",
-    "short": "the prompt was too short to say what it is about",
-    "no_match": "no memory shares a distinctive word with the prompt",
-    "only_pending": "only pending or expired memories match",
-    "below_threshold": "the best match was not good enough",
-    "declined": "the judges found nothing relevant or useful",
-    "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
-    "already_injected": "Claude already has it from this session",
-    "already_pointed": "Claude already has its title from this session",
-    "far_behind": "another memory matches the prompt much better",
-    "over_limit": "better matches filled this prompt's limit (retrieval.max_inject, retrieval.max_pointers)",
-    "note": "Claude Code itself shows Claude its notes",
-    "over_budget": "it did not fit in the remaining tokens (retrieval.max_tokens)",
-    "max_inject": "the setting retrieval.max_inject or retrieval.judge.modes.auto.max_output is 0",
-    "refreshing": "some memories are not indexed yet; try again in a few seconds",
-    "index_locked": "the index was locked by another process",
-    "index_damaged": "the index was damaged; it is being rebuilt",
-    "index_outdated": "the index was built by another version or with other redaction rules; it is being rebuilt",
-    "index_unwritable": "the index could not be written",
-    "no_index": "the index could not be created",
-    "not_refreshed": "the index could not be updated",
-    "refreshed_elsewhere": "another process was creating the index",
-    "edited": "the file was edited just now; the next prompt finds the new text",
-    "fault": "an error in the plugin; details: memory doctor",
-    "timeout": "there was no time left",
-    "already_reminded": "Claude was already reminded in this session",
-    "guards_disabled": "guards are off in the settings",
-    "unchanged": "Claude already has this from the session, and nothing has changed",
-}
 # Reasons that the percentages or the judges' verdict already state.
 _BY_CONFIDENCE = ("below_threshold", "declined")
 _HAD_BEFORE = ("already_injected", "already_pointed")  # Claude already has it, whatever the match
-_REMEDIES = {
-    "max_inject": "memory config show retrieval",
-    "no_fallback": "memory judge check",
-    "no_match": "memory search WORDS",
-    "fault": "memory doctor",
-}
 _PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
-_PAST_VERBS = {"showed": "Claude was shown", "hinted": "Claude was shown a title of"}
-_GUARDED = {
-    "reminded": "a guard blocked a call once and showed Claude its memory",
-    "asked": "a guard made Claude Code ask you about a call",
-}
 _STYLE = "; showed a note on style about the last reply"
 LAST = "last"
 _ALL = 100_000  # decisions
-# The places other than a prompt, as the beginning of a sentence.
-PLACE_TEXTS = {
-    "catalog": "at the start of the session",
-    "subagent": "at the start of a sub-agent",
-    "tool": "at a tool call",
-    "failure": "after a failed command",
-    _GUARD: "at a guarded call",
-    _PAST: "about past sessions",
-}
 STARTS = ("catalog", "subagent")  # where Claude gets rules and titles, whatever the prompt
-_WAYS = {
-    "file": "it names the file",
-    "pattern": "it names a pattern that covers the file",
-    "folder": "it names a folder above the file",
-    "text": "its text names the file, or a folder above it",
-    "kin": "it names a file similar to this new one",
-}
-PLACES = (_PROMPT, *PLACE_TEXTS)
+PLACES = (_PROMPT, *STARTS, "tool", "failure", _GUARD, _PAST)
 _INJECTED, _POINTED = "injected", "pointed"
 _TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("shown", "title shown", "not shown")
 _MAX_SESSIONS = 60
@@ -98,6 +37,12 @@ _MAX_PROMPT = 300
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 Row = dict[str, Any]  # a row of the ledger, checked by RECALLS
+
+
+@cache
+def texts(name: str) -> dict[str, str]:
+    """Return a group of `config/recall/reasons.json`: what the codes in the ledger mean, for people."""
+    return dict(load_data("recall", "reasons")[name])
 
 
 class Outcome(NamedTuple):
@@ -145,15 +90,16 @@ def sentence(row: Row) -> str:
     """Return one decision as a sentence, with the place if it was not a prompt."""
     place = _place(row)
     if place == _GUARD:
-        outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
+        outcome = texts("guarded").get(row.get("outcome", ""), "a guarded call went through")
         reason = reason_text(row.get("reason", ""))
         guards = ", ".join(key.rpartition("/")[2] for key in row.get("guards", ()))
         return "%s (%s)%s" % (outcome, guards, ": " + reason if reason else "")
     if place == _PAST:
-        verb = _PAST_VERBS.get(row.get("outcome", ""), "Claude was shown nothing of")
+        verb = texts("past").get(row.get("outcome", ""), "Claude was shown nothing of")
         sessions = ", ".join(row.get("sessions", ())) or "nothing"
         return "%s what was done in earlier sessions, because the prompt asked: %s" % (verb, sessions)
-    text = PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
+    start = texts("places").get(place)
+    text = start + ": " + _action(row) if start else _action(row)
     if row.get("style"):
         text = text.replace("showed nothing", "showed no memory") + _STYLE
     return text
@@ -177,13 +123,13 @@ def _action(row: Row) -> str:
 def reason_text(reason: str) -> str:
     """Return a ledger's reason as a sentence, with the detail after its code if there is one; an unknown reason is returned unchanged."""
     code, separator, detail = reason.partition(": ")
-    sentence = REASONS.get(code)
+    sentence = texts("reasons").get(code)
     return reason if sentence is None else sentence + separator + detail
 
 
 def remedy(row: Row) -> str:
     """Return a command that helps with the reason for silence; usually empty."""
-    return _REMEDIES.get(row.get("reason", ""), "")
+    return texts("remedies").get(row.get("reason", ""), "")
 
 
 def would_phrases_help(row: Row) -> bool:
@@ -207,7 +153,7 @@ def outcomes(row: Row) -> list[Outcome]:
 
 def _outcome(candidate: Row, row: Row) -> Outcome:
     """Return the outcome with one percentage, how sure recall is that the text is worth showing; a title is only "related"."""
-    key, way = candidate["key"], _WAYS.get(candidate.get("way", ""), "")
+    key, way = candidate["key"], texts("ways").get(candidate.get("way", ""), "")
     opinion = _opinion(key, row)
     sure, needed = candidate.get("confidence"), row.get("inject_threshold")
     text = way or ("?" if sure is None else percent(sure)) + " match"

@@ -81,7 +81,7 @@ def _may_be_id(text: str) -> bool:
 
 def _nothing_found(prompt: str, place: str) -> str:
     if place and place != "prompt":
-        return "nothing is recorded %s in this project" % explain.PLACE_TEXTS[place]
+        return "nothing is recorded %s in this project" % explain.texts("places")[place]
     if prompt == explain.LAST:
         return "nothing is recorded in this project yet; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
