@@ -18,7 +18,6 @@ from memory_plugin.capture.candidate import (
     Finding,
     Origin,
     candidate_from_json,
-    candidate_path,
     compare,
     new_candidate,
 )
@@ -93,7 +92,7 @@ def test_a_dropped_candidate_never_returns_and_its_text_is_deleted(paths: Paths)
         candidates.close([one.id])
     add(paths, made("use pnpm, not npm please"))
     assert CandidateFile(paths).load().open == []
-    with open(candidate_path(paths), encoding="utf-8") as text:
+    with open(CandidateFile(paths).path, encoding="utf-8") as text:
         assert "pnpm" not in text.read()
 
 
@@ -128,8 +127,8 @@ def test_covered_candidates_are_removed_and_contradictions_marked() -> None:
     ],
 )
 def test_a_damaged_file_counts_as_empty_and_is_replaced(paths: Paths, content: bytes) -> None:
-    os.makedirs(os.path.dirname(candidate_path(paths)))
-    with open(candidate_path(paths), "wb") as file:
+    os.makedirs(os.path.dirname(CandidateFile(paths).path))
+    with open(CandidateFile(paths).path, "wb") as file:
         file.write(content)
     assert CandidateFile(paths).load().open == []
     add(paths, made("use pnpm, not npm"))

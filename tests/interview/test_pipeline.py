@@ -16,7 +16,6 @@ import pytest
 from memory_plugin.interview.interview_store import InterviewError
 from memory_plugin.interview.pipeline import (
     ANSWER,
-    STOP_REASONS,
     WRAP_UP,
     apply_event,
     begin,
@@ -75,7 +74,7 @@ def test_an_interview_ends_for_its_reason_and_repeats_no_question(kind: str) -> 
 
 
 def test_every_stop_reason_is_tested() -> None:
-    assert {*ENDS.values(), "budget"} == set(STOP_REASONS)
+    assert {*ENDS.values(), "budget"} == set(load_data("interview", "stops")["reasons"])
 
 
 @pytest.mark.parametrize(("budget", "reason"), [(1, "closed"), (2, "budget"), (3, "budget"), (11, "budget")])

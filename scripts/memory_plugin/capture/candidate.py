@@ -237,11 +237,6 @@ def _is_refused(text: str, chosen: set[str]) -> bool:
     return not chosen.isdisjoint(refused)
 
 
-def candidate_path(paths: Paths) -> str:
-    """Return the path of the project's candidates. Raises RuntimeError without a state folder."""
-    return paths.state("capture", paths.project_key + ".json")
-
-
 class CandidateSet:
     """The open candidates, strongest first, and the ids of dropped ones."""
 
@@ -288,15 +283,18 @@ class CandidateSet:
 
 
 class CandidateFile:
-    """The file of one project. Reading never fails; a change takes a lock and replaces the whole file."""
+    """The file of one project. Reading never fails; a change takes a lock and replaces the whole file.
+
+    Raises RuntimeError without a state folder.
+    """
 
     def __init__(self, paths: Paths) -> None:
-        self._path = candidate_path(paths)
+        self.path = paths.state("capture", paths.project_key + ".json")
 
     def load(self) -> CandidateSet:
         """Return the saved candidates; an empty set if the file is missing or damaged."""
         try:
-            return CandidateSet(read_state(self._path))
+            return CandidateSet(read_state(self.path))
         except (KeyError, TypeError):
             return CandidateSet({})
 
@@ -307,13 +305,13 @@ class CandidateFile:
         Raises:
             OSError: The file cannot be written, or another process held its lock for two seconds.
         """
-        make_folder(os.path.dirname(self._path))
-        with FileLock(self._path + ".lock", _LOCK_WAIT):
+        make_folder(os.path.dirname(self.path))
+        with FileLock(self.path + ".lock", _LOCK_WAIT):
             candidates = self.load()
             before = candidates.to_json()
             yield candidates
             if candidates.to_json() != before:
-                write_state(self._path, candidates.to_json())
+                write_state(self.path, candidates.to_json())
 
 
 def due_offer(context: Context) -> str:

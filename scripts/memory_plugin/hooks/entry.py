@@ -11,7 +11,7 @@ import sys
 from ..host import PROBLEM, id_field, log_event, path_field, print_error
 from ..host.ancestry import Ancestor, has_proc, hook_starter, outer_client, record_client, walk
 from ..host.environment import Taint, clean, launch_folder, restore_launch_values, switched_off
-from ..kernel.context import Context, Deadline
+from ..kernel.context import Context, Deadline, LedgerError
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import bug_text, os_error_text
 from ..kernel.paths import Paths, locate
@@ -56,7 +56,6 @@ class Event:
     def context(self) -> Context:
         """Return the context, read at the first use; from then on the user's hygiene rules apply to this process."""
         if self._context is None:
-            from ..kernel.context import Context
             from ..kernel.settings.load import load
             from ..recall import follow_hygiene
 
@@ -76,8 +75,6 @@ class Event:
 
     def record(self, decision: dict[str, Any]) -> None:
         """Append a decision on memories to the ledger."""
-        from ..kernel.context import LedgerError
-
         prompt = {"prompt_id": self.field("prompt_id")} if "prompt_id" in self.payload else {}
         try:
             self.context.append("recalls", {**decision, **prompt, "ms": self.deadline.elapsed_ms()})

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..kernel.context import Context
+from ..kernel.paths import load_data
 from .criteria import SCORERS, VETOES, QuestionCandidate
 from .graph import apply_answer, new_state
 from .inputs import judge_signals, parse_answer
@@ -28,15 +29,6 @@ _EXPLAINED = ("probe", "chosen", "runners_up", "vetoed", "measures")
 _PENDING = ("strategy", "focus", "probe")
 _DIGITS = 6
 _DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
-STOP_REASONS = {
-    "asked": "you said that it is enough",
-    "nothing_said": "the last answers brought nothing",
-    "closed": "the last question was answered",
-    "budget": "the agreed number of questions is asked",
-    "covered": "everything important is covered, and little new comes up",
-    "saturated": "the same things come up again",
-    "mood": "your answers have grown shorter and more negative",
-}
 
 
 def start(store: InterviewStore, setup: Setup, covered: dict[str, str]) -> tuple[Interview, Decision]:
@@ -136,7 +128,8 @@ def _decide(state: State, setup: Setup, wish: str, dropped: list[str]) -> Decisi
     if reason:
         state["next"] = None
         deferred = [element["label"] for element in now.uncovered]
-        decision.update({"stop": True, "reason": reason, "why": STOP_REASONS[reason], "deferred": deferred})
+        why = load_data("interview", "stops")["reasons"][reason]
+        decision.update({"stop": True, "reason": reason, "why": why, "deferred": deferred})
     else:
         question = _question(now)
         decision.update(question)
@@ -258,7 +251,7 @@ def _filled(text: str, focus: Focus, now: Situation) -> str:
 
 
 def stop_reason(now: Situation) -> str:
-    """Return why the interview ends after the last answer (a key of STOP_REASONS), or "" if it continues."""
+    """Return why the interview ends after the last answer (a reason in `config/interview/stops.json`), or "" if it continues."""
     turns, rules = now.turns, now.scoring["stop"]
     if now.wish == "stop":
         return "asked"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
 from ..kernel.fastjson import digest, dumps
+from ..kernel.paths import load_data
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
@@ -28,18 +29,6 @@ MEMORY, CANDIDATE = "memory", "candidate"
 _STAYS_REPLACED = "{0}, which it replaces, is not shown either; to bring it back: memory restore {0}"
 _PERSONAL = "personal? to keep it out of the team's store once accepted: memory edit ID --scope user"
 _MAX_FIRST_LINE = 100
-_TITLES = {
-    "repeated": "said in several sessions",
-    "correction": "corrections",
-    "rule": "rules",
-    "decision": "decisions",
-    "fact": "facts",
-    "solved_error": "errors that were solved",
-    "guard": "guards that fire often",
-    "mistake": "memories you had to repeat",
-    "note": "notes of Claude Code",
-    "section": "sections of CLAUDE.md",
-}
 
 
 class Action(NamedTuple):
@@ -166,7 +155,7 @@ def _candidate_entry(candidate: Candidate) -> ReviewEntry:
         title=shown_line(candidate.title),
         first_line=shown_line(candidate.body, _MAX_FIRST_LINE),
         note=_note(candidate),
-        origin="from your sessions: %s" % _TITLES[candidate.kind],
+        origin="from your sessions: %s" % load_data("capture", "kinds")["titles"][candidate.kind],
         actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
         alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         lines=[shown_line(line) for line in lines],
