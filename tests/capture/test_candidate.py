@@ -21,7 +21,7 @@ from memory_plugin.capture.candidate import (
     compare,
     new_candidate,
 )
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths, load_data, locate
 from memory_plugin.memories.record import categories, new_memory, parse_memory
 
 RULE = Finding("", "correction", "preference", "use-not", 0.8)
@@ -61,6 +61,12 @@ def test_candidates_survive_a_round_trip(paths: Paths) -> None:
     add(paths, one)
     assert file.load().open == [one]
     assert candidate_from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_introductory_words_are_known() -> None:
+    entry = load_data("capture", "statements")["introduction"]
+    assert [text for text in entry["hit"] if made(text).title.casefold() == text.casefold()] == []
+    assert [text for text in entry["miss"] if made(text).title.casefold() != text.casefold()] == []
 
 
 def test_a_title_omits_introductory_words() -> None:

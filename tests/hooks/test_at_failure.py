@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+from memory_plugin.kernel.paths import load_data
+from memory_plugin.recall.at_tool import failed_command
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 from tests.recall.store_files import memory, put
 
@@ -79,6 +81,13 @@ def test_an_interrupted_or_incomplete_command_is_no_failure(
     runbook(project)
     event = {"tool_name": "Bash", "tool_input": {"command": COMMAND}, "error": ERROR, **fields}
     assert project.hook("PostToolUseFailure", project.event("PostToolUseFailure", **event)).stdout == ""
+
+
+def test_an_error_of_a_stopped_command_is_known() -> None:
+    table = load_data("recall", "refused")
+    call: dict[str, object] = {"tool_input": {"command": COMMAND}}
+    assert [text for text in table["hit"] if failed_command({**call, "error": text})] == []
+    assert [text for text in table["miss"] if not failed_command({**call, "error": text})] == []
 
 
 def test_only_the_end_of_a_long_error_counts(project: Project) -> None:

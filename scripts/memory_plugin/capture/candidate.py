@@ -38,15 +38,6 @@ _MAX_DAYS = 30
 _MAX_CLOSED = 2000
 _LOCK_WAIT = 2.0
 _ID = re.compile(r"c-[0-9a-f]{10}\Z")
-# Introductory words that are not part of the statement. "No" is one before a comma or a verb, but not in "no floats".
-_INTRODUCTION = re.compile(
-    r"^(?:(?:please|pls|and|but|so|also|ok(?:ay)?|yes|yeah|actually|again|claude|hey|btw|by the way|fyi|heads[- ]?up|for the record"
-    r"|just so you know|remember(?: that)?|note that|(?:keep|bear) in mind(?: that)?"
-    r"|(?:note|important|reminder|careful|nice|well|wrong|one thing(?: though)?)(?=[,:.!])"
-    r"|no+(?=[,:.!]| (?:use|run|call|it's|its|the|that|we|you|i|don't|do not|never|stop|please|not|always|this)\b)|nope)"
-    r"\b[,:.!]*\s+)+",
-    re.IGNORECASE,
-)
 COVERED, CONTRADICTED = "covered", "contradicted"
 _MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
 _MIN_WORDS = 2
@@ -143,7 +134,7 @@ def is_candidate_id(text: str) -> bool:
 
 def key_words(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the meaning of a statement, to compare it with others."""
-    words = tokenize(_INTRODUCTION.sub("", text))
+    words = tokenize(_introduction().sub("", text))
     return frozenset(stem(word) for word in words if word not in _words("stop_words"))
 
 
@@ -180,8 +171,13 @@ def _clean(text: str) -> str:
 
 def _title(quote: str) -> str:
     """Return a title for a quote: without introductory words, capitalized, and cut at a word boundary."""
-    text = cut_at_word(_INTRODUCTION.sub("", quote).rstrip(" .!"), MAX_TITLE)
+    text = cut_at_word(_introduction().sub("", quote).rstrip(" .!"), MAX_TITLE)
     return text[:1].upper() + text[1:]
+
+
+@cache
+def _introduction() -> re.Pattern[str]:
+    return re.compile(load_data("capture", "statements")["introduction"]["pattern"], re.IGNORECASE)
 
 
 @cache

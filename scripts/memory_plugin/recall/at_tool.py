@@ -38,15 +38,6 @@ _MAX_LEAD = 3.0
 _TINY = 1e-9
 _OF_MATCH = ("answers", "concerns", "title_held", "pairs", "unasked")
 _FIXING = ("RUNBOOK", "TECH_DEBT", "CONSTRAINT")
-# Errors that the client reports although nothing failed: the user or a hook stopped the command.
-_REFUSED = (
-    "The user doesn't want",
-    "The user does not want",
-    "[Request interrupted",
-    "Permission to use",
-    "Permission for this",
-    "Blocked once by the memory ",
-)
 
 
 def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: Context) -> None:
@@ -103,7 +94,7 @@ def failed_command(payload: dict[str, object]) -> FailedCommand | None:
     command, error = as_object(payload.get("tool_input")).get("command"), payload.get("error")
     if payload.get("is_interrupt") is True or not isinstance(command, str) or not isinstance(error, str):
         return None
-    if not error.strip() or error.lstrip().startswith(_REFUSED):
+    if not error.strip() or error.lstrip().startswith(tuple(load_data("recall", "refused")["starts"])):
         return None
     return FailedCommand(command, error)
 

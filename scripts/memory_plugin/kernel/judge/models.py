@@ -21,14 +21,6 @@ _PROSE_ROOM = 500  # tokens, if the schema was rejected: the answer may contain 
 _DATED = r"(-\d{8})?"  # such as -20251001
 _OVERHEAD = 300  # tokens that a provider may add for structured output
 _BYTES_PER_TOKEN = 3  # a safe lower bound for rubrics, which are English prose
-# The words with which the vendors' errors name the parts of a request.
-_WORDS = (
-    ("think", (THINKING, EFFORT)), ("budget", (THINKING,)), ("effort", (EFFORT,)), ("reasoning", (EFFORT,)),
-    ("output_config", (EFFORT, SCHEMA)), ("output_config.effort", (EFFORT,)), ("output_config.format", (SCHEMA,)),
-    ("schema", (SCHEMA,)), ("structured output", (SCHEMA,)), ("output_format", (SCHEMA,)), ("response_format", (SCHEMA,)),
-    ("responsejsonschema", (SCHEMA,)), ("mimetype", (SCHEMA,)), ("mime_type", (SCHEMA,)), ("json mode", (SCHEMA,)),
-    ("max_tokens", (TOKENS,)), ("max_completion_tokens", (TOKENS,)),
-)  # fmt: skip
 _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -152,7 +144,8 @@ def rejected_parts(error: bytes) -> frozenset[str]:
     The first word counts, because vendors go on to say what to send instead; at the same position, the longest.
     """
     text = error.decode("utf-8", "replace").lower()
-    matches = [(text.find(word), -len(word), parts) for word, parts in _WORDS if word in text]
+    words = model_table()["rejections"]["words"]
+    matches = [(text.find(word), -len(word), parts) for word, parts in words.items() if word in text]
     return frozenset(min(matches)[2] if matches else ())
 
 
