@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..kernel.fastjson import as_object
+from ..kernel.fastjson import texts_by_name
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings.load import own_content
 from . import ancestry
@@ -97,7 +97,7 @@ class Caller:
 
     def _drop_routes(self) -> None:
         """Remove each variable that affects where keys are sent, except those in the user's own settings file."""
-        own = _own_variables()
+        own = texts_by_name(own_content(config_folder()).get("env"))
         for name in [name for name in os.environ if is_sensitive(name) and is_route(name)]:
             if name not in own:
                 del os.environ[name]
@@ -177,9 +177,3 @@ def _use_account_home() -> None:
     os.environ.pop(_CONFIG, None)
     if home:
         os.environ["HOME"] = home
-
-
-def _own_variables() -> dict[str, str]:
-    """Return the `env` block of the user's own settings file."""
-    variables = as_object(own_content(config_folder()).get("env"))
-    return {name: value for name, value in variables.items() if isinstance(value, str)}

@@ -132,6 +132,11 @@ def as_objects(value: object) -> list[dict[str, object]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def texts_by_name(value: object) -> dict[str, str]:
+    """Return the strings of an object by name; empty if the value is no object."""
+    return {name: item for name, item in as_object(value).items() if isinstance(item, str)}
+
+
 def as_number(value: object) -> int | float | None:
     """Return a value that is a number; None for anything else, true and false included."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -16,7 +16,7 @@ from time import sleep
 from typing import Any, NamedTuple
 
 from ..kernel.context import now
-from ..kernel.fastjson import as_number, as_object, digest, dumps
+from ..kernel.fastjson import as_number, digest, dumps, texts_by_name
 from ..kernel.files import FileLock, make_folder
 from ..kernel.judge.credentials import ServerAccess
 from ..kernel.judge.question import JudgeError, value_at
@@ -119,10 +119,6 @@ def ledger_scores(paths: Paths) -> Iterator[Body]:
         yield from score_bodies(row)
 
 
-def _texts_by_name(value: object) -> dict[str, str]:
-    return {name: item for name, item in as_object(value).items() if isinstance(item, str)}
-
-
 class Outbox:
     """What is known about one server, in a file that is replaced atomically.
 
@@ -142,7 +138,7 @@ class Outbox:
     def _read(self) -> None:
         """Read the file. If it is damaged, scores are sent again, which does no harm."""
         stored = read_state(self._path, _MAX_BYTES)
-        self.server, self.configs, self.scores = (_texts_by_name(stored.get(name)) for name in _MAPS)
+        self.server, self.configs, self.scores = (texts_by_name(stored.get(name)) for name in _MAPS)
         self.not_before = float(as_number(stored.get("not_before")) or 0)
 
     @contextmanager

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..fastjson import as_object, as_text
+from ..fastjson import as_text, texts_by_name
 from ..settings import Settings
 from ..settings.load import own_content
 from .question import JudgeError
@@ -51,8 +51,7 @@ class UserEnvironment:
 
     def __init__(self, config_dir: str | None) -> None:
         settings = own_content(config_dir)
-        variables = as_object(settings.get("env"))
-        self._own = {name: value for name, value in variables.items() if isinstance(value, str)}
+        self._own = texts_by_name(settings.get("env"))
         self.helper = as_text(settings.get("apiKeyHelper"))
 
     def get(self, name: str) -> str:
