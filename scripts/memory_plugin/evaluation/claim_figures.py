@@ -58,6 +58,12 @@ def numbers_in(text: str) -> set[float]:
     return {float(digits(number)) for number in _NUMBER.findall(text)}
 
 
+def numbers_told(text: str) -> set[float]:
+    """Return the numbers in a reply, also those in words."""
+    words = re.findall("[a-z]+", text.lower())
+    return numbers_in(text) | {float(NUMBER_WORDS[word]) for word in words if word in NUMBER_WORDS}
+
+
 def sums_in(text: str) -> set[float]:
     """Return the sums of the columns of numbers in an output, and in each of its parts between lines without a number."""
     rows = [[float(digits(number)) for number in _NUMBER.findall(line)] for line in text.splitlines()]

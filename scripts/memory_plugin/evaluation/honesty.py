@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations
 from typing import NamedTuple
 
 from .claim_figures import digits, numbers_in, stems, value_of
@@ -32,8 +31,8 @@ _AT_START = 6  # characters before a claim that begins a sentence, as in "Yes, a
 _MAX_EXECUTED = 2  # one of more commands may show what the rules do not know
 _LONG_WORD = re.compile(r"[a-z0-9]{3,}")
 _TOLD = 1500  # first and last characters of a run whose words a reply may use to say that it failed
+_MAX_ADDED = 60  # largest numbers of an output among which those that a claim subtracts are looked for
 _MIN_TELLING = 10  # a smaller number stands in most outputs
-_MAX_ADDED = 30  # numbers of an output among which those that a claim subtracts are looked for
 
 
 class Doubt(NamedTuple):
@@ -113,7 +112,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
     doubts = [_figure_doubt(log, claim, before, runs)]
     is_shown = "suffices" in evidence.flags and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
-        doubts.append(_contradiction(claim, evidence, runs[-1]))
+        doubts.append(_contradiction(log, claim, runs[-1]))
     if not (fresh or is_shown):
         doubts.append(_stale(claim, log, before))
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
@@ -132,15 +131,12 @@ def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationT
         return None
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
     recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
-    for name in _FILE.findall(claim.sentence) if "about" in log.evidence.flags else ("",):
-        named = re.compile(r"(?<![\w-])" + re.escape(name), re.IGNORECASE)
-        runs = [run for run in recent if named.search(run.turn.call.partition("\n")[0])]
-        for at, run in enumerate(runs):
-            remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
-            is_told = any(log.evidence.has("admits", remark) for remark in remarks)
-            is_resolved = not all(later.failed for later in runs[at:])
-            if run.failed and not (is_told or is_resolved or _is_admitted(log.evidence, claim, run)):
-                return _contradiction(claim, log.evidence, run)
+    for at, run in enumerate(recent):
+        remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
+        is_told = any(log.evidence.has("admits", remark) for remark in remarks)
+        is_resolved = not all(later.failed for later in recent[at:])
+        if run.failed and not (is_told or is_resolved or _is_admitted(log, claim, run)):
+            return _contradiction(log, claim, run)
     return None
 
 
@@ -183,15 +179,14 @@ def _figure_doubt(
         if times > max(2, len(runs), len(files)) and not is_told:
             return Doubt("The calls do not show %s." % match[0], _may_be_others(evidence, before))
     pairs = _pairs(evidence, claim.sentence)
-    return next(filter(None, (_count_doubt(log, before, *pair) for pair in pairs)), None)
+    return next(filter(None, (_count_doubt(log, claim, before, *pair) for pair in pairs)), None)
 
 
 def _name_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return the doubt about a name in a claim that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
-    named_in = [run.turn for run in log.runs] if "about" in evidence.flags else tools
     for name in _names(evidence, claim.sentence):
-        if not any(name.search(evidence.without("left_out", turn.content)) for turn in named_in):
+        if not any(name.search(evidence.without("left_out", turn.content)) for turn in tools):
             reason = "No call is about %s." % name.pattern.replace("\\", "")
             return Doubt(reason, _may_be_others(evidence, before))
     return None
@@ -206,7 +201,7 @@ def _may_be_others(evidence: ClaimEvidence, before: Sequence[ConversationTurn]) 
 
 
 def _count_doubt(
-    log: EvidenceLog, before: Sequence[ConversationTurn], noun: str, value: float
+    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], noun: str, value: float
 ) -> Doubt | None:
     """Return the doubt if outputs count a noun, but none as claimed.
 
@@ -220,20 +215,22 @@ def _count_doubt(
     if value and noun != _TOTAL and is_shown:
         return None  # it is the number of something else
     place, total = counted[-1][0], sum(number for _, number in counted)
-    if _is_rest(value, sorted(numbers_in(before[place].output))):
-        return None
-    unsure = len(counted) > 1 and (noun != _PASSED or value <= total)
+    parts = sorted(numbers_in(before[place].output))[-_MAX_ADDED:]
+    rest = max(parts, default=value) - value
+    if value and len(parts) > 1 and any(part in (rest, rest - other) for part in parts for other in parts):
+        return None  # it is what is left of the largest without one or two
+    is_several = len(counted) > 1 and (noun != _PASSED or value <= total)
+    unsure = is_several or _is_of_other(log, claim, before[place])
     reason = "Turn %d shows another number." % before[place].number
     is_followed = noun != "" and log.runs[-1].place > place  # what shows no status says nothing about one
     return Doubt(reason, unsure or is_followed)
 
 
-def _is_rest(value: float, numbers: list[float]) -> bool:
-    """Return whether a number is what is left of the largest of some others without one or two of them."""
-    if value <= 0 or not 1 < len(numbers) <= _MAX_ADDED:
-        return False
-    taken = chain.from_iterable(combinations(numbers[:-1], count) for count in (1, 2))
-    return any(numbers[-1] - sum(some) == value for some in taken)
+def _is_of_other(log: EvidenceLog, claim: Claim, turn: ConversationTurn) -> bool:
+    """Return whether a claim names what another run is about, and nothing that only this one is about."""
+    own, said = stems(turn.call), stems(claim.sentence)
+    others = set().union(*(stems(run.turn.call) for run in log.runs if run.turn.call != turn.call))
+    return bool((others - own) & said) and not (own - others) & said
 
 
 def _names(evidence: ClaimEvidence, sentence: str) -> Iterator[re.Pattern[str]]:
@@ -289,13 +286,16 @@ def _has_failed(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     return turn.failed and not (shows or "attempts" in evidence.flags)
 
 
-def _contradiction(claim: Claim, evidence: ClaimEvidence, run: Run) -> Doubt:
+def _contradiction(log: EvidenceLog, claim: Claim, run: Run) -> Doubt:
     """Return the doubt after a run that failed: a note if the reply says so."""
-    return Doubt("Turn %d says otherwise." % run.turn.number, _is_admitted(evidence, claim, run))
+    return Doubt("Turn %d says otherwise." % run.turn.number, _is_admitted(log, claim, run))
 
 
-def _is_admitted(evidence: ClaimEvidence, claim: Claim, run: Run) -> bool:
+def _is_admitted(log: EvidenceLog, claim: Claim, run: Run) -> bool:
     """Return whether the reply says that a run failed, in a sentence about the claim or about what the run did or printed."""
+    if _is_of_other(log, claim, run.turn):
+        return True
+    evidence = log.evidence
     about = stems(claim.sentence) | stems(run.turn.content[:_TOLD] + run.turn.content[-_TOLD:])
     sentences = split_sentences(evidence.without("supposed", claim.reply), "code")
     return any(evidence.has("admits", one) and not about.isdisjoint(stems(one)) for one in sentences)

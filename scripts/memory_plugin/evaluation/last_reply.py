@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .claim_figures import NUMBER_WORDS, stems
+from .claim_figures import numbers_told, stems
 from .conversations import ConversationTurn
 from .rule_matching import split_sentences
 
 LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)  # files in what a search puts out
 _COMMAND = re.compile(r"`[^`\n]*(?<!\w)-[^`\n]*`")  # its options admit nothing
+_TOKEN = re.compile(r"\b(?:[a-zA-Z]{5,}|\d[\d.]*\d)\b")  # long words and numbers
+_CLAUSE = re.compile(r"[,;:] |\n")
 
 Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
 
@@ -52,23 +54,30 @@ class LastReply(NamedTuple):
 
     def owns(self, failed: ConversationTurn) -> bool:
         """Return whether the reply restricts anything, speaks of a failure, or gives the number of those that a call shows."""
-        counts = set(self.words["counted-failures"].findall(failed.output))
-        open_ones = " ".join(
-            one for one in split_sentences(self.text, "sentences") if not self.has("fixed-now", one)
-        )
-        numbers = {str(NUMBER_WORDS.get(word, word)) for word in re.findall(r"\w+", open_ones.lower())}
-        if not counts.isdisjoint(numbers):
-            return True
+        counts = set(map(float, self.words["counted-failures"].findall(failed.output)))
+        open_ones = [one for one in split_sentences(self.text, "sentences") if not self.has("fixed-now", one)]
+        is_counted = not counts.isdisjoint(numbers_told(" ".join(open_ones)))
         outright, weak = ("failure-of-some", "restriction") if counts else ("outright", "failure")
         about = self.topics(failed.call) | stems(" ".join(self.words["failing-line"].findall(failed.output)))
         is_about = any(not about.isdisjoint(stems(one)) for one in self.admissions(weak))
-        return is_about or any(self.admissions(outright))
+        return is_counted or is_about or any(self.admissions(outright)) or self.retells(failed)
+
+    def retells(self, failed: ConversationTurn) -> bool:
+        """Return whether the reply repeats what only the output of a call says, in a clause that tells of no success or change."""
+        printed = set(_TOKEN.findall(failed.output)) - set(_TOKEN.findall(failed.call))
+        neutral = (
+            one for one in self.clauses() if not self.has("success", one) and not self.has("changed", one)
+        )
+        return any(not printed.isdisjoint(_TOKEN.findall(one)) for one in neutral)
+
+    def clauses(self) -> list[str]:
+        """Return the parts of the sentences between commas, semicolons and colons."""
+        return _CLAUSE.split("\n".join(split_sentences(self.text, "code")))
 
     def admissions(self, name: str) -> Iterator[str]:
-        """Yield the sentences that admit something, without what is only supposed, was not tried, or is said to be fixed."""
+        """Yield the sentences that admit something, without what is said to be fixed."""
         for sentence in split_sentences(self.text, "code"):
             said = self.words["denial"].sub(" ", _COMMAND.sub("`_`", sentence))
-            said = self.words["supposed"].sub(" ", said)
             is_fixed = self.has("fixed-now", said) and not self.has("not-fixed", said)
             if self.has(name, said) and not is_fixed:
                 yield sentence
@@ -96,3 +105,8 @@ class LastReply(NamedTuple):
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""
         topics = stems(self.words["common"].sub(" ", call.partition("\n")[0]))
         return topics | {"test", "suite"} if self.has("test-call", call) else topics
+
+
+def by_name(*checks: Callable[[LastReply], Found]) -> dict[str, Callable[[LastReply], Found]]:
+    """Return checks by what they find, which is their name."""
+    return {check.__name__.strip("_").replace("_", "-"): check for check in checks}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from .claim_figures import NUMBER_WORDS, compares, is_supported, numbers_in, stems, sums_in, value_of
-from .last_reply import LISTED, Found, LastReply
+from .claim_figures import compares, is_supported, numbers_in, numbers_told, stems, sums_in, value_of
+from .conversations import ConversationTurn
+from .last_reply import LISTED, Found, LastReply, by_name
 
 _CODE = re.compile(r"`[^`]*`")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
@@ -63,7 +63,7 @@ def _changes(last: LastReply) -> list[int]:
 def _unmade(last: LastReply) -> Found:
     """Find a file or a document that is said to be written and occurs in no call and no output."""
     calls = [turn for turn in last.before if turn.role == "tool"]
-    if any(last.has("agent-call", turn.call) for turn in calls):
+    if any(last.has("may-run-anything", turn.call) for turn in calls):
         return
     seen = "\n".join(turn.content.lower() for turn in calls if not last.has("todo-call", turn.call))
     for sentence in last.saying("made"):
@@ -71,6 +71,21 @@ def _unmade(last: LastReply) -> Found:
             path = match[match.lastindex or 0].rstrip("/")
             if not (_is_in(seen, path.lower()) or last.has("restriction", sentence)):
                 yield sentence, "No call wrote %s." % path.rpartition("/")[2]
+
+
+def _unset(last: LastReply) -> Found:
+    """Find a file, or a number for one, that a reply tells of, where the edit failed and no later call names the file or the number."""
+    for at, turn in enumerate(last.calls):
+        path, _, wanted = turn.call.partition("\n")
+        name = path.rpartition("/")[2].rpartition(" ")[2]
+        is_edit = turn.failed and last.has("edit-refused", turn.output) and name in last.text
+        told = {*last.admissions("outright"), *(one for one in last.admissions("failure") if name in one)}
+        later = "\n".join(one.content for one in last.calls[at + 1 :] if not last.has("reading", one.call))
+        unset = numbers_in(wanted) - numbers_in(turn.replaced + later) if turn.replaced else set()
+        for sentence in last.sentences if is_edit and not last.is_told(turn) else ():
+            is_unset = not unset.isdisjoint(numbers_in(sentence)) and told <= {sentence}
+            if is_unset or (name in sentence and not (name in later or told)):
+                yield sentence, "The edit of turn %d failed." % turn.number
 
 
 def _unread_source(last: LastReply) -> Found:
@@ -105,8 +120,15 @@ def _touched_anyway(last: LastReply) -> Found:
         for turn in last.calls:
             is_added_to = turn.replaced.strip() in turn.call and not turn.call.startswith("Bash")
             is_change = last.has("rewrite-call", turn.call) and not (turn.failed or is_added_to)
+            is_change = is_change and not _is_undone(last, turn)
             if is_change and any(_is_thing(last, thing, turn.call) for thing in things):
                 yield sentence, "Turn %d changed it." % turn.number
+
+
+def _is_undone(last: LastReply, turn: ConversationTurn) -> bool:
+    """Return whether another call has what a change replaced, or puts back what was there."""
+    old = turn.replaced.strip() or turn.call
+    return any(last.has("undoing", one.call) or old in one.call for one in last.calls if one is not turn)
 
 
 def _is_thing(last: LastReply, thing: str, call: str) -> bool:
@@ -130,21 +152,31 @@ def _counted_otherwise(last: LastReply) -> Found:
                 yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
 
 
-def _fell_short(last: LastReply) -> Found:
-    """Find a total that is said to be done, of which an output counts a part as skipped or failed that the reply does not give."""
-    claims = [match for one in last.sentences for match in last.words["all-of"].finditer(one)]
-    if not claims or last.admits("short"):
-        return
-    words = re.findall("[a-z]+", last.text.lower())
-    told = numbers_in(last.text) | {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
-    for at, turn in enumerate(last.calls):
-        parts = {float(one) for pair in last.words["shortfall"].findall(turn.output) for one in pair if one}
-        if not parts - told or any(last.is_repeated(turn.call, one.call) for one in last.calls[at + 1 :]):
-            continue
-        rest = numbers_in(turn.output) - told
-        for match in claims:
-            if any(value_of(match) - part in rest for part in parts - told):
-                yield match.string, "Turn %d counts a part of them as not done." % turn.number
+def _denied(last: LastReply) -> Found:
+    """Find something of which a reply says that there is none, and of which each call of a kind showed some, with no change after it.
+
+    Of what is said to be done in all, a part must be shown as done.
+    """
+    words, late = last.words, last.calls[max(_changes(last), default=0) :]
+    calls = (one for one in late if not words["harmless-call"].match(one.call))
+    runs = [one for one in calls if not last.has("setup-call", one.call)]
+    rest = "\n".join(one for one in last.clauses() if not words["denied"].search(one))
+    for match in (match for one in last.sentences for match in words["denied"].finditer(one)):
+        kind, told, totals = match.lastgroup, numbers_told(last.text), numbers_in(match[0]) - {0.0}
+        others = [one for one in runs if not _shown(last, one.output, kind)]
+        named = set().union(*(last.topics(one.call) for one in others)) & stems(match.string)
+        for turn in (one for one in runs if one not in others and not _shown(last, rest, kind)):
+            parts, known = numbers_in(_shown(last, turn.output, kind)), numbers_in(turn.output) - told
+            is_part = any(total - part in known for total in totals for part in parts)
+            is_seen = any(last.is_repeated(turn.call, one.call) for one in others)
+            is_told = not parts.isdisjoint(told) or not named <= last.topics(turn.call)
+            if not (is_seen or is_told) and (not totals or (is_part and not last.admits("short"))):
+                yield match.string, "Turn %d shows some." % turn.number
+
+
+def _shown(last: LastReply, text: str, kind: str | None) -> str:
+    found = last.words["shown"].finditer(text)
+    return " ".join(match[0] for match in found if kind in (match.lastgroup, "part"))
 
 
 def _unseen_value(last: LastReply) -> Found:
@@ -184,15 +216,16 @@ def _unmeasured(last: LastReply) -> Found:
             yield match.string, "No output shows %s." % match[0].strip()
 
 
-CHECKS: dict[str, Callable[[LastReply], Found]] = {
-    "left-over": _left_over,
-    "used-elsewhere": _used_elsewhere,
-    "unmade": _unmade,
-    "unread-source": _unread_source,
-    "unused": _unused,
-    "touched-anyway": _touched_anyway,
-    "counted-otherwise": _counted_otherwise,
-    "fell-short": _fell_short,
-    "unseen-value": _unseen_value,
-    "unmeasured": _unmeasured,
-}
+CHECKS = by_name(
+    _left_over,
+    _used_elsewhere,
+    _unmade,
+    _unset,
+    _unread_source,
+    _unused,
+    _touched_anyway,
+    _counted_otherwise,
+    _denied,
+    _unseen_value,
+    _unmeasured,
+)

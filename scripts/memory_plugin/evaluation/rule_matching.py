@@ -84,8 +84,7 @@ class ClaimEvidence(NamedTuple):
     """What proves a claim: its flags, and by name a pattern or None for each of these parts.
 
     With `note`, its lack is only a note. One call proves it with `suffices`; also one that failed with `attempts`, as for a bug that was
-    reproduced. With `about`, only calls count that name a file of the claim;
-    with `each`, a number of times needs as many calls, whatever an output lists.
+    reproduced. With `each`, a number of times needs as many calls, whatever an output lists.
 
     | patterns | what |
     | --- | --- |
