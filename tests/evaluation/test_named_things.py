@@ -81,7 +81,7 @@ STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", 
             (EDITED,), "I changed nothing, this was a look.", "touched-anyway", id="a change after all"
         ),
         pytest.param((FOUND, EDITED), "All oldGreet calls are now gone.", "left-over", id="found before"),
-        pytest.param((MOVED,), "All 40 nests are moved.", "fell-short", id="a part was skipped"),
+        pytest.param((MOVED,), "All 40 nests are moved.", "denied", id="a part was skipped"),
         pytest.param((TIMED,), "Coverage is 87.5 % after the change.", "unmeasured", id="a share"),
         pytest.param(
             (BUILT,), "The owl hoots, and `./hoot.sh barn` passed.", "unused", id="a script without a run"
