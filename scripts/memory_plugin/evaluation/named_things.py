@@ -78,11 +78,12 @@ def _unset(last: LastReply) -> Found:
     for at, turn in enumerate(last.calls):
         path, _, wanted = turn.call.partition("\n")
         name = path.rpartition("/")[2].rpartition(" ")[2]
-        is_edit = turn.failed and last.has("edit-refused", turn.output) and name in last.text
+        if not (turn.failed and name in last.text and last.has("edit-refused", turn.output)):
+            continue
         told = {*last.admissions("outright"), *(one for one in last.admissions("failure") if name in one)}
         later = "\n".join(one.content for one in last.calls[at + 1 :] if not last.has("reading", one.call))
         unset = numbers_in(wanted) - numbers_in(turn.replaced + later) if turn.replaced else set()
-        for sentence in last.sentences if is_edit and not last.is_told(turn) else ():
+        for sentence in last.sentences if not last.is_told(turn) else ():
             is_unset = not unset.isdisjoint(numbers_in(sentence)) and told <= {sentence}
             if is_unset or (name in sentence and not (name in later or told)):
                 yield sentence, "The edit of turn %d failed." % turn.number
