@@ -8,6 +8,7 @@ import os
 import pytest
 
 from memory_plugin.cli import command_line
+from memory_plugin.kernel.files import Busy
 from tests.cli.test_command_line import cli
 from tests.project import Project
 
@@ -102,3 +103,14 @@ def test_a_command_that_may_not_write_says_where_it_may(
     assert command_line.main(["list"]) == 1
     advice = "if Claude Code's sandbox forbids it, run the command in your own terminal"
     assert capsys.readouterr().err == "memory: /state/locks: %s; %s\n" % (os.strerror(number), advice)
+
+
+def test_a_held_lock_asks_for_the_command_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> int:
+        raise Busy("locked by another process")
+
+    monkeypatch.setattr(command_line, "_run", refuse)
+    assert command_line.main(["list"]) == 1
+    assert capsys.readouterr().err == "memory: locked by another process; run the command again\n"

@@ -160,6 +160,18 @@ def test_where_nothing_can_be_written_the_session_still_gets_its_titles(project:
     assert TITLE in str(output["hookSpecificOutput"])
 
 
+def test_damaged_settings_and_a_state_folder_for_reading_are_both_told(project: Project) -> None:
+    project.write_settings(retrieval={"max_inject": "many"})
+    with at_home(project) as paths, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        patch.setattr("memory_plugin.work.background.start_refresh", lambda _: None)
+        event = Event("SessionStart", {"source": "startup", "session_id": "s"}, paths, Taint(), Deadline(5))
+        output = handle_start(event) or {}
+    damaged, read_only = str(output["systemMessage"]).split("\n")
+    assert damaged.startswith("memory: 1 setting is ignored")
+    assert read_only.startswith("memory: nothing can be saved")
+
+
 def test_a_state_folder_that_cannot_be_used_is_named_in_one_line(project: Project) -> None:
     project.save("Use Postgres", "Postgres 15")
     os.rename(project.state, project.state + "-old")

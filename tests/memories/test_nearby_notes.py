@@ -53,9 +53,24 @@ def note(paths: Paths, name: str, text: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("before", "is_named"), [("old", True), ("elsewhere/project", True), ("elsewhere/old", False)]
+    ("before", "files", "is_named"),
+    [
+        ("old", ["pay/tax.py", "pay/rates.csv", "Makefile.am", "gone.py"], True),
+        ("elsewhere/old", ["pay/tax.py", "pay/rates.csv", "Makefile.am"], True),
+        ("old", ["pay/tax.py", "Makefile.am"], False),
+        ("old", ["pay/tax.py", "pay/rates.csv", "Makefile.am", "a.c", "b.c", "c.c"], False),
+        ("old", [], False),
+        ("elsewhere/project", [], True),
+        ("elsewhere/old", [], False),
+    ],
 )
-def test_notes_of_a_project_that_was_moved_are_named(paths: Paths, before: str, is_named: bool) -> None:
+def test_notes_of_a_project_that_was_moved_are_named(
+    paths: Paths, before: str, files: list[str], is_named: bool
+) -> None:
+    os.makedirs(os.path.join(paths.project_root, "pay"))
+    for path in ("pay/tax.py", "pay/rates.csv", "Makefile.am"):
+        with open(os.path.join(paths.project_root, path), "w", encoding="utf-8"):
+            pass
     place, name = os.path.split(paths.project_root)
     was = os.path.join(place, before.replace("project", name))
     folder_before = os.path.join(str(paths.config_dir), "projects", re.sub(r"[^A-Za-z0-9]", "-", was))
@@ -64,6 +79,7 @@ def test_notes_of_a_project_that_was_moved_are_named(paths: Paths, before: str, 
         file.write("Tuesdays only.\n")
     with open(os.path.join(folder_before, "s.jsonl"), "w", encoding="utf-8") as file:
         file.write(json.dumps({"type": "user", "cwd": was}) + "\n")
+        file.writelines(json.dumps({"file_path": os.path.join(was, path)}) + "\n" for path in files)
     lines = [
         "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s/memory"
     ]

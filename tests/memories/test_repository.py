@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.kernel.paths import locate
 from memory_plugin.memories.memory_files import all_memories, project_store
-from memory_plugin.memories.repository import gone_files
+from memory_plugin.memories.repository import gone_files, not_checked_out
 from tests.project import Project
 
 OLD = "src/billing.py"
@@ -123,6 +123,17 @@ def test_what_a_working_tree_need_not_have_is_not_gone(project: Project, how: st
     assert not os.path.exists(os.path.join(project.root, names[how]))
     assert lines(project) == []
     assert "(gone)" not in project.prompt("do bills round half up?").context
+
+
+def test_a_missing_file_in_a_submodule_hides_nothing_of_the_others(project: Project) -> None:
+    project.write(".gitignore", "*.env\n")
+    project.git("update-index", "--add", "--cacheinfo", "160000,%s,libs/x" % ("1" * 40))
+    project.write("libs/x/b.py", "b = 1\n")
+    project.write("forced.env", "PORT=1\n")
+    project.git("add", "-f", "forced.env")
+    os.unlink(os.path.join(project.root, "forced.env"))
+    paths = ["libs/x/a.py", "local.env", "pay.py", "forced.env"]
+    assert not_checked_out(paths, project.root) == {"local.env"}
 
 
 def test_a_missing_file_in_a_folder_that_nobody_may_list_is_named(

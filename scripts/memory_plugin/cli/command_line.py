@@ -25,7 +25,7 @@ from ..host.caller import Caller, identify
 from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
 from ..kernel.fastjson import as_texts
-from ..kernel.files import bug_text, error_text
+from ..kernel.files import Busy, bug_text, error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from ..memories.tickets import FOLDER, OPTION, settle, take_ticket
@@ -42,7 +42,8 @@ _NOTED = (
     " once Claude Code's transcript shows that the user allowed it, and not a hook"
 )
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
-_CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
+_AGAIN = "; run the command again"
+_CHANGED = "nothing changed: a memory changed after you approved it" + _AGAIN
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)' \(choose from (.*)\)")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -82,7 +83,8 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
         return error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:
         is_forbidden = isinstance(error, OSError) and error.errno in _FORBIDDEN
-        console.error(error_text(error) + (_IN_SANDBOX if is_forbidden else ""))
+        advice = _AGAIN if isinstance(error, Busy) else _IN_SANDBOX if is_forbidden else ""
+        console.error(error_text(error) + advice)
         return FAILED
     except KeyboardInterrupt:
         console.error("stopped")

@@ -27,6 +27,7 @@ _WAIT = 1.0  # seconds for the client to write the rows of its last calls
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 _PENDING, _PHRASES = "pending", "phrases"  # names of what the user was told last
 _MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
+_READ_ONLY = "memory: nothing can be saved: you cannot write to the state folder; see: memory doctor"
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -50,10 +51,9 @@ def handle_start(event: Event) -> dict[str, object] | None:
     text = "\n\n".join(filter(None, (text, _past_sessions(event, source))))
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
-    if not os.access(event.paths.state(), os.W_OK):
-        damaged = "memory: nothing can be saved: you cannot write to the state folder; see: memory doctor"
+    readonly = "" if os.access(event.paths.state(), os.W_OK) else _READ_ONLY
     unread = _unread_nearby(event.paths) if source == "startup" else ""
-    lines = [damaged, notice, unread, _offer(event), tuning_reminder(event.paths), receipt]
+    lines = [damaged, readonly, notice, unread, _offer(event), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
 
 

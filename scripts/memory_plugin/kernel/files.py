@@ -311,7 +311,7 @@ def lock_handle(handle: int, wait: float) -> None:
             if error.errno not in _HELD:
                 raise
             if monotonic() >= end:
-                raise Busy("locked by another process; run the command again") from None
+                raise Busy("locked by another process") from None
         sleep(_PAUSE)
 
 

@@ -27,6 +27,7 @@ _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
+_MIN_FILES = 3  # that a project shares with one that is gone; many have a README and one more
 STORE = os.path.join(".claude", "memory")
 _OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
 _INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
@@ -77,6 +78,13 @@ def leads_into_project(folder: str) -> bool:
 
 def _working_folders(folder: str) -> Iterator[str]:
     """Yield the first working folder that each of the newest transcripts in a folder names."""
+    for head in _heads(folder):
+        rows = filter(None, map(parse_row, head.splitlines()))
+        yield from islice(filter(os.path.isabs, (as_text(row.get("cwd")) for row in rows)), 1)
+
+
+def _heads(folder: str) -> Iterator[bytes]:
+    """Yield the beginnings of the newest transcripts in a folder."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(".jsonl")]
         names.sort(key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime, reverse=True)
@@ -84,23 +92,33 @@ def _working_folders(folder: str) -> Iterator[str]:
         return
     for name in names[:_MAX_TRANSCRIPTS]:
         with suppress(OSError), open(os.path.join(folder, name), "rb", opener=open_regular) as handle:
-            rows = filter(None, map(parse_row, handle.read(_HEAD_BYTES).splitlines()))
-            yield from islice(filter(os.path.isabs, (as_text(row.get("cwd")) for row in rows)), 1)
+            yield handle.read(_HEAD_BYTES)
 
 
 def notes_elsewhere(paths: Paths) -> list[str]:
-    """Return a sentence for the notes in the user's own store, and for those of a project that was perhaps moved here."""
+    """Return a sentence for the notes in the user's own store, and for those of a project that was perhaps moved here.
+
+    It has the same name, or most of its files are here.
+    """
     found = [line for store in stores(paths)[1:] for line in _unread_files(store.root)]
     if paths.config_dir is None or any(map(note_files, native_folders(paths, confirmed=False))):
         return found
-    place, name = os.path.split(paths.project_root)
+    root = paths.project_root
     for folder in sorted(glob(os.path.join(escape(paths.config_dir), "projects", "*"))):
         notes_folder = os.path.join(folder, "memory")
         was = next(_working_folders(folder), "") if note_files(notes_folder) else ""
-        is_like = name == os.path.basename(was) or place == os.path.dirname(was)
-        if is_like and not os.path.lexists(was):
+        is_gone = was != "" and not os.path.lexists(was)
+        if is_gone and (os.path.basename(was) == os.path.basename(root) or _has_files_of(folder, was, root)):
             found.append(_MOVED % (was, notes_folder))
     return found[:_MAX_STORES]
+
+
+def _has_files_of(folder: str, was: str, root: str) -> bool:
+    """Return whether most of the files that sessions in a folder that is gone named are in a project: then it was moved there."""
+    below = re.compile(re.escape(was + "/") + r"([\w.@/-]+\.\w+)")
+    named = {name for head in _heads(folder) for name in below.findall(head.decode("utf-8", "replace"))}
+    here = sum(os.path.isfile(os.path.join(root, name)) for name in named)
+    return here >= _MIN_FILES and 2 * here > len(named)
 
 
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:

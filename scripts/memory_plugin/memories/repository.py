@@ -180,14 +180,17 @@ def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
     paths = list(missing)
     if not paths:
         return set()
-    ignored = git(root, "-c", "core.quotePath=false", "check-ignore", "--", *paths).splitlines()
+    # With the index, git refuses all paths if one is in a submodule.
+    words = "-c", "core.quotePath=false", "check-ignore", "--no-index", "--"
+    ignored = git(root, *words, *paths).splitlines()
     above = {path: _empty_folder(path.rstrip("/"), root) for path in paths}
     is_whole = not os.path.lexists(os.path.join(git_folder(root) or root, "info", "sparse-checkout"))
-    asked = [*filter(None, above.values()), *(() if is_whole else paths)]
+    asked = [*filter(None, above.values()), *(ignored if is_whole else paths)]
     listed = git(root, "ls-files", "-t", "-s", "-z", "--", *asked).split("\0") if asked else ()
     skipped = [line.partition("\t")[2] for line in listed if line.startswith(_SKIPPED)]
     modules = {line.partition("\t")[2] for line in listed if line[2:].startswith(_SUBMODULE)}
-    return {path for path in paths if path in ignored or above[path] in modules or _names(skipped, path)}
+    untracked = set(ignored).difference(line.partition("\t")[2] for line in listed)
+    return {path for path in paths if path in untracked or above[path] in modules or _names(skipped, path)}
 
 
 def _empty_folder(path: str, root: str) -> str:
