@@ -80,6 +80,28 @@ def test_conversations_of_other_programs(value: object) -> None:
     assert parse(json.dumps(value)).skipped == ()
 
 
+def node(parent: str, role: str = "", text: str = "", **content: object) -> dict[str, object]:
+    """Return a node of ChatGPT's export."""
+    content = content or {"content_type": "text", "parts": [text]}
+    return {"parent": parent, "message": {"author": {"role": role}, "content": content} if role else None}
+
+
+def test_of_a_tree_only_the_thread_that_the_user_kept_is_read() -> None:
+    tree = {
+        "answered again": node("asked", "assistant", "a"),
+        "first answer": node("asked", "assistant", "b"),
+        "root": node(""),
+        "asked": node("profile", "user", "q"),
+        "profile": node("root", "user", content_type="user_editable_context", user_profile="A cook."),
+        "thoughts": node("answered again", "assistant", content_type="thoughts", thoughts=[{"content": "c"}]),
+    }
+    export = {"mapping": tree, "current_node": "thoughts"}
+    assert [turn[1:] for turn in read(json.dumps([export])) if turn[2]] == [turn[1:] for turn in BOTH]
+    assert parse(json.dumps([export])).skipped == ()
+    circle = {"mapping": {"x": node("y", "user", "q"), "y": node("x", "assistant", "a")}, "current_node": "y"}
+    assert read(json.dumps(circle)) == BOTH
+
+
 FILES = {
     "byte order mark": codecs.BOM_UTF8 + json.dumps([USER, ASSISTANT]).encode(),
     "UTF-16": json.dumps([USER, ASSISTANT]).encode("utf-16"),
@@ -220,6 +242,13 @@ def test_a_line_of_a_transcript_that_cannot_be_read_is_named() -> None:
     row = json.dumps({"type": "user", "uuid": "1", "message": {"role": "user", "content": "hi"}})
     assert parse(row + "\nnonsense\n" + row + "\n").skipped == (2,)
     assert parse(row + '\n{"type": "us').skipped == ()  # the client is still writing the last line
+
+
+def test_a_transcript_may_begin_with_many_snapshots() -> None:
+    snapshots = '{"type": "file-history-snapshot", "snapshot": {}}\n' * 400
+    row = json.dumps({"type": "user", "uuid": "1", "message": {"role": "user", "content": "hi"}})
+    conversation = parse(snapshots + row + "\n")
+    assert ([turn.content for turn in conversation.turns], conversation.skipped) == (["hi"], ())
 
 
 def test_private_passages_are_left_out() -> None:

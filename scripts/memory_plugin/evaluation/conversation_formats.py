@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Optional
+from typing import Any, Optional
 
 from ..kernel.fastjson import as_object, as_text, dumps, loads
 from ..kernel.paths import load_data
@@ -26,7 +26,7 @@ _ROLE_FIELD = re.compile(
 _PROSE = re.compile(r"(?:[^\W\d_]+[^\w\n]+){2}[^\W\d_]")
 # Kinds of blocks: results of tools, and what no side says.
 _RESULT = re.compile(r"(?i)(?:tool|function).*(?:result|response|output|return)")
-_SILENT = re.compile(r"(?i)think|reasoning|(?:tool|function)_?(?:use|call)|^tool-|^step-start$|cache_?point")
+_SILENT = re.compile(r"(?i)think|reasoning|(?:tool|function)_?(?:use|call)|^tool-|^step-start$|cache_?point|^thoughts$|editable_context$")
 _LABEL = re.compile(
     r"^(?:<\|im_start\|>|[^a-z\n]{0,24})(?:role: *[\"']?)?(user|human|patient|caregiver|assistant|ai|bot|chatbot|companion|model|system)\b"
     r"[^\w\n]*(?:\n\s*(?:content|text|value|message): *[|>]?-?|:[*_]*|$)",
@@ -116,7 +116,7 @@ def turns_of(record: object, depth: int = 0) -> list[object]:
     turns: list[object] = []
     has_list = False
     for name, value in record.items():
-        inner = [turn for entry in _entries(name, value) for turn in turns_of(entry, depth + 1) or [entry]]
+        inner = [turn for entry in _entries(name, value, record) for turn in turns_of(entry, depth + 1) or [entry]]
         if inner and (name in words("turns") or any(map(_role_of, inner))):
             turns += inner
             has_list = True
@@ -125,13 +125,24 @@ def turns_of(record: object, depth: int = 0) -> list[object]:
     return turns if has_list else []
 
 
-def _entries(name: str, value: object) -> list[object]:
-    """Return what a field holds that may hold turns; empty for another field."""
-    if name == "mapping":  # of ChatGPT's export: a tree, some of whose nodes have no message
-        return [node for node in as_object(value).values() if as_object(node).get("message")]
+def _entries(name: str, value: object, record: Mapping[str, object]) -> list[object]:
+    """Return what a field of a record holds that may hold turns; empty for another field."""
+    if name == "mapping":  # of ChatGPT's export
+        nodes = {key: as_object(node) for key, node in as_object(value).items()}
+        thread = _thread(nodes, as_text(record.get("current_node"))) or [*nodes.values()]
+        return [node for node in thread if node.get("message")]
     if name not in words("turns") + words("holders"):
         return []
     return value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+
+
+def _thread(nodes: Mapping[str, dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
+    """Return the nodes from the root to a leaf: others hold answers that the user had made again, or edited."""
+    thread: list[dict[str, Any]] = []
+    while leaf in nodes and len(thread) < len(nodes):
+        thread.insert(0, nodes[leaf])
+        leaf = as_text(nodes[leaf].get("parent"))
+    return thread
 
 
 def _is_turn(record: object) -> bool:
@@ -205,7 +216,7 @@ def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
         for block in value:
             yield from _pieces(role, block)
     elif isinstance(value, dict):
-        kind = as_text(value.get("type")) or (next(iter(value)) if len(value) == 1 else "")
+        kind = as_text(value.get("type") or value.get("content_type")) or (next(iter(value)) if len(value) == 1 else "")
         is_result = _RESULT.search(kind)
         if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
             return

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -28,7 +28,6 @@ _CALL = re.compile(r"(?:\$|mcp__\w+|%s)(?:[ (:]|$)" % _TOOLS)
 _MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of a tool's output
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
-_FIRST_ROWS = 200  # of a transcript, one of which holds a message
 
 
 class ConversationTurn(NamedTuple):
@@ -79,8 +78,7 @@ def read_conversations(path: str) -> list[Conversation]:
 def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
     """Return the conversations in a file's content: at least one, which may have no turns."""
     data = in_utf8(data)
-    rows = islice(Lines(io.BytesIO(data)), _FIRST_ROWS)
-    if any(isinstance(row.get("message"), dict) for row in rows):
+    if any(isinstance(row.get("message"), dict) for row in Lines(io.BytesIO(data))):
         transcript = _transcript(data, identity)
         if transcript.turns or transcript.skipped:
             return [transcript]

@@ -218,7 +218,7 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> EvaluationResu
         places = plain(", ".join(map(str, conversation.skipped)), _MAX_PLACES)
         why = "not all was read: turn %s; expected %s, see docs/evaluation.md" % (places, _FORM)
         overall = OverallResult("unjudged", None, 0.0, why)
-    elif not conversation.turns:
+    elif all(turn.role == "system" for turn in conversation.turns):
         overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
     no_jury = "" if votes else plan.why_no_jury or "a gate failed"
     judges_ms = _ms_since(started) if votes else 0.0
