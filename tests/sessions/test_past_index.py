@@ -26,6 +26,8 @@ from tests.sessions.past_rows import (
 )
 from tests.sessions.past_world import RULES, World
 
+SHARED = "4d5e6f70-shared"
+
 
 def test_rollouts_of_codex_are_indexed_for_their_project(world: World) -> None:
     name = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff%04d"
@@ -55,6 +57,19 @@ def test_rollouts_of_codex_are_indexed_for_their_project(world: World) -> None:
     world.index()
     found = [each for each in world.exchanges() if each.kind == "codex"]
     assert [(each.session, each.prompt) for each in found] == [(name % 0, "grease the hinge")]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_of_projects_that_share_a_folder_of_transcripts_each_has_its_own(
+    world: World, tmp_path: Path, is_there: bool
+) -> None:
+    other = str(tmp_path / "another")
+    if is_there:
+        os.makedirs(other)
+    rows = rows_of(SHARED, "", [Said("2026-10-07T10:00:00Z", "oil the gate", "Oiled it.")], other)
+    write_rows(world.config, world.root, SHARED, rows)
+    world.index()
+    assert [each.prompt for each in world.exchanges(SHARED)] == ([] if is_there else ["oil the gate"])
 
 
 def test_two_processes_that_write_leave_one_whole_index(world: World) -> None:

@@ -42,8 +42,7 @@ _NOTED = (
     " once Claude Code's transcript shows that the user allowed it, and not a hook"
 )
 _NOT_APPROVED = "nothing changed: the user must approve this: %s Run it by itself so that Claude Code can ask, or in a terminal"
-_AGAIN = "; run the command again"
-_CHANGED = "nothing changed: a memory changed after you approved it" + _AGAIN
+_CHANGED = "nothing changed: a memory changed after you approved it; run the command again"
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '([^']*)' \(choose from (.*)\)")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -83,7 +82,7 @@ def _guarded(run: Callable[[], int], console: Console) -> int:
         return error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:
         is_forbidden = isinstance(error, OSError) and error.errno in _FORBIDDEN
-        advice = _AGAIN if isinstance(error, Busy) else _IN_SANDBOX if is_forbidden else ""
+        advice = "; run the command again" if isinstance(error, Busy) else _IN_SANDBOX if is_forbidden else ""
         console.error(error_text(error) + advice)
         return FAILED
     except KeyboardInterrupt:

@@ -26,7 +26,9 @@ _ROLE_FIELD = re.compile(
 _PROSE = re.compile(r"(?:[^\W\d_]+[^\w\n]+){2}[^\W\d_]")
 # Kinds of blocks: results of tools, and what no side says.
 _RESULT = re.compile(r"(?i)(?:tool|function).*(?:result|response|output|return)")
-_SILENT = re.compile(r"(?i)think|reasoning|(?:tool|function)_?(?:use|call)|^tool-|^step-start$|cache_?point|^thoughts$|editable_context$")
+_SILENT = re.compile(
+    r"(?i)th(?:ink|ought)|reasoning|(?:tool|function)_?(?:use|call)|^(?:tool|step)-|cache_?point|_context$"
+)
 _LABEL = re.compile(
     r"^(?:<\|im_start\|>|[^a-z\n]{0,24})(?:role: *[\"']?)?(user|human|patient|caregiver|assistant|ai|bot|chatbot|companion|model|system)\b"
     r"[^\w\n]*(?:\n\s*(?:content|text|value|message): *[|>]?-?|:[*_]*|$)",
@@ -116,7 +118,7 @@ def turns_of(record: object, depth: int = 0) -> list[object]:
     turns: list[object] = []
     has_list = False
     for name, value in record.items():
-        inner = [turn for entry in _entries(name, value, record) for turn in turns_of(entry, depth + 1) or [entry]]
+        inner = [turn for entry in _entries(name, record) for turn in turns_of(entry, depth + 1) or [entry]]
         if inner and (name in words("turns") or any(map(_role_of, inner))):
             turns += inner
             has_list = True
@@ -125,24 +127,24 @@ def turns_of(record: object, depth: int = 0) -> list[object]:
     return turns if has_list else []
 
 
-def _entries(name: str, value: object, record: Mapping[str, object]) -> list[object]:
+def _entries(name: str, record: Mapping[str, Any]) -> list[Any]:
     """Return what a field of a record holds that may hold turns; empty for another field."""
+    value = record[name]
     if name == "mapping":  # of ChatGPT's export
         nodes = {key: as_object(node) for key, node in as_object(value).items()}
-        thread = _thread(nodes, as_text(record.get("current_node"))) or [*nodes.values()]
-        return [node for node in thread if node.get("message")]
+        return [node for node in _thread(nodes, record.get("current_node")) if node.get("message")]
     if name not in words("turns") + words("holders"):
         return []
     return value if isinstance(value, list) else [value] if isinstance(value, dict) else []
 
 
-def _thread(nodes: Mapping[str, dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
-    """Return the nodes from the root to a leaf: others hold answers that the user had made again, or edited."""
+def _thread(nodes: Mapping[str, dict[str, Any]], leaf: object) -> list[dict[str, Any]]:
+    """Return the nodes from the root to a leaf, as others hold what the user had made again or edited; all if there is no leaf."""
     thread: list[dict[str, Any]] = []
-    while leaf in nodes and len(thread) < len(nodes):
+    while isinstance(leaf, str) and leaf in nodes and len(thread) < len(nodes):
         thread.insert(0, nodes[leaf])
-        leaf = as_text(nodes[leaf].get("parent"))
-    return thread
+        leaf = thread[0].get("parent")
+    return thread or [*nodes.values()]
 
 
 def _is_turn(record: object) -> bool:
@@ -216,7 +218,7 @@ def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
         for block in value:
             yield from _pieces(role, block)
     elif isinstance(value, dict):
-        kind = as_text(value.get("type") or value.get("content_type")) or (next(iter(value)) if len(value) == 1 else "")
+        kind = as_text(value.get("type", value.get("content_type", "".join(value) * (len(value) == 1))))
         is_result = _RESULT.search(kind)
         if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
             return

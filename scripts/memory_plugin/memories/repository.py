@@ -181,8 +181,7 @@ def not_checked_out(missing: Iterable[str], root: str) -> set[str]:
     if not paths:
         return set()
     # With the index, git refuses all paths if one is in a submodule.
-    words = "-c", "core.quotePath=false", "check-ignore", "--no-index", "--"
-    ignored = git(root, *words, *paths).splitlines()
+    ignored = git(root, "-c", "core.quotePath=0", "check-ignore", "--no-index", "--", *paths).splitlines()
     above = {path: _empty_folder(path.rstrip("/"), root) for path in paths}
     is_whole = not os.path.lexists(os.path.join(git_folder(root) or root, "info", "sparse-checkout"))
     asked = [*filter(None, above.values()), *(ignored if is_whole else paths)]

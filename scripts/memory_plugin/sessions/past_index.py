@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import IO, Any, NamedTuple
 
 from ..kernel.context import iso, now
-from ..kernel.fastjson import digest, loads
+from ..kernel.fastjson import as_object, as_text, digest, load_object
 from ..kernel.files import READ_WRITE, FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
@@ -50,7 +50,7 @@ _TRIVIAL_REPLY = 80  # characters
 _DAY = 86400.0
 _CLEANUP_DAYS = 30  # after which the client deletes transcripts by default
 _ROLLOUT = "rollout-"
-_MAX_HEAD = 1 << 20  # bytes of a rollout's first row
+_MAX_HEAD = 1 << 20  # bytes of a row that names a folder
 _WAIT = 2.0  # seconds for a writer
 
 
@@ -234,14 +234,18 @@ def _transcripts(paths: Paths) -> Iterator[tuple[str, str]]:
                 yield name[-42:-6], os.path.join(folder, name)  # its end is the session's id
 
 
-def _is_of_project(file: IO[bytes], root: str) -> bool:
-    """Return whether the first row of a rollout names a folder of this project."""
-    try:
-        head: Any = loads(file.readline(_MAX_HEAD).decode("utf-8", "replace"))
-        folder = head["payload"]["cwd"]
-    except (ValueError, KeyError, TypeError):
-        return False
-    return isinstance(folder, str) and os.path.isabs(folder) and project_root(folder) == root
+def _is_of_project(file: IO[bytes], kind: str, root: str) -> bool:
+    """Return whether the first row that names a folder names one of this project.
+
+    Claude Code keeps projects whose paths differ only in marks, such as `my-app` and `my_app`, in one folder; one that is gone was moved.
+    """
+    while line := file.readline(_MAX_HEAD):
+        row = load_object(line, "replace") or {}
+        folder = as_text(row.get("cwd") or as_object(row.get("payload")).get("cwd"))
+        if os.path.isabs(folder):
+            was_moved = kind == CLAUDE and not os.path.isdir(folder)
+            return was_moved or project_root(folder) in (root, main_worktree(root))
+    return kind == CLAUDE
 
 
 def _read(connection: Connection, name: str, path: str, known: Session | None, paths: Paths) -> None:
@@ -253,7 +257,7 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
     kind = CODEX if os.path.basename(path).startswith(_ROLLOUT) else CLAUDE
     session = known if known is not None and known.size <= status.st_size else Session(name, path, kind)
     with open_transcript(path) as file:
-        is_left_out = kind == CODEX and not session.size and not _is_of_project(file, paths.project_root)
+        is_left_out = not session.size and not _is_of_project(file, kind, paths.project_root)
         file.seek(session.offset)
         reader = Reader(file)
         drafts = [] if is_left_out else list(_drafts(reader, paths.project_root))
