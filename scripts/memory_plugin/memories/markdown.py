@@ -90,10 +90,14 @@ def form(name: str) -> re.Pattern[str]:
 @cache
 def role_of(heading: str) -> str:
     """Return the field of a record for a heading, whatever it adds in parentheses; empty if there is none."""
-    words = " ".join(re.findall(r"[^\W\d_]+", re.sub(r"\([^()]*\)", "", heading.lower())))
-    roles = table()["roles"].items()
-    options = "alternatives" if form("of_options").match(heading) else ""
-    return next((role for role, headings in roles if words in headings), options)
+    words = re.findall(r"[^\W\d_]+", re.sub(r"\([^()]*\)", "", heading.lower()))
+    roles, stems, joining, small = (table()[name] for name in ("roles", "stems", "joining", "small"))
+    whole = next((role for role, headings in roles.items() if " ".join(words) in headings), "")
+    telling = [word for word in words if word not in small and word not in joining]
+    found = [next((role for role in stems if word.startswith(tuple(stems[role]))), "") for word in telling]
+    if whole or not found or not all(found):
+        return whole
+    return found[0] if {*joining}.intersection(words) else min(found, key=[*stems].index)
 
 
 def texts_in(value: object) -> list[str]:
