@@ -29,6 +29,7 @@ from .record import CONTEXT
 ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
 _PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where nothing was decided
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", "root_cause"])
+_GOES_ON = re.compile(r"\s*(?:[2-9]|\d\d)[.)]\s")  # a list that began in the section above
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -110,6 +111,8 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
     names = [form("number").sub("", part.heading) for part in parts]
     is_procedure = 2 * sum(map(bool, map(form("states").match, names))) > len(names)
     is_procedure |= any(form("step").match(part.heading) for part in parts)
+    goes_on = [part for part in parts if _GOES_ON.match(part.text) or form("number").match(part.heading)]
+    is_procedure |= document.is_runbook and bool(goes_on)
     if parts and (document.fields or document.is_record or is_procedure):
         yield from _note(document, (), parts, reading)
         return

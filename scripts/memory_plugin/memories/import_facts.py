@@ -223,7 +223,8 @@ def read_document(path: str, text: str, root: str) -> Document:
         path, stem, fields, text, headings(text, True) if is_one else parts, heading, title,
         is_runbook, is_rules, is_one,
         is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
-        is_diary=any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES,
+        is_diary=any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES
+        or len([part for part in parts if form("diary").fullmatch(part.heading)]) > 1,
         limit=without_markdown(limit[0]) if (limit := form("limit").search(text.partition("\n## ")[0])) else "",
     )  # fmt: skip
 

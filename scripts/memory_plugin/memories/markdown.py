@@ -17,11 +17,12 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 # Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
 FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
-_ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
-_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)")
-# What is to be done: a box, or a mark of an outline.
+_CLAUSE = r"\*\*\d+(?:\.\d+)+[.)]?\*\*|\d+(?:\.\d+)+[.)]"  # the number of one, as "1.2."
+_ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s)\s+\S" % _CLAUSE)
+_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|%s|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)" % _CLAUSE)
+# What is to be done: a paragraph that says so, a box, or a mark of an outline.
 _TASK = re.compile(
-    r"\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
+    r"\A(?:TODO|FIXME)\b|\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
 )
 _CODE_SPAN = r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?(?P=ticks)(?!`)"
 _LINK = re.compile(
@@ -208,7 +209,7 @@ def statements_in(section: Section, unsaid: list[int]) -> list[Statement]:
     such items are added to `unsaid`.
     """
     headings = list(map(without_markdown, section.path or (section.heading,)))
-    found = list(_blocks(section.text, section.first))
+    found = _unordered(list(_blocks(section.text, section.first)))
     blocks = _to_keep(found, headings)
     says = any(content(block.text) for block in blocks)
     # A step is not taken without the others, also if a note stands between them.
@@ -219,6 +220,13 @@ def statements_in(section: Section, unsaid: list[int]) -> list[Statement]:
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
+
+
+def _unordered(blocks: list[_Block]) -> list[_Block]:
+    """Return the blocks with numbered items as rules, if most of them are no orders to do something, or whole sentences in bold."""
+    texts = [_MARK.sub("", block.text) for block in blocks if block.kind == _STEP]
+    are_rules = 2 * sum(map(bool, map(form("rule").match, texts))) > len(texts)
+    return [block._replace(kind=_RULE) if are_rules and block.kind == _STEP else block for block in blocks]
 
 
 def said_in(section: Section, unsaid: list[int], is_checklist: bool) -> str:
@@ -245,9 +253,14 @@ def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = Fal
     """Return the blocks below these headings, without things to do; none below one as `See also`, or if they say that they are over."""
     is_checklist |= bool(form("checklist").search(" ".join(headings)))
     opening = [block.text for block in blocks[:1] if headings and block.kind == _TEXT]
-    is_over = any(map(form("ended").match, opening))
-    is_said = not is_over and not any(map(form("structure").match, headings))
-    return [block for block in blocks if is_said and (is_checklist or not _TASK.match(block.text))]
+    if any(map(form("ended").match, opening)) or any(map(form("structure").match, headings)):
+        return []
+    return [
+        block
+        for block in blocks
+        if (is_checklist or not _TASK.match(block.text))
+        and not (block.text.startswith(">") and form("ended").match(block.text))
+    ]
 
 
 def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
