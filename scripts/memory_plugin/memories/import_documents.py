@@ -171,7 +171,8 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     unsaid: list[int] = []
     stated = [part for part in parts if not form("reasons").match(part.heading)]
     unsaid.extend(part.line for part in parts if part not in stated)
-    rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid)]
+    is_checklist = bool(form("checklist").search(document.title))
+    rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid, is_checklist)]
     kinds = [markdown.statement_category(rule.text) for _, rule in rules]
     has_orders = bool(kinds) and 3 * sum(kind in _ORDERS for kind in kinds) >= 2 * len(kinds)
     is_procedure = len(kinds) > 1 and form("in_steps").match(document.text.strip())
@@ -249,7 +250,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     asks = is_record and filled.isdisjoint(ANSWERS)
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
     is_called_so = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
-    is_index = is_called_so or (links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text)))
+    is_index = (is_called_so and not document.is_record) or (
+        links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
+    )
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),

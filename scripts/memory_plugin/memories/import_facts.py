@@ -210,9 +210,11 @@ def read_document(path: str, text: str, root: str) -> Document:
     of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
     is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
     names = "\n".join([title or label or heading or about, stem, *folders[-_NEAR:]])
-    is_runbook = bool(form("runbook").search(names))
-    is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     parts = headings(text)
+    roles = {role_of(part.heading) for part in parts}
+    of_record = "context" in roles and not roles.isdisjoint(("answer", "rationale"))
+    is_runbook = not of_record and bool(form("runbook").search(names))
+    is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     is_one = is_called or (not is_rules and is_record(heading, parts, is_runbook))
     is_part = form("top_heading").findall(bare)[1:]  # the first of several headings
     of_text = below(of_file, heading) if heading and is_part and not (is_rules or is_one) else heading

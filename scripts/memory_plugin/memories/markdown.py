@@ -19,7 +19,9 @@ FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 _CLAUSE = r"\*\*\d+(?:\.\d+)+[.)]?\*\*|\d+(?:\.\d+)+[.)]"  # the number of one, as "1.2."
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s)\s+\S" % _CLAUSE)
-_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|%s|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)" % _CLAUSE)
+_MARK = re.compile(
+    r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|%s|>+(?:\s*\[!\w+\][+-]?)?|#{1,6})(?:\s+|\Z)" % _CLAUSE
+)
 # What is to be done: a paragraph that says so, a box, or a mark of an outline.
 _TASK = re.compile(
     r"\A(?:TODO|FIXME)\b|\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
@@ -202,7 +204,7 @@ def _first_sentence(text: str) -> str:
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
-def statements_in(section: Section, unsaid: list[int]) -> list[Statement]:
+def statements_in(section: Section, unsaid: list[int], is_checklist: bool) -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
     Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of
@@ -210,7 +212,9 @@ def statements_in(section: Section, unsaid: list[int]) -> list[Statement]:
     """
     headings = list(map(without_markdown, section.path or (section.heading,)))
     found = _unordered(list(_blocks(section.text, section.first)))
-    blocks = _to_keep(found, headings)
+    blocks = _to_keep(found, headings, is_checklist)
+    is_code = all(FENCED.match(block.text) for block in blocks)
+    blocks = [] if is_code and form("examples").match(headings[-1]) else blocks
     says = any(content(block.text) for block in blocks)
     # A step is not taken without the others, also if a note stands between them.
     in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
