@@ -10,14 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.memories.import_facts import front_matter, visible_text
-from memory_plugin.memories.markdown import (
-    Section,
-    sections,
-    statements_in,
-    title_for,
-    without_markdown,
-)
+from memory_plugin.memories.markdown import Section, sections, title_for, without_markdown
 from memory_plugin.memories.record import MAX_TITLE
+from memory_plugin.memories.statements import statements_in
 
 
 @pytest.mark.parametrize(

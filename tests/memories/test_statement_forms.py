@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import load_data
-from memory_plugin.memories.markdown import statement_category
+from memory_plugin.memories.statements import statement_category
 
 with open(os.path.join(os.path.dirname(__file__), "one_line_saves.json"), encoding="utf-8") as _file:
     SAVES: dict[str, list[dict[str, str]]] = {

@@ -23,8 +23,9 @@ from .import_facts import (
     why_over,
     with_options,
 )
-from .markdown import ANSWERS, Section, Statement, form, role_of, texts_in, without_markdown
+from .markdown import ANSWERS, Section, form, role_of, texts_in, without_markdown
 from .record import CONTEXT
+from .statements import Statement, content, said_in, statement_category, statements_in
 
 ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
 _PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where nothing was decided
@@ -117,7 +118,7 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
         yield from _note(document, (), parts, reading)
         return
     has_many = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
-    is_long = has_many or markdown.content(document.text) > _MAX_WORDS
+    is_long = has_many or content(document.text) > _MAX_WORDS
     if is_long and reading.is_folder and not document.is_runbook:
         raise LeftOut(_LONG)
     is_log = any(form("day").match(part.heading) for part in parts)
@@ -131,7 +132,7 @@ def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], 
     for part in parts:
         groups.setdefault(part.path[:depth], []).append(part)
     for owner, group in groups.items():
-        is_long = sum(markdown.content(part.text) for part in group) > _MAX_NOTE
+        is_long = sum(content(part.text) for part in group) > _MAX_NOTE
         if is_long and any(part.path[depth:] for part in group):
             yield from _split(group, depth + 1)
         else:
@@ -146,7 +147,7 @@ def _note(
     title = below(document.title, ": ".join(owner)) if owner else document.title
     texts: list[str] = []
     for part in parts:
-        said = part.text if document.is_record else markdown.said_in(part, unsaid, document.is_runbook)
+        said = part.text if document.is_record else said_in(part, unsaid, document.is_runbook)
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
     reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
@@ -172,8 +173,8 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     stated = [part for part in parts if not form("reasons").match(part.heading)]
     unsaid.extend(part.line for part in parts if part not in stated)
     is_checklist = bool(form("checklist").search(document.title))
-    rules = [(part, rule) for part in stated for rule in markdown.statements_in(part, unsaid, is_checklist)]
-    kinds = [markdown.statement_category(rule.text) for _, rule in rules]
+    rules = [(part, rule) for part in stated for rule in statements_in(part, unsaid, is_checklist)]
+    kinds = [statement_category(rule.text) for _, rule in rules]
     has_orders = bool(kinds) and 3 * sum(kind in _ORDERS for kind in kinds) >= 2 * len(kinds)
     is_procedure = len(kinds) > 1 and form("in_steps").match(document.text.strip())
     if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1) or is_procedure:

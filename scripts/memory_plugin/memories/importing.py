@@ -24,6 +24,7 @@ from .markdown import form, is_named, table, texts_in, title_for
 from .memory_files import has_store
 from .nearby import STORE
 from .repository import git
+from .statements import statement_category
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
@@ -201,7 +202,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         raise InvalidMemory(_UNKNOWN)
     body = markdown.FENCED.sub(lambda code: form("bad_code").sub("", code[0]), body)
     named = _category(found.pop("category")) or category
-    named = named or (record.DEFAULT_CATEGORY if title else markdown.statement_category(body))
+    named = named or (record.DEFAULT_CATEGORY if title else statement_category(body))
     kind = record.categories()[named]
     content = _steps(kind, body) if named == "runbook" else record.body_content(kind, body)
     context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")

@@ -8,9 +8,10 @@ from typing import Any
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
 from ...memories.lifecycle import before_write, edit, rewrite
-from ...memories.markdown import statement_category, title_for
+from ...memories.markdown import title_for
 from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
+from ...memories.statements import statement_category
 from ...memories.survey import Item, choose, read_item, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Edit, Written
