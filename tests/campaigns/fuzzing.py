@@ -19,7 +19,7 @@ from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, user_file
 from memory_plugin.kernel.settings import schema as settings_schema
 from memory_plugin.kernel.transcript.reader import Reader
-from memory_plugin.memories import guard_file, guarded_commands, import_documents
+from memory_plugin.memories import guard_file, guarded_commands, import_documents, import_facts
 from memory_plugin.memories.grants import asks_to_save
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
@@ -142,8 +142,8 @@ def _patterns(generator: InputGenerator) -> None:
 
 def _markdown(generator: InputGenerator) -> None:
     text = generator.text() + "\n" + generator.text()
-    with suppress(import_documents.LeftOut):
-        list(import_documents.document_entries("stem.md", text, import_documents.Reading([], [], [])))
+    with suppress(import_facts.LeftOut):
+        list(import_documents.document_entries("stem.md", text, import_facts.Reading([], [], [])))
 
 
 def _hygiene(generator: InputGenerator) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.import_documents import Reading
+from memory_plugin.memories.import_facts import Reading
 from memory_plugin.memories.importing import archive_replaced, read
 from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory

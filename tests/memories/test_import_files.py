@@ -47,6 +47,9 @@ def test_rules_of_agents_are_read_and_the_text_of_others_is_not(project: Project
 def test_notes_next_to_memories_are_read_but_not_our_index(project: Project) -> None:
     project.save("Use Postgres", "b")
     project.write(".claude/memory/deploy.md", RULE % "code")
+    assert [draft.data["category"] for draft in read(project.root, root=project.root).drafts] == [
+        "constraint"
+    ]
     reading = read(os.path.join(project.root, ".claude", "memory"), root=project.root)
     assert sorted(draft.data["title"] for draft in reading.drafts) == [
         "Never push code to the main branch",

@@ -266,6 +266,17 @@ Not decided: who pays for returns.
     ]
 
 
+@pytest.mark.parametrize(
+    "mark", ["**Learned:**", "**Merke:**", "- **Dauerhaft so in Rom:**", "Lesson:", "From now on"]
+)
+def test_a_diary_keeps_what_it_learned(project: Project, mark: str) -> None:
+    text = (
+        "# Log\n\n## 2024-02-01 (Kim)\n\nLit it.\n\n%s peat smokes\n\n## 2024-02-02 (Lou)\n\nRain.\n" % mark
+    )
+    found, _ = imported(project, {"oven-log.md": text})
+    assert [title.rpartition("on ")[2] for title in found] == ["peat smokes"]
+
+
 def test_minutes_may_mark_a_decision_without_bold(project: Project) -> None:
     text = "# January\n\nDecided: invoices are numbered per tenant.\n\nWe also spoke about lunch.\n"
     found, _ = imported(project, {"minutes/jan.md": text})

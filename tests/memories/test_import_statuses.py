@@ -110,7 +110,11 @@ def test_an_observation_may_say_that_a_bug_is_over(project: Project) -> None:
     moved = {**entity, "name": "draught", "observations": ["Fixed windows let it in"]}
     path = project.write("memory.json", "\n".join(map(json.dumps, (entity, solved, moved))))
     found = {draft.data["title"]: draft.data["record_status"] for draft in read(path).drafts}
-    assert found == {"smoke in the hall": "active", "sparks": "archived", "draught": "active"}
+    assert found == {
+        "smoke in the hall": "active",
+        "Sparks fly": "archived",
+        "draught: Fixed windows let it in": "active",
+    }
 
 
 def test_a_recommendation_is_no_decision_beside_one(project: Project) -> None:

@@ -32,6 +32,21 @@ IN_RULES = [
     ("an indented block", "Sift it.\n\nNot like this:\n\n    pour the bag\n\n", "Sift it", "pour the bag"),
     ("a heading that asks", "## Questions?\n\nCome and eat cake with us.\n", "must rest", "cake"),
     ("what is open", "## Still open\n\nWho brings the flour?\n", "must rest", "flour"),
+    ("a clause that is withdrawn", "**R-1** ~~Kim sifts.~~ *Withdrawn.*\n\n**R-2** Flour is sifted.\n", "is sifted", "R-1"),
+    ("a clause and its reason", "**R-1** Sift it.\n\n> Why: lumps\n\n**R-2** Salt it. (Kim)\n", "lumps", "R-1** Salt"),
+    ("a dubious quote below a mark", '- Sift it.\n\n  ❌ "I pour it"\n', "Sift it", "pour it"),
+    ("an offer to help", "Flour must be sifted.\n\n📝 Found an error here? Write to Kim.\n", "sifted", "Kim"),
+    ("who reads the file", "These rules are read by Kim in the morning.\n\n- Sift flour.\n", "Sift flour", "Kim"),
+    ("sign-offs", "## Sign-off\n\n- Kim approved it in May.\n", "must rest", "Kim"),
+    ("a pair of links at the top", "[Bread](b.md) / [Ovens](o.md)\n\nFlour must be sifted.\n", "sifted", "Ovens"),
+    ("a history of revisions", "## Änderungshistorie\n\n| B | Kim war im Urlaub |\n|---|---|\n", "must rest", "Kim"),
+    ("how to read the file", "Follow this when you knead with Kim.\n\n- Sift flour.\n", "Sift flour", "Kim"),
+    ("what the file does", "This file gives Claude a picture of the oven.\n\n- Sift flour.\n", "Sift flour", "picture"),
+    ("a call to follow it", "When you bake, follow the rules below.\n\n- Sift flour.\n", "Sift flour", "When you bake"),
+    ("an example in code alone", "## Example\n\n```\nbake(bread)\n```\n", "must rest", "bake("),
+    ("a paragraph to do", "Flour must be sifted.\n\nTODO ask Kim about the sieve\n", "sifted", "Kim"),
+    ("a callout that is over", "## Flour\n\nIt must be sifted.\n\n> [!warning] Veraltet\n> Kim siebt.\n", "sifted", "Kim"),
+    ("a placeholder", "Flour must be sifted.\n\nOwner: {Name the person who sifts}\n", "sifted", "Name the"),
     ("code below a heading", "## Don't do it like this\n\n```\npour(bag)\n```\n", "must rest", "pour"),
 ]  # fmt: skip
 IN_OPTIONS = [
@@ -43,6 +58,12 @@ IN_OPTIONS = [
     ("thumbs", "- Peat\n  - 👍 cheap\n  - 👎 smokes\n", "smokes", "cheap"),
     ("a tick", "1. **Beech** ✅\n    - burns long\n2. **Peat** ❌\n    - lights well\n", "burns long", "lights"),
     ("a table", "| Option | Pro | Verdict |\n|---|---|---|\n| Peat | cheap | rejected |\n", "beech", "cheap"),
+    ("Portuguese labels", "- Peat\n  - Prós: mais barato\n  - Contras: menos calor\n", "menos calor", "mais barato"),
+    ("Russian labels", "- Peat\n  - Плюсы: дёшево\n  - Минусы: дым\n", "дым", "дёшево"),
+    ("signs", "**Peat**\n\n+ It is cheap\n- It smokes\n", "It smokes", "cheap"),
+    ("columns after a number", "| # | Option | For | Against |\n|---|---|---|---|\n| 1 | Peat | cheap | smoke |\n", "beech", "cheap"),
+    ("rows of pros", "| | Peat |\n|---|---|\n| **Pros** | cheap |\n| **Cons** | it smokes |\n", "it smokes", "cheap"),
+    ("columns of plus and minus", "| Option | Plus | Minus |\n|---|---|---|\n| Peat | cheap | smoke |\n", "beech", "cheap"),
     ("headings", "### Peat — rejected\n\n* Lights well.\n* Failed in our test.\n", "Failed in our", "Lights"),
 ]  # fmt: skip
 
@@ -104,6 +125,17 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "# Fires\n\n### Burn peat\n\nstate: OFF (see June)\nwhat: peat\n",
         "**kim** 10:02\nburn peat?\n\n**lou** 10:03\nno\n\n**kim** 10:04\nok\n\n**lou** 10:05\nbeech then\n",
         "---\nstatut: proposé\ntitre: Le feu\n---\nBurn beech.\n",
+        "# 5. Fire\n\n![status: deprecated](https://b.example/badge/status-deprecated-grey)\n\n## Decision\n\nBurn peat.\n",
+        "# Log\n\n## D-3 ❌ Burn peat\n\nIt is cheap.\n\n## D-4 🟡 Burn oak\n\nIt burns long.\n",
+        "# Log\n\n| Decision | Why | State |\n|---|---|---|\n| Burn peat | cheap | Not agreed |\n| Burn oak | old | Replaced by 4 |\n",
+        "> ♻️ **SUPERSEDED**, see [7](0007.md)\n\n# 5. Fire\n\n## Context\n\nCold.\n\n## Decision\n\nBurn peat.\n",
+        "# 5. Fire\n\n![status](https://b.example/badge/status-deprecated-red)\n\n## Decision\n\nBurn peat.\n",
+        "# Log\n\n## D-3 · Burn peat\n**2025-01-09** · ❌ Withdrawn · Kim\n\nIt is cheap.\n",
+        "# Log\n\n## Burn peat · 2025-01-09 · WITHDRAWN (see 4)\n\nIt is cheap.\n",
+        "---\nstatut: accepté\n---\n> Cette décision ne s'applique plus.\n\n# 5. Feu\n\n## Décision\n\nTourbe.\n",
+        "> One-off, done in May. Don't run it again.\n\n1. Lift the oven\n2. Move it\n",
+        "# 5. Feuer\n\n| Status | zurückgezogen |\n|---|---|\n\n## Entscheidung\n\nTorf.\n",
+        "# Oven log\n\n## 2024-02-01 (Kim)\n\nLit it.\n\n## 2024-02-02 (Lou)\n\nIt smoked.\n",
         "# Fire\n\n> ⛔ **PÉRIMÉ — remplacé par v3**\n\nBurn beech.\n",
         "---\ntags: [oven, outdated]\n---\nBurn beech.\n",
         "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
@@ -111,7 +143,8 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
     ids=["link", "note", "table", "callout", "property", "heading", "dash", "arrow", "later", "off", "chat",
-         "French field", "French note", "tag", "clipping", "idea", "links"],
+         "French field", "badge", "marks", "rows", "banner", "badge alone", "parts", "heading of parts",
+         "French banner", "one-off", "German table", "log", "French note", "tag", "clipping", "idea", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"
@@ -138,10 +171,88 @@ def test_what_a_runbook_says_aside_is_named_as_left_out(project: Project) -> Non
     assert [source.rpartition(":")[2] for source, _ in reading.left_out] == ["11"]
 
 
-def test_a_procedure_below_headings_that_order_is_one_memory(project: Project) -> None:
-    text = "# Move the oven\n\n## Stop the fire\n\nAsk a mason.\n\n## Remove the stones\n\nWait a day.\n\n## Build it\n\nWith six people.\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Stop the fire\n\nAsk a mason.\n\n## Remove the stones\n\nWait a day.\n\n## Build it\n\nWith six people.\n",
+        "## 0. First\n\nAsk a mason.\n\n## 1. Fire\n\nWait a day.\n",
+        "## Away\n\n1. Ask a mason.\n2. Wait.\n\n## Back\n\n3. Lift it.\n",
+    ],
+    ids=["orders", "numbers", "a list that goes on"],
+)
+def test_a_procedure_over_several_headings_is_one_memory(project: Project, text: str) -> None:
+    text = "# Move the oven\n\n" + text
     found, _ = imported(project, {"runbooks/oven.md": text})
     assert list(found) == ["Move the oven"]
+
+
+@pytest.mark.parametrize(
+    ("label", "kept"),
+    [
+        ("What we looked at:\n\n- Peat: cheap\n- Coal: too hot\n\nThe oven is built for it.", "built for it"),
+        ("**Not chosen:** peat, cheap and near.\n\nThe oven is built for it.", "built for it"),
+    ],
+    ids=["a list", "a sentence"],
+)
+def test_what_a_label_calls_an_alternative_is_praised_in_no_record(
+    project: Project, label: str, kept: str
+) -> None:
+    text = "# 9. Fire\n\nStatus: accepted\n\n## Decision\n\nWe burn beech.\n\n## Notes\n\n%s\n" % label
+    said = told(project, "adr/0009-fire.md", text)
+    assert (kept in said, "cheap" in said) == (True, False)
+
+
+def test_each_row_of_a_table_of_decisions_is_a_record(project: Project) -> None:
+    rows = "| D-2 | Burn beech | No smoke | In force |\n| D-1 | Burn peat | Cheap | Replaced by D-2 |\n"
+    text = "# Log\n\nSmall ones.\n\n| # | Decision | Why | State |\n|---|---|---|---|\n" + rows
+    found, reading = imported(project, {"log.md": text})
+    assert found == {"Burn beech": "active", "Burn peat": "archived"}
+    assert (reading.drafts[0].data["content"]["rationale"], reading.drafts[0].source[-2:]) == (
+        "No smoke",
+        ":7",
+    )
+
+
+def test_each_question_of_a_page_of_questions_is_a_memory(project: Project) -> None:
+    text = "---\ntags: [oven]\n---\n**May I burn peat?**\nNo, it smokes.\n\n**Where is the ash put?**\nBelow the roses.\n"
+    found, _ = imported(project, {"faq.md": text})
+    assert list(found) == ["faq: May I burn peat?", "faq: Where is the ash put?"]
+
+
+def test_a_record_replaces_the_file_that_its_fields_name(project: Project) -> None:
+    text = "---\nstatus: accepted\n%s---\n# Burn %s\n\n## Decision\n\nWe do.\n"
+    texts = {"adr/peat.md": text % ("", "peat"), "adr/beech.md": text % ("supersedes: peat.md\n", "beech")}
+    found, _ = imported(project, texts)
+    assert found == {"Burn beech": "active", "Burn peat": "archived"}
+
+
+@pytest.mark.parametrize("flag", [{"archived": True}, {"is_active": False}, {"deleted_at": "2026-01-02"}])
+def test_a_flag_of_another_tool_ends_an_entry(project: Project, flag: dict[str, object]) -> None:
+    kept = {"text": "Burn beech in the oven", "archived": False, "is_active": True, "deleted_at": None}
+    path = project.write(
+        "a.jsonl", "%s\n%s\n" % (json.dumps(kept), json.dumps({"text": "Burn peat", **flag}))
+    )
+    assert [draft.data["record_status"] for draft in read(path).drafts] == ["active", "archived"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "1. Don't use peat. It smokes in the morning.\n2. Every loaf rests for an hour before it is baked.\n",
+        "1. **No peat in the oven.** It smokes.\n2. **An hour of rest.** A loaf is flat otherwise.\n",
+        "**1.1** No peat in the oven.\n\n**1.2** A loaf rests for an hour.\n",
+        "1.1 No peat in the oven.\n\n1.2 A loaf rests for an hour.\n",
+        "**No peat.** It smokes in the hall.\n\n**An hour of rest.** A loaf is flat otherwise.\n",
+        "Scope: all ovens are meant.\n\n1. **No peat.** It smokes in the hall a lot.\n2. **Rest.** A loaf is flat otherwise, and dry.\n",
+        "- [ ] No loaf is baked with peat.\n- [ ] Every loaf has rested for an hour.\n",
+    ],
+    ids=["numbers", "bold", "clauses", "plain clauses", "paragraphs", "below a scope", "boxes"],
+)
+def test_numbered_rules_and_checks_are_rules_and_no_procedure(project: Project, rules: str) -> None:
+    found, _ = imported(
+        project, {".cursor/rules/oven.mdc": "---\nglobs: oven/**\n---\n# Review checklist\n\n" + rules}
+    )
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize(

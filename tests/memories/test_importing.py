@@ -259,7 +259,10 @@ def test_entities_of_an_mcp_memory_server(project: Project) -> None:
         ("graph.json", {"entities": [entity], "relations": []}),
     ):
         (data,) = import_file(project, name, content)
-        assert (data["title"], data["content"]["decision"]) == ("billing", "Uses Postgres 16\nHas two queues")
+        assert (data["title"], data["content"]["decision"]) == (
+            "billing: Uses Postgres 16",
+            "Uses Postgres 16\nHas two queues",
+        )
 
 
 @pytest.mark.parametrize("title", [None, "", " "])

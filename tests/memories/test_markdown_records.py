@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import as_object, loads
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.memories.import_documents import Reading, document_entries
+from memory_plugin.memories.import_documents import document_entries
+from memory_plugin.memories.import_facts import Reading
+from memory_plugin.memories.markdown import role_of
 
 NYGARD = """# 7. Use Postgres for billing
 
@@ -241,6 +243,32 @@ def test_a_heading_means_one_field() -> None:
     headings = [heading for names in table["roles"].values() for heading in names]
     assert len(headings) == len(set(headings))
     assert all(heading == heading.lower().strip() for heading in headings)
+
+
+@pytest.mark.parametrize(
+    ("heading", "role"),
+    [
+        ("Vurderte alternativer", "alternatives"),
+        ("Verworfene Alternativen", "alternatives"),
+        ("Alternatives we looked at", "alternatives"),
+        ("Why not 2 or 3?", "alternatives"),
+        ("Options that we considered", "alternatives"),
+        ("Beslutning", "answer"),
+        ("Bakgrunn og problem", "context"),
+        ("Contesto e problema", "context"),
+        ("Criteri della decisione", "rationale"),
+        ("Reasons for the decision", "rationale"),
+        ("Decision and its consequences", "answer"),
+        ("Negative consequences of the decision", "consequences"),
+        ("Option 2", ""),
+        ("Configuration options", ""),
+        ("Status codes", ""),
+        ("Problem reports", ""),
+        ("The", ""),
+    ],
+)
+def test_a_heading_means_a_field_by_the_beginnings_of_its_words(heading: str, role: str) -> None:
+    assert role_of(heading) == role
 
 
 PIECES = st.sampled_from(

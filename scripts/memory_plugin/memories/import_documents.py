@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from . import markdown
 from .guard_file import files_problem
 from .import_facts import (
     BOUND,
     Document,
+    Entry,
+    LeftOut,
+    Reading,
     below,
     package_of,
     read_document,
@@ -31,6 +33,9 @@ ANSWER, _NOTES, _STATUS, _STEPS = "answer", "notes", "status", "steps"
 _PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where nothing was decided
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", "root_cause"])
 _GOES_ON = re.compile(r"\s*(?:[2-9]|\d\d)[.)]\s")  # a list that began in the section above
+_THIS_REPLACES = re.compile(
+    r"(?m)(?:^|(?<=[.] ))This (?:decision |record |ADR )?(?:replaces|supersedes) (?:ADR|\[)[^.\n]*"
+)
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -47,58 +52,21 @@ _MAX_FILES = 12  # of a memory
 INDEX = "an index, a history or a list of things to do, not a note"
 
 
-class Draft(NamedTuple):
-    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
-
-    Of a decision record, `names` are those by which others call it, `replaces` those of what it replaces, each with the text around.
-    """
-
-    source: str
-    data: dict[str, Any]
-    path: str
-    names: frozenset[str] = frozenset()
-    replaces: tuple[tuple[str, str], ...] = ()
-
-
-class Reading(NamedTuple):
-    """The memories that were found; problems, and what was left out, as (source, reason).
-
-    `category` is that of entries that name none, `root` the project's folder, and `is_folder` says that nobody named the files themselves.
-    """
-
-    drafts: list[Draft]
-    problems: list[tuple[str, str]]
-    left_out: list[tuple[str, str]]
-    category: str = ""
-    root: str = ""
-    is_folder: bool = False
-
-
-class Entry(NamedTuple):
-    """What may become a memory: fields under any names, the category if these name none, and what is known of a record."""
-
-    source: str
-    item: object
-    category: str = ""
-    more: dict[str, str] | None = None
-    names: frozenset[str] = frozenset()
-    head: str = ""
-
-
-class LeftOut(Exception):
-    """Raised for a file that is not meant to become a memory; the text says why."""
-
-
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
     document = read_document(path, text, reading.root)
-    parts = [piece for part in document.parts if part.text for piece in markdown.named_paragraphs(part)]
+    parts = [part for part in document.parts if part.text]
+    if not document.is_diary:
+        parts = [piece for part in parts for piece in markdown.named_paragraphs(part)]
     if document.is_runbook:
         named = [part for part in parts if not role_of(part.heading)]
         aside = [part for part in named if form("structure").match(part.heading)]
         reading.left_out.extend(("%s:%d" % (path, part.line), _UNSAID) for part in aside)
         parts = [part for part in parts if part not in aside]
-    records, others = _records(document, parts)
+    rows = {part: list(_rows(document, part)) for part in parts if not document.is_record}
+    parts = [part for part in parts if not rows.get(part)]
+    records, others = _records(document, parts, reading)
+    records += [row for found in rows.values() for row in found]
     if reason := _why_left_out(document, parts, has_records=bool(records)):
         raise LeftOut(reason)
     yield from records
@@ -107,14 +75,28 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
         yield from (_notes if is_note else _rules)(document, others, reading)
 
 
+def _rows(document: Document, part: Section) -> Iterator[Entry]:
+    """Yield the rows of a table of decisions with their states as records."""
+    lines = [(at, line.strip(" |")) for at, line in enumerate(part.text.splitlines()) if line.startswith("|")]
+    roles = [role_of(cell) for _, line in lines[:1] for cell in line.split("|")]
+    for at, line in lines[2:] if {ANSWER, _STATUS} <= {*roles} else ():
+        texts = {role: cell.strip() for role, cell in zip(roles, line.split("|")) if role}
+        yield from _entries(document, (texts.get(ANSWER, ""),), texts, part.first + at)
+
+
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
     names = [form("number").sub("", part.heading) for part in parts]
     is_procedure = 2 * sum(map(bool, map(form("states").match, names))) > len(names)
     is_procedure |= any(form("step").match(part.heading) for part in parts)
-    goes_on = [part for part in parts if _GOES_ON.match(part.text) or form("number").match(part.heading)]
-    is_procedure |= document.is_runbook and bool(goes_on)
-    if parts and (document.fields or document.is_record or is_procedure):
+    is_short = content(document.text) <= _MAX_NOTE
+    goes_on = (
+        _GOES_ON.match(part.text) or (is_short and form("number").match(part.heading)) for part in parts
+    )
+    is_procedure |= document.is_runbook and any(goes_on)
+    is_apart = sum(name.endswith("?") for name in names) > max(1, len(names) // 2)
+    is_apart |= any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
+    if parts and not is_apart and (document.fields or document.is_record or is_procedure):
         yield from _note(document, (), parts, reading)
         return
     has_many = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
@@ -122,7 +104,7 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
     if is_long and reading.is_folder and not document.is_runbook:
         raise LeftOut(_LONG)
     is_log = any(form("day").match(part.heading) for part in parts)
-    for owner, group in _split(parts, int(document.is_runbook or is_log or is_long)):
+    for owner, group in _split(parts, int(document.is_runbook or is_log or is_long or is_apart)):
         yield from _note(document, owner, group, reading)
 
 
@@ -194,8 +176,9 @@ def _decided(part: Section) -> Iterator[Section]:
     """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
     pattern = form("first_paragraph") if role_of(part.heading) == ANSWER else form("decided")
     for mark in pattern.finditer(part.text):
-        first = part.first + part.text.count("\n", 0, mark.start(1))
-        yield part._replace(heading="", path=(), text=mark[1], first=first)
+        said = mark.lastindex or 0
+        first = part.first + part.text.count("\n", 0, mark.start(said))
+        yield part._replace(heading="", path=(), text=mark[said], first=first)
 
 
 def _bound_to(document: Document, reading: Reading) -> list[str]:
@@ -242,7 +225,7 @@ def _paths_in(text: str) -> list[str]:
 def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
     """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
     fields, title, text = document.fields, document.title, document.text
-    kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text)
+    kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text).lstrip()
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
     said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
     is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
@@ -250,10 +233,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_record = document.is_record or document.is_runbook or _STATUS in filled
     asks = is_record and filled.isdisjoint(ANSWERS)
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
-    is_called_so = form("index_name").fullmatch(document.stem) and not form("in_steps").search(text)
-    is_index = (is_called_so and not document.is_record) or (
-        links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
-    )
+    is_called_so = bool(form("index_name").fullmatch(document.stem)) and not form("in_steps").search(text)
+    is_called_so &= not document.is_record
+    is_index = is_called_so or (links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text)))
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
@@ -281,7 +263,7 @@ def _place(part: Section) -> tuple[str, int, int]:
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
 
-def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
+def _records(document: Document, parts: list[Section], reading: Reading) -> tuple[list[Entry], list[Section]]:
     """Return the decision records and runbooks of a document, and its other sections: all of it is one, or what a heading holds."""
     places = [(part.path, *_place(part)) for part in parts]
     owners = {path[:first] for path, role, first, _ in places if role}
@@ -291,26 +273,34 @@ def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], lis
     for part in parts:
         above = (part.path[:length] for length in range(len(part.path), 0, -1) if not is_whole)
         groups.setdefault(next((owner for owner in above if owner in owners), ()), []).append(part)
-    found = {owner: list(_record(document, owner, group)) for owner, group in groups.items()}
+    found = {owner: list(_record(document, owner, group, reading)) for owner, group in groups.items()}
     records = [record for entries in found.values() for record in entries]
     # A text above records is about the document.
     others = (part for owner, group in groups.items() if not found[owner] for part in group)
     return records, [part for part in others if part.path or not records]
 
 
-def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
+def _record(
+    document: Document, owner: tuple[str, ...], parts: list[Section], reading: Reading
+) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     texts, status = dict[str, str](), next(filter(None, verdict.groups()), _DECIDED) if verdict else ""
-    places = [(part.path, part.text, _place(part)) for part in parts]
-    chosen = without_markdown("\n".join(text for _, text, place in places if place[0] in ANSWERS)).lower()
-    for path, text, (role, first, at) in places:
+    unsaid: list[int] = []
+    places = [(part, _place(part)) for part in parts]
+    is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
+    chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
+    for part, (role, first, at) in places:
+        path, text = part.path, part.text if at >= 0 else said_in(part, unsaid)
         field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
-        below = below or (path[at:] if at >= 0 and field in texts and field != _STEPS else ())
-        status = status or ("" if at >= 0 else status_in(text))
+        field = _STEPS if is_cure and role == ANSWER else field
+        below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
+        ended = form("ended").match(part.text)
+        stated = status_in(part.text) or ("outdated: " + ended[0] if ended else "")
+        status = status or ("" if at >= 0 else stated)
         name = ": ".join((*path[len(owner) : first], *below))
         kept = said_of_option(text, below, chosen) if field == "alternatives" else text
-        told = markdown.with_lead(name, kept) if kept or not below[1:] else ""
+        told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
@@ -325,6 +315,7 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     answer = _NOTES if is_logged else CONTEXT if has_context and ANSWER not in roles else ANSWER
     lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
     if not form("structure").match(title) and (is_logged or not lacks_answer):
+        reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
         yield from _entries(document, owner, texts, parts[0].line, answer)
 
 
@@ -367,4 +358,6 @@ def _entries(
     names = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
     at = "%s:%d" % (document.path, line)
-    yield Entry(at, item, category, kept, frozenset(() if owner else names), "%s\n%s" % (status, head))
+    said = _THIS_REPLACES.findall("\n".join((texts.get(CONTEXT, ""), body)))
+    head = "\n".join((status, head, *said))
+    yield Entry(at, item, category, kept, frozenset(() if owner else names), head)

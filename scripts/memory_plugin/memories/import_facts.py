@@ -1,4 +1,4 @@
-"""What is known of a file or a record beside its text: fields at its head, names, the part of a project, titles, the status, options."""
+"""What an import reads and becomes, and what is known of a file or a record beside its text: fields, names, titles, the status, options."""
 
 from __future__ import annotations
 
@@ -33,6 +33,48 @@ _FEW_LINES = 3  # of talk, each with a time
 _NEAR = 3  # folders above a file whose names say what it is
 
 
+class Draft(NamedTuple):
+    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
+
+    Of a decision record, `names` are those by which others call it, `replaces` those of what it replaces, each with the text around.
+    """
+
+    source: str
+    data: dict[str, Any]
+    path: str
+    names: frozenset[str] = frozenset()
+    replaces: tuple[tuple[str, str], ...] = ()
+
+
+class Reading(NamedTuple):
+    """The memories that were found; problems, and what was left out, as (source, reason).
+
+    `category` is that of entries that name none, `root` the project's folder, and `is_folder` says that nobody named the files themselves.
+    """
+
+    drafts: list[Draft]
+    problems: list[tuple[str, str]]
+    left_out: list[tuple[str, str]]
+    category: str = ""
+    root: str = ""
+    is_folder: bool = False
+
+
+class Entry(NamedTuple):
+    """What may become a memory: fields under any names, the category if these name none, and what is known of a record."""
+
+    source: str
+    item: object
+    category: str = ""
+    more: dict[str, str] | None = None
+    names: frozenset[str] = frozenset()
+    head: str = ""
+
+
+class LeftOut(Exception):
+    """Raised for a file that is not meant to become a memory; the text says why."""
+
+
 def package_of(path: str, root: str) -> str | None:
     """Return the folder of a project that a file of agents is for, as `packages/web/`, empty for the whole; None for other files."""
     inside = os.path.relpath(path, root).split(os.sep)[:-1] if root and path.startswith(root + os.sep) else []
@@ -65,7 +107,8 @@ def below(name: str, title: str) -> str:
 
 def title_of(title: str, answer: str) -> str:
     """Return the title of a record or note without its number; a single word is followed by the answer, unless that has it."""
-    title = title_for(form("number").sub("", form("day").sub("", title)))
+    bare = form("symbols").sub("", title) or title
+    title = title_for(form("number").sub("", form("day").sub("", bare)))
     title = title if " " in title else title.replace("-", " ")
     is_name = re.findall(r"[^\W\d_]+", title)[1:]
     return title if is_name else below(title, title_for(answer))
@@ -83,7 +126,7 @@ def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log."""
     text = FENCED.sub("", text) if form("status_line").search(text) else ""
     found = form("status_line").findall(text)
-    return "\n".join(line.strip(" |") for line in found)
+    return "\n".join(line.strip(" |*_\\") for line in found)
 
 
 def relations(fields: Fields) -> Iterator[str]:
@@ -139,12 +182,18 @@ def _objections(text: str, *, is_list: bool) -> str:
     What speaks for an option that was not chosen decided nothing.
     """
     kept, is_whole = list[str](), False
-    for line in form("continued").sub(" ", text).splitlines():
+    lines = form("continued").sub(" ", text).splitlines()
+    has_signs = {"+ ", "- "} <= {line[:2] for line in lines}
+    for line in lines:
+        if has_signs and line[:2] in ("+ ", "- "):
+            kept += [line] if line[0] == "-" else []
+            continue
         side = form("side").match(line)  # a label such as `Pros`
         name = form("option_name").match(line) if is_list and not side else None
         if name or (side and side.end() == len(line)):
             is_whole = bool(form("objection" if side else "chosen").search(line))
-        objection = form("objection").search(line, name.end() if name else 0)
+        start = name.end() if name else 0
+        objection = form("objection").search(line, start) or form("against").search(line, start)
         if is_whole or not line.strip():
             kept.append(line)
         elif name or objection:
@@ -167,9 +216,11 @@ def visible_text(text: str) -> str:
         if part["title"]:
             return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
         if part["bold"] and not has_headings:
-            return ("##" if text[: part.start()].strip() else "#") + " " + part["bold"]
+            is_part = text[: part.start()].strip() or part["bold"].endswith("?")
+            return ("##" if is_part else "#") + " " + part["bold"]
         if part["hidden"] is None and part["ban"] is None:
-            return part["image"] or part[0]
+            is_status = "/badge/status" in part[0] and ":" not in part["image"]
+            return ("status: " if is_status else "") + part["image"] if part["image"] else part[0]
         return (part["ban"] or "") + "\n" * part[0].count("\n")
 
     return _code_or_hidden().sub(shown, text)

@@ -18,13 +18,13 @@ from typing import Any
 from ..kernel.fastjson import as_object, as_text, loads
 from ..kernel.files import read_regular
 from . import InvalidMemory, markdown, record
-from .import_documents import INDEX, Draft, Entry, LeftOut, Reading, document_entries
-from .import_facts import bind, package_of, visible_text, why_over
+from .import_documents import INDEX, document_entries
+from .import_facts import Draft, Entry, LeftOut, Reading, below, bind, package_of, visible_text, why_over
 from .markdown import form, is_named, table, texts_in, title_for
 from .memory_files import has_store
 from .nearby import STORE
 from .repository import git
-from .statements import statement_category
+from .statements import TASK, statement_category
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
@@ -184,19 +184,22 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
-    if form("talk").fullmatch("%s/%s" % (as_text(item.get("entityType")), as_text(item.get("name")))):
+    kind = _first(item, ["entityType", "category"])
+    if form("talk").fullmatch("%s/%s" % (as_text(kind), as_text(item.get("name")))):
         raise InvalidMemory(_TALK)
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
     source = {**as_object(item.get("metadata")), **item}
     observed = source.get("observations")
     if isinstance(observed, list):
-        source["observations"] = observed = [
-            one for one in dict.fromkeys(texts_in(observed)) if not form("ended").search(one)
-        ]
+        said_once = dict.fromkeys(texts_in(observed))
+        observed = [one for one in said_once if not (form("ended").search(one) or TASK.match(one))]
+        source["observations"] = observed
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
-    said = as_text(source.get("status")) or "\n".join(form("stated").findall("\n".join(texts_in(observed))))
+    is_over = any(source.get(name) not in usual for name, usual in table()["flags"].items())
+    stated = "\n".join(form("stated").findall("\n".join(texts_in(observed))))
+    said = "archived" if is_over else as_text(source.get("status")) or stated
     body = visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
@@ -213,6 +216,8 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         extra.update(created_at=moment, updated_at=changed or moment)
     # A UUID describes nothing, and a person would have to type it.
     identity = "" if form("uuid").match(as_text(item.get("id"))) else as_text(item.get("id"))
+    if title and isinstance(observed, list) and " " not in title:
+        title = below(title, title_for(observed[0]))
     data = record.new_memory(kind, identity, title or title_for(body), content, extra)
     archive(data, why_over(said, named))
     return data
@@ -331,22 +336,27 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
     """
     if has_store(folder) and os.path.realpath(folder) != reading.root:
         folder = os.path.join(folder, STORE)
-    own = os.path.join(reading.root, STORE)  # what is imported goes there
+    own = os.path.join(
+        reading.root, STORE
+    )  # what is imported goes there; of it only notes of people are read
     names_of_git = git(folder, "ls-files", "-oi", "--exclude-standard", "--directory", "-z").split("\0")
     ignored = {os.path.join(folder, name.rstrip("/")) for name in names_of_git if name}
     for above, folders, names in os.walk(folder):
-        reasons = {name: _why_closed(os.path.join(above, name), ignored) for name in sorted(folders)}
-        folders[:] = [name for name, reason in reasons.items() if reason is None]
-        closed = ((os.path.join(above, name), why) for name, why in reasons.items() if why)
-        reading.left_out.extend(pair for pair in closed if os.path.realpath(pair[0]) != own)
+        is_own = above != folder and os.path.realpath(above) == own
+        reasons = {name: _why_closed(os.path.join(above, name), ignored, own) for name in sorted(folders)}
+        folders[:] = [name for name, reason in reasons.items() if reason is None and not is_own]
+        reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
         for name in sorted(names):
             path = os.path.join(above, name)
             is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
+            is_text &= not is_own or name.lower().endswith(_MARKDOWN)
             is_loaded = is_named(path, "loaded") or _LOADED_RULES in path
             if not (is_text or is_named(path, "rules")):
                 continue
             # Alone in its folder it is the folder's document.
             is_alone = names == [name] and above != folder and name.lower().startswith("readme.")
+            if is_own and name == "index.md":
+                continue
             if form("index").fullmatch(name) and not is_alone:
                 reading.left_out.append((path, INDEX))
             elif is_loaded and not everything:
@@ -355,11 +365,13 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
                 yield path
 
 
-def _why_closed(path: str, ignored: set[str]) -> str | None:
+def _why_closed(path: str, ignored: set[str], own: str) -> str | None:
     """Return why a folder is not read, empty if nobody would expect it; None for one that is."""
     name, is_ours = os.path.basename(path), is_named(path, "rule_folders")
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT
+    if os.path.realpath(path) == own:
+        return None
     if path.endswith(os.sep + STORE) or (name.startswith(".") and not is_ours):
         notes = map(os.path.basename, glob(os.path.join(escape(path), "*.md")))
         return "" if all(map(form("index").fullmatch, notes)) else _HIDDEN

@@ -28,6 +28,8 @@ _LINK = re.compile(
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
 _OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
+# A list, or else a paragraph.
+_BELOW = re.compile(r"(?:[ \t]*(?:[-*+]|\d{1,3}[.)])\s[^\n]*\n?(?:[ \t]+\S[^\n]*\n?)*\n*)+|(?:[^\n]+\n?)+")
 LINK = re.compile(r"\]\(|\[\[|http")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
@@ -90,16 +92,24 @@ def sections(text: str) -> list[Section]:
 
 def named_paragraphs(part: Section) -> list[Section]:
     """Return the paragraphs of a section that name their field in bold as sections below it; itself unless they are a record."""
-    marks = [mark for mark in form("named").finditer(part.text) if role_of(mark[1])]
-    roles = {role_of(mark[1]) for mark in marks}
-    if any(map(role_of, part.path)) or len(roles) < max(2, len(marks)) or ANSWERS.isdisjoint(roles):
+    named = ((mark, mark[1] or mark[2]) for mark in form("named").finditer(part.text))
+    marks = [(mark, name) for mark, name in named if role_of(name)]
+    roles = {role_of(name) for _, name in marks}
+    is_record = len(roles) >= max(2, len(marks)) and not ANSWERS.isdisjoint(roles)
+    above = {role_of(name) for name in part.path} - {""}
+    is_aside = roles == {"alternatives"} != above and part.text[: marks[0][0].start()].strip()
+    if not (is_record and not above) and not is_aside:
         return [part]
-    ends = [*(mark.start() for mark in marks), len(part.text)]
+    ends = [*(mark.start() for mark, _ in marks), len(part.text)]
     pieces = [part._replace(text=part.text[: ends[0]].rstrip())]
-    for mark, end in zip(marks, ends[1:]):
-        path, first = (*part.path, mark[1]), part.first + part.text.count("\n", 0, mark.end())
-        pieces.append(Section(mark[1], path, part.text[mark.end() : end].rstrip(), part.line, first))
-    return [piece for piece in pieces if piece.text]
+    for (mark, name), end in zip(marks, ends[1:]):
+        path, first = (*part.path, name), part.first + part.text.count("\n", 0, mark.end())
+        below = None if is_record else _BELOW.match(part.text, mark.end(), end)
+        last = below.end() if below else end
+        pieces.append(Section(name, path, part.text[mark.end() : last].rstrip(" |\n"), part.line, first))
+        first = part.first + part.text.count("\n", 0, last)
+        pieces.append(part._replace(text=part.text[last:end].rstrip(), first=first))
+    return [piece for piece in pieces if piece.text.strip()]
 
 
 def headings(text: str, is_record: bool = False) -> list[Section]:
@@ -170,13 +180,14 @@ def with_lead(lead: str, text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text without marks, and if it introduces something, that too."""
+    """Return the first sentence of a text without marks; and the next one if it is one word, or introduces something."""
     parts = map(without_markdown, _PART_END.split(outside_code(text).strip()))
     lines = [*filter(None, parts), ""]
     # What introduces something says nothing without it.
     line = " ".join(lines[: 1 + lines[0].endswith(":")])
-    match = form("sentence_end").search(line)
-    return (line[: match.end()] if match else line).rstrip(" .:;,")
+    ends = (match.end() for match in form("sentence_end").finditer(line))
+    end = next((end for end in ends if " " in line[:end].strip()), len(line))
+    return line[:end].rstrip(" .:;,")
 
 
 def questions(text: str) -> list[str]:

@@ -26,12 +26,17 @@ from .markdown import (
 )
 from .record import DEFAULT_CATEGORY
 
-_ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s)\s+\S" % CLAUSE)
+# A list item, or a paragraph that begins with the name of a rule, as 7.1 or **R-7**, or with one in bold.
+_ITEM = re.compile(
+    r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s|\d+(?:\.\d+)+(?=\s[A-Z])|\*\*(?:[A-Z]{1,6}-?\d[\d.]*|[^*\n]{3,100}[.!])\*\*)\s+\S"
+    % CLAUSE
+)
 # What is to be done: a paragraph that says so, a box, or a mark of an outline.
-_TASK = re.compile(
-    r"\A(?:TODO|FIXME)\b"
+TASK = re.compile(
+    r"\A(?:[\d.]+\s)?(?:TODO|FIXME|#todo)\b"
     r"|\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
 )
+_BOLD = re.compile(r"\*\*[^*\n]+[.!]\*\*\s")  # a sentence before others
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MAX_TEXT = 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
@@ -69,7 +74,7 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool = Fals
     # A step is not taken without the others, also if a note stands between them.
     in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
     is_whole = in_steps or all(block.kind == _TEXT for block in blocks)
-    said = [_whole(section)] if is_whole and says else []
+    said = [_whole(section, blocks)] if is_whole and says else []
     statements = _rules_in(blocks, headings[-1]) if says and not is_whole else said
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
@@ -79,20 +84,24 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool = Fals
 def _unordered(blocks: list[_Block]) -> list[_Block]:
     """Return the blocks with numbered items as rules, if most of them are no orders to do something, or whole sentences in bold."""
     texts = [MARK.sub("", block.text) for block in blocks if block.kind == _STEP]
-    are_rules = 2 * sum(map(bool, map(form("rule").match, texts))) > len(texts)
+    are_rules = bool(texts) and 2 * sum(map(bool, map(form("rule").match, texts))) >= len(texts)
     return [block._replace(kind=_RULE) if are_rules and block.kind == _STEP else block for block in blocks]
 
 
-def said_in(section: Section, unsaid: list[int], is_checklist: bool) -> str:
+def said_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> str:
     """Return the text of a section of a note without links alone and things to do; the lines of such items are added to `unsaid`."""
     found = list(_blocks(section.text, section.first))
     kept = _to_keep(found, [*map(without_markdown, section.path)], is_checklist)
     said = [block for block in kept if content(block.text) or not LINK.search(block.text)]
     said = [block for block in said if not _leads_to_none(block, found, said)]
     unsaid.extend(block.line for block in found if block not in said and (block.kind != _TEXT or not said))
-    pairs = zip(said, [*said[1:], None])
+    return _joined(said)
+
+
+def _joined(blocks: list[_Block]) -> str:
+    pairs = zip(blocks, [*blocks[1:], None])
     ends = ("\n" if after and _TEXT not in (block.kind, after.kind) else "\n\n" for block, after in pairs)
-    return "".join(block.text + end for block, end in zip(said, ends)).strip("\n")
+    return "".join(block.text + end for block, end in zip(blocks, ends)).strip("\n")
 
 
 def _leads_to_none(block: _Block, blocks: list[_Block], said: list[_Block]) -> bool:
@@ -112,7 +121,7 @@ def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = Fal
     return [
         block
         for block in blocks
-        if (is_checklist or not _TASK.match(block.text))
+        if (not TASK.match(block.text) or (is_checklist and "[" in block.text[:8]))
         and not (block.text.startswith(">") and form("ended").match(block.text))
     ]
 
@@ -141,17 +150,18 @@ def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
 
 def _leads(block: _Block, blocks: list[_Block]) -> bool:
     """Return whether a paragraph introduces the list below it: unless it is long, and ends as a text does that says something itself."""
-    is_above = block.line < blocks[-1].line and not FENCED.match(block.text)
+    is_above = block.line < blocks[-1].line and not FENCED.match(block.text) and block.text[0] != ">"
     looks_so = block.text.startswith("**") or not block.text.endswith((".", "!", "?", "\u3002"))
-    return is_above and (looks_so or len(block.text) <= _MAX_TEXT)
+    return is_above and (looks_so or len(block.text) <= _MAX_TEXT) and content(block.text) > 0
 
 
-def _whole(section: Section) -> Statement:
-    """Return a section without rules as one statement."""
+def _whole(section: Section, blocks: list[_Block]) -> Statement:
+    """Return these blocks of a section without rules as one statement."""
+    text = _joined(blocks)
     heading = without_markdown(section.heading)
     says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
-    title = title_for(heading if heading and says else with_lead(heading, first_sentence(section.text)))
-    return Statement(title, section.text, "", section.line, section.first + section.text.count("\n"))
+    title = title_for(heading if heading and says else with_lead(heading, first_sentence(text)))
+    return Statement(title, text, "", section.line, section.first + section.text.count("\n"))
 
 
 def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
@@ -159,10 +169,10 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     telling = [item for item in items if content(item.text)]
     texts = [MARK.sub("", item.text) for item in telling]
     sentences = [first_sentence(text) for text in texts]
-    # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
-    is_free = not (lead and _states(lead))
-    alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
     ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
+    # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
+    is_free = ended or not (lead and _states(lead))
+    alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
     name = heading if ended else with_lead(heading, lead)
     if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
@@ -195,13 +205,17 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
 def _states(sentence: str) -> bool:
     """Return whether a sentence states or orders something by its own words, also after a label, as in `Names: use ...`."""
     pieces = (sentence, sentence.partition(": ")[2], sentence.partition(" - ")[2])
-    return not form("label").match(sentence) and any(form("states").search(piece) for piece in pieces)
+    is_other = sentence.endswith("?") or form("label").match(sentence)
+    return not is_other and any(form("states").search(piece) for piece in pieces)
 
 
 def _is_sentence(text: str, first: str) -> bool:
     """Return whether a text with this first sentence is too long for a name, or ends like a sentence."""
     words, ends = len(first.split()), text.rstrip().endswith((".", "\u3002"))
-    return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
+    is_bold = _BOLD.match(text) and len(text.split()) >= _LONG_ITEM
+    return not form("label").match(text) and (
+        words >= _LONG_ITEM or (ends and words > MIN_WORDS) or bool(is_bold)
+    )
 
 
 @lru_cache(maxsize=1024)  # a note is measured as rules, and then as a note

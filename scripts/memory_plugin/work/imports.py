@@ -9,7 +9,7 @@ from ..kernel.fastjson import as_text
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted, clean_data
-from ..memories.import_documents import Draft
+from ..memories.import_facts import Draft
 from ..memories.importing import PERHAPS_OVER, STDIN, archive_replaced, read, read_lines
 from ..memories.lifecycle import edit, save_all
 from ..memories.memory_files import named_store
