@@ -34,6 +34,9 @@ IN_RULES = [
     ("what is open", "## Still open\n\nWho brings the flour?\n", "must rest", "flour"),
     ("a clause that is withdrawn", "**R-1** ~~Kim sifts.~~ *Withdrawn.*\n\n**R-2** Flour is sifted.\n", "is sifted", "R-1"),
     ("a clause and its reason", "**R-1** Sift it.\n\n> Why: lumps\n\n**R-2** Salt it. (Kim)\n", "lumps", "R-1** Salt"),
+    ("a bad half in SQL", "Sift:\n\n```\n-- bad: spills\npour(bag)\n```\n\n```\nsift(bag)\n```\n", "sift(bag)", "pour"),
+    ("a bad span", "- Sift it. Not like this: `pour(bag)`.\n", "Sift it", "pour"),
+    ("what nobody wants", "Sift.\n\nThis is what we do not want:\n\n```\npour(bag)\n```\n", "Sift", "pour"),
     ("a dubious quote below a mark", '- Sift it.\n\n  ❌ "I pour it"\n', "Sift it", "pour it"),
     ("an offer to help", "Flour must be sifted.\n\n📝 Found an error here? Write to Kim.\n", "sifted", "Kim"),
     ("who reads the file", "These rules are read by Kim in the morning.\n\n- Sift flour.\n", "Sift flour", "Kim"),
@@ -133,6 +136,8 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "# Log\n\n## D-3 · Burn peat\n**2025-01-09** · ❌ Withdrawn · Kim\n\nIt is cheap.\n",
         "# Log\n\n## Burn peat · 2025-01-09 · WITHDRAWN (see 4)\n\nIt is cheap.\n",
         "---\nstatut: accepté\n---\n> Cette décision ne s'applique plus.\n\n# 5. Feu\n\n## Décision\n\nTourbe.\n",
+        "> [!NOTE]\n> **This record is of historical interest only.**\n\n# 5. Fire\n\n## Context\n\nCold.\n\n## Decision\n\nPeat.\n",
+        "# Log\n\n## D-3 Burn peat\n\n:x: **REJECTED** in May\n\n**Answer:** Peat.\n",
         "> One-off, done in May. Don't run it again.\n\n1. Lift the oven\n2. Move it\n",
         "# 5. Feuer\n\n| Status | zurückgezogen |\n|---|---|\n\n## Entscheidung\n\nTorf.\n",
         "# Oven log\n\n## 2024-02-01 (Kim)\n\nLit it.\n\n## 2024-02-02 (Lou)\n\nIt smoked.\n",
@@ -144,7 +149,7 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
     ],
     ids=["link", "note", "table", "callout", "property", "heading", "dash", "arrow", "later", "off", "chat",
          "French field", "badge", "marks", "rows", "banner", "badge alone", "parts", "heading of parts",
-         "French banner", "one-off", "German table", "log", "French note", "tag", "clipping", "idea", "links"],
+         "French banner", "interest", "capitals", "one-off", "German table", "log", "French note", "tag", "clipping", "idea", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"
@@ -219,6 +224,27 @@ def test_each_question_of_a_page_of_questions_is_a_memory(project: Project) -> N
     assert list(found) == ["faq: May I burn peat?", "faq: Where is the ash put?"]
 
 
+def test_a_proposal_for_comments_is_a_record_with_its_summary(project: Project) -> None:
+    text = "- Feature Name: fire\n%s\n# Summary\n\nWe burn %s.\n\n# Motivation\n\nCold.\n\n# Drawbacks\n\nAsh.\n\n# Later\n\nCoal?\n"
+    texts = {"rfcs/0003-peat.md": text % ("", "peat")}
+    texts["rfcs/0012-beech.md"] = text % ("- Replaces: [RFC 3](0003-peat.md)", "beech")
+    found, reading = imported(project, texts)
+    assert found == {"We burn beech": "active", "We burn peat": "archived"}
+    content = reading.drafts[1].data["content"]
+    assert (content["decision"], content["context"], content["consequences"]) == (
+        "We burn beech.",
+        "Cold.",
+        "Ash.",
+    )
+    assert "Coal" not in str(content)
+
+
+def test_each_chapter_of_concepts_is_a_memory(project: Project) -> None:
+    text = "# 8. Concepts\n\n## 8.1 Fire\n\nWe burn beech.\n\n## 8.2 Dough\n\nIt rests for an hour.\n"
+    found, _ = imported(project, {"arc42/08-concepts.md": text})
+    assert len(found) == 2
+
+
 def test_a_record_replaces_the_file_that_its_fields_name(project: Project) -> None:
     text = "---\nstatus: accepted\n%s---\n# Burn %s\n\n## Decision\n\nWe do.\n"
     texts = {"adr/peat.md": text % ("", "peat"), "adr/beech.md": text % ("supersedes: peat.md\n", "beech")}
@@ -226,7 +252,9 @@ def test_a_record_replaces_the_file_that_its_fields_name(project: Project) -> No
     assert found == {"Burn beech": "active", "Burn peat": "archived"}
 
 
-@pytest.mark.parametrize("flag", [{"archived": True}, {"is_active": False}, {"deleted_at": "2026-01-02"}])
+@pytest.mark.parametrize(
+    "flag", [{"state": "deleted"}, {"archived": True}, {"is_active": False}, {"deleted_at": "2026-01-02"}]
+)
 def test_a_flag_of_another_tool_ends_an_entry(project: Project, flag: dict[str, object]) -> None:
     kept = {"text": "Burn beech in the oven", "archived": False, "is_active": True, "deleted_at": None}
     path = project.write(

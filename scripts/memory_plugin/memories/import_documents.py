@@ -36,6 +36,7 @@ _GOES_ON = re.compile(r"\s*(?:[2-9]|\d\d)[.)]\s")  # a list that began in the se
 _THIS_REPLACES = re.compile(
     r"(?m)(?:^|(?<=[.] ))This (?:decision |record |ADR )?(?:replaces|supersedes) (?:ADR|\[)[^.\n]*"
 )
+_CHAPTER = re.compile(r"\d+\.\d")
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -95,6 +96,7 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
     )
     is_procedure |= document.is_runbook and any(goes_on)
     is_apart = sum(name.endswith("?") for name in names) > max(1, len(names) // 2)
+    is_apart |= 2 * sum(map(bool, map(_CHAPTER.match, (part.heading for part in parts)))) > len(parts)
     is_apart |= any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
     if parts and not is_apart and (document.fields or document.is_record or is_procedure):
         yield from _note(document, (), parts, reading)
@@ -129,7 +131,9 @@ def _note(
     title = below(document.title, ": ".join(owner)) if owner else document.title
     texts: list[str] = []
     for part in parts:
-        said = part.text if document.is_record else said_in(part, unsaid, document.is_runbook)
+        said = said_in(part, unsaid, document.is_runbook)
+        at = next((at for at, name in enumerate(part.path) if role_of(name) == "alternatives"), -1)
+        said = said_of_option(said, part.path[at + 1 :], "") if at >= 0 and document.is_record else said
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
     reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
@@ -291,7 +295,9 @@ def _record(
     is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
     chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
     for part, (role, first, at) in places:
-        path, text = part.path, part.text if at >= 0 else said_in(part, unsaid)
+        path = part.path
+        is_head = path == owner  # what it says of others may be a link alone
+        text = part.text if at >= 0 or is_head else said_in(part, unsaid)
         field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
         field = _STEPS if is_cure and role == ANSWER else field
         below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())

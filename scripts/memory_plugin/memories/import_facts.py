@@ -205,7 +205,9 @@ def _objections(text: str, *, is_list: bool) -> str:
 def _code_or_hidden() -> re.Pattern[str]:
     """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
     parts = (FENCED.pattern, form("hidden").pattern)
-    return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:`[^`\n]+`|%s)" % parts, form("hidden").flags)
+    # What follows these words is hidden, too.
+    code = r"(?<!ot like this: )`[^`\n]+`"
+    return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:%s|%s)" % (parts[0], code, parts[1]), form("hidden").flags)
 
 
 def visible_text(text: str) -> str:

@@ -199,7 +199,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     body, title = found.pop("body"), as_text(found.pop("title"))
     is_over = any(source.get(name) not in usual for name, usual in table()["flags"].items())
     stated = "\n".join(form("stated").findall("\n".join(texts_in(observed))))
-    said = "archived" if is_over else as_text(source.get("status")) or stated
+    said = "archived" if is_over else as_text(source.get("status") or source.get("state")) or stated
     body = visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
