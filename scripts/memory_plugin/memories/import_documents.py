@@ -36,7 +36,7 @@ _GOES_ON = re.compile(r"\s*(?:[2-9]|\d\d)[.)]\s")  # a list that began in the se
 _THIS_REPLACES = re.compile(
     r"(?m)(?:^|(?<=[.] ))This (?:decision |record |ADR )?(?:replaces|supersedes) (?:ADR|\[)[^.\n]*"
 )
-_CHAPTER = re.compile(r"\d+\.\d")
+_APART = re.compile(r"\d+\.\d|.*\?\Z")  # a chapter, or a question
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
@@ -87,27 +87,37 @@ def _rows(document: Document, part: Section) -> Iterator[Entry]:
 
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
-    names = [form("number").sub("", part.heading) for part in parts]
-    is_procedure = 2 * sum(map(bool, map(form("states").match, names))) > len(names)
-    is_procedure |= any(form("step").match(part.heading) for part in parts)
-    is_short = content(document.text) <= _MAX_NOTE
-    goes_on = (
-        _GOES_ON.match(part.text) or (is_short and form("number").match(part.heading)) for part in parts
-    )
-    is_procedure |= document.is_runbook and any(goes_on)
-    is_apart = sum(name.endswith("?") for name in names) > max(1, len(names) // 2)
-    is_apart |= 2 * sum(map(bool, map(_CHAPTER.match, (part.heading for part in parts)))) > len(parts)
-    is_apart |= any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
-    if parts and not is_apart and (document.fields or document.is_record or is_procedure):
-        yield from _note(document, (), parts, reading)
-        return
     has_many = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
     is_long = has_many or content(document.text) > _MAX_WORDS
-    if is_long and reading.is_folder and not document.is_runbook:
+    is_apart = _is_apart(document, parts)
+    is_one = document.fields or document.is_record or _is_procedure(document, parts)
+    if parts and is_one and not is_apart:
+        yield from _note(document, (), parts, reading)
+    elif is_long and reading.is_folder and not document.is_runbook:
         raise LeftOut(_LONG)
-    is_log = any(form("day").match(part.heading) for part in parts)
-    for owner, group in _split(parts, int(document.is_runbook or is_log or is_long or is_apart)):
-        yield from _note(document, owner, group, reading)
+    else:
+        for owner, group in _split(parts, int(document.is_runbook or is_long or is_apart)):
+            yield from _note(document, owner, group, reading)
+
+
+def _is_procedure(document: Document, parts: list[Section]) -> bool:
+    """Return whether most sections order something or are steps, or a runbook goes on with its numbers from one to the next."""
+    names = [form("number").sub("", part.heading) for part in parts]
+    orders = sum(map(bool, map(form("states").match, names)))
+    if 2 * orders > len(names) or any(form("step").match(part.heading) for part in parts):
+        return True
+    is_short = content(document.text) <= _MAX_NOTE
+    numbered = (part for part in parts if is_short and form("number").match(part.heading))
+    return document.is_runbook and any((*numbered, *(part for part in parts if _GOES_ON.match(part.text))))
+
+
+def _is_apart(document: Document, parts: list[Section]) -> bool:
+    """Return whether each section is for itself: questions, chapters, days, or a note of this and that."""
+    alike = sum(map(bool, map(_APART.match, (part.heading for part in parts))))
+    is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
+    return (
+        is_mixed or 2 * alike > max(2, len(parts)) or any(form("day").match(part.heading) for part in parts)
+    )
 
 
 def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:
