@@ -59,11 +59,6 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     parts = [part for part in document.parts if part.text]
     if not document.is_diary:
         parts = [piece for part in parts for piece in markdown.named_paragraphs(part)]
-    if document.is_runbook:
-        named = [part for part in parts if not role_of(part.heading)]
-        aside = [part for part in named if form("structure").match(part.heading)]
-        reading.left_out.extend(("%s:%d" % (path, part.line), _UNSAID) for part in aside)
-        parts = [part for part in parts if part not in aside]
     rows = {part: list(_rows(document, part)) for part in parts if not document.is_record}
     parts = [part for part in parts if not rows.get(part)]
     records, others = _records(document, parts, reading)
