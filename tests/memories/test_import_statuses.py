@@ -19,7 +19,7 @@ RECORD = (
     ("status", "reason"),
     [
         pytest.param("❌ Rejected", "Rejected", id="a cross before the word"),
-        pytest.param("⚠️ **Deprecated** (2025)", "Deprecated** (2025)", id="a sign and bold"),
+        pytest.param("⚠️ **Deprecated** (2025)", "Deprecated (2025)", id="a sign and bold"),
         pytest.param("🤔 Proposed", "only proposed", id="a face before the word"),
         pytest.param("🚧 Incomplete", "only proposed", id="incomplete"),
         pytest.param("WIP", "only proposed", id="in progress"),

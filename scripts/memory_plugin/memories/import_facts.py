@@ -126,7 +126,7 @@ def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log."""
     text = FENCED.sub("", text) if form("status_line").search(text) else ""
     found = form("status_line").findall(text)
-    return "\n".join(line.strip(" |*_\\") for line in found)
+    return "\n".join(line.replace("**", "").strip(" |*_\\") for line in found)
 
 
 def relations(fields: Fields) -> Iterator[str]:
