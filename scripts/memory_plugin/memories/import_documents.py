@@ -101,9 +101,9 @@ def _is_procedure(document: Document, parts: list[Section]) -> bool:
     orders = sum(map(bool, map(form("states").match, names)))
     if 2 * orders > len(names) or any(form("step").match(part.heading) for part in parts):
         return True
-    is_short = content(document.text) <= _MAX_NOTE
-    numbered = (part for part in parts if is_short and form("number").match(part.heading))
-    return document.is_runbook and any((*numbered, *(part for part in parts if _GOES_ON.match(part.text))))
+    is_short = document.is_runbook and content(document.text) <= _MAX_NOTE
+    is_numbered = is_short and any(form("number").match(part.heading) for part in parts)
+    return is_numbered or (document.is_runbook and any(_GOES_ON.match(part.text) for part in parts))
 
 
 def _is_apart(document: Document, parts: list[Section]) -> bool:
@@ -294,25 +294,13 @@ def _record(
 ) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
-    texts, status = dict[str, str](), next(filter(None, verdict.groups()), _DECIDED) if verdict else ""
-    unsaid: list[int] = []
     places = [(part, _place(part)) for part in parts]
-    is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
-    chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
-    for part, (role, first, at) in places:
-        path = part.path
-        is_head = path == owner  # what it says of others may be a link alone
-        text = part.text if at >= 0 or is_head else said_in(part, unsaid)
-        field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
-        field = _STEPS if is_cure and role == ANSWER else field
-        below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
-        ended = form("ended").match(part.text)
-        stated = status_in(part.text) or ("outdated: " + ended[0] if ended else "")
-        status = status or ("" if at >= 0 else stated)
-        name = ": ".join((*path[len(owner) : first], *below))
-        kept = said_of_option(text, below, chosen) if field == "alternatives" else text
-        told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
-        texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
+    stated = (_stated(part.text) for part, (_, _, at) in places if at < 0)
+    status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
+    if not status and not any(role for _, (role, _, _) in places):
+        return
+    unsaid: list[int] = []
+    texts = _fields(owner, places, unsaid)
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
     if ANSWER in texts:
@@ -330,6 +318,33 @@ def _record(
         yield from _entries(document, owner, texts, parts[0].line, answer)
 
 
+def _stated(text: str) -> str:
+    """Return the status in a line of a text, or the banner at its beginning that says that it is over."""
+    ended = form("ended").match(text)
+    return status_in(text) or ("outdated: " + ended[0] if ended else "")
+
+
+def _fields(
+    owner: tuple[str, ...], places: list[tuple[Section, tuple[str, int, int]]], unsaid: list[int]
+) -> dict[str, str]:
+    """Return the texts of a record's sections by field; the lines that state nothing are added to `unsaid`."""
+    texts: dict[str, str] = {}
+    is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
+    chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
+    for part, (role, first, at) in places:
+        path = part.path
+        is_head = path == owner  # what it says of others may be a link alone
+        text = part.text if at >= 0 or is_head else said_in(part, unsaid)
+        field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
+        field = _STEPS if is_cure and role == ANSWER else field
+        below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
+        name = ": ".join((*path[len(owner) : first], *below))
+        kept = said_of_option(text, below, chosen) if field == "alternatives" else text
+        told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
+        texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
+    return texts
+
+
 def _entries(
     document: Document, owner: tuple[str, ...], texts: dict[str, str], line: int, answer: str = ANSWER
 ) -> Iterator[Entry]:
@@ -345,7 +360,7 @@ def _entries(
     alone = document.heading if fields and len(texts) == 1 else None
     given = [fields.get("title"), fields.get("name"), alone]
     in_head = form("stated").findall(head) if document.is_record else []
-    stated = texts.get(_STATUS, "").strip() or "\n".join(in_head)
+    stated = texts.get(_STATUS, "").replace("**", "").strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
     statuses = (str(fields.get(_STATUS, "")).strip(), stated, draft)
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
