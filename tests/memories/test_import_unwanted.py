@@ -139,6 +139,7 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "> [!NOTE]\n> **This record is of historical interest only.**\n\n# 5. Fire\n\n## Context\n\nCold.\n\n## Decision\n\nPeat.\n",
         "# Log\n\n## D-3 Burn peat\n\n:x: **REJECTED** in May\n\n**Answer:** Peat.\n",
         "> One-off, done in May. Don't run it again.\n\n1. Lift the oven\n2. Move it\n",
+        "# 5. Vuur\n\n| Status | Afgewezen |\n|---|---|\n\n## Besluit\n\nTurf.\n",
         "# 5. Feuer\n\n| Status | zurückgezogen |\n|---|---|\n\n## Entscheidung\n\nTorf.\n",
         "# Oven log\n\n## 2024-02-01 (Kim)\n\nLit it.\n\n## 2024-02-02 (Lou)\n\nIt smoked.\n",
         "# Fire\n\n> ⛔ **PÉRIMÉ — remplacé par v3**\n\nBurn beech.\n",
@@ -149,7 +150,8 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
     ],
     ids=["link", "note", "table", "callout", "property", "heading", "dash", "arrow", "later", "off", "chat",
          "French field", "badge", "marks", "rows", "banner", "badge alone", "parts", "heading of parts",
-         "French banner", "interest", "capitals", "one-off", "German table", "log", "French note", "tag", "clipping", "idea", "links"],
+         "French banner", "interest", "capitals", "one-off", "Dutch table", "German table", "log", "French note", "tag",
+         "clipping", "idea", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"
@@ -270,11 +272,12 @@ def test_a_flag_of_another_tool_ends_an_entry(project: Project, flag: dict[str, 
         "1. **No peat in the oven.** It smokes.\n2. **An hour of rest.** A loaf is flat otherwise.\n",
         "**1.1** No peat in the oven.\n\n**1.2** A loaf rests for an hour.\n",
         "1.1 No peat in the oven.\n\n1.2 A loaf rests for an hour.\n",
+        "**G1. No peat in the oven.**\nIt smokes.\n\n**G2. Loaves rest for an hour.**\nThey are flat otherwise.\n",
         "**No peat.** It smokes in the hall.\n\n**An hour of rest.** A loaf is flat otherwise.\n",
         "Scope: all ovens are meant.\n\n1. **No peat.** It smokes in the hall a lot.\n2. **Rest.** A loaf is flat otherwise, and dry.\n",
         "- [ ] No loaf is baked with peat.\n- [ ] Every loaf has rested for an hour.\n",
     ],
-    ids=["numbers", "bold", "clauses", "plain clauses", "paragraphs", "below a scope", "boxes"],
+    ids=["numbers", "bold", "clauses", "plain clauses", "lines", "paragraphs", "below a scope", "boxes"],
 )
 def test_numbered_rules_and_checks_are_rules_and_no_procedure(project: Project, rules: str) -> None:
     found, _ = imported(

@@ -135,8 +135,9 @@ def _note(
     unsaid: list[int] = []
     title = below(document.title, ": ".join(owner)) if owner else document.title
     texts: list[str] = []
+    is_checklist = document.is_runbook or bool(form("checklist").search(document.title))
     for part in parts:
-        said = said_in(part, unsaid, document.is_runbook)
+        said = said_in(part, unsaid, is_checklist)
         at = next((at for at, name in enumerate(part.path) if role_of(name) == "alternatives"), -1)
         said = said_of_option(said, part.path[at + 1 :], "") if at >= 0 and document.is_record else said
         path = ": ".join(part.path[len(owner) :])

@@ -28,8 +28,8 @@ from .record import DEFAULT_CATEGORY
 
 # A list item, or a paragraph that begins with the name of a rule, as 7.1 or **R-7**, or with one in bold.
 _ITEM = re.compile(
-    r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s|\d+(?:\.\d+)+(?=\s[A-Z])|\*\*(?:[A-Z]{1,6}-?\d[\d.]*|[^*\n]{3,100}[.!])\*\*)\s+\S"
-    % CLAUSE
+    r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s|\d+(?:\.\d+)+(?=\s[A-Z])|\*\*[A-Z]{1,6}-?\d[\d.]*\*\*)\s+\S" % CLAUSE
+    + r"|(\s*)\*\*[^*\n]{3,140}[.!]\*\*(?:\s|\Z)"
 )
 # What is to be done: a paragraph that says so, a box, or a mark of an outline.
 TASK = re.compile(
@@ -233,7 +233,7 @@ def _blocks(text: str, first: int) -> Iterator[_Block]:
         is_inside = kind in (_RULE, _STEP) and len(line) - len(line.lstrip()) > indent
         if seen.strip() and not is_inside and (item or blank):
             kind = _TEXT if item is None else _STEP if item[2] else _RULE
-            indent = len(item[1]) if item else 0
+            indent = len(item[1] or item[3] or "") if item else 0
             starts.append((kind, number))
         blank = not line.strip()
     for (kind, start), (_, end) in zip(starts, [*starts[1:], ("", len(lines))]):
