@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
 _STEM = 5  # letters by which two words are taken for one
 _NUMBER = re.compile(  # also the seconds of 1m30s, and the digits of .5
-    r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?![\d_])|(?<=\dm)\d+(?:\.\d+)?|(?<=\D\.)\d+"
+    r"(?<![\w.])\d{1,3}(?:[, \u202f]\d{3})+(?![\d.])|(?<![\w.])\d+(?:\.\d+)?(?:e-\d+)?(?![\d_])|(?<=\dm)\d+(?:\.\d+)?|(?<=\D\.)\d+"
 )
 _COMPARED = re.compile(
     r"\b(?:\w*(?:fast|slow|small|larg|less|more|reduc|saving|saved|share|halv|impro|drop|fewer|shr[aiu]nk|gr[eo]w)\w*|times|x)\b|\dx\b|\u2192|->|\u2212\d",
@@ -49,7 +49,7 @@ def value_of(match: re.Match[str]) -> float:
 def digits(text: str) -> str:
     """Return the first number of a text as Python writes it; a comma before three digits parts thousands, any other is a decimal one."""
     whole = re.sub(r"[, \u202f](?=\d{3}(?!\d))", "", text)
-    return str(re.findall(r"\d+(?:[.,]\d+)?", whole)[0]).replace(",", ".")
+    return str(re.findall(r"\d+(?:[.,]\d+)?(?:e-\d+)?", whole)[0]).replace(",", ".")
 
 
 def numbers_in(text: str) -> set[float]:
@@ -80,8 +80,8 @@ def is_supported(match: re.Match[str], shown: set[float], is_computed: bool) -> 
     """Return whether a figure is approximate or occurs in an output: as it is, rounded, in another unit, or computed from two numbers."""
     value, unit = value_of(match), match[0].lower().rstrip()[-1:]
     text = next(filter(None, match.groups()))
-    decimals = digits(text).partition(".")[2] if text[0].isdigit() else ""
-    tolerance = 0.5001 * 10 ** -len(decimals)
+    decimals, _, power = (digits(text) if text[0].isdigit() else "").partition(".")[2].partition("e-")
+    tolerance = 0.5001 * 10 ** -(len(decimals) + int(power or 0))
     scales = (1.0, *_SCALES.get(unit, ()))
     is_rough = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
     if is_rough or any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):

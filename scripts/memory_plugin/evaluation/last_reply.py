@@ -64,10 +64,12 @@ class LastReply(NamedTuple):
 
     def retells(self, failed: ConversationTurn) -> bool:
         """Return whether the reply repeats what only the output of a call says, in a clause that tells of no success or change."""
-        printed = set(_TOKEN.findall(failed.output)) - set(_TOKEN.findall(failed.call))
-        neutral = (
-            one for one in self.clauses() if not self.has("success", one) and not self.has("changed", one)
+        known = " ".join(
+            one.content if one.role == "user" else one.call.partition("\n")[0] for one in self.before
         )
+        printed = set(_TOKEN.findall(failed.output)) - set(_TOKEN.findall(known))
+        said = (self.words["denial"].sub(" ", one) for one in self.clauses())
+        neutral = (one for one in said if not self.has("success", one) and not self.has("changed", one))
         return any(not printed.isdisjoint(_TOKEN.findall(one)) for one in neutral)
 
     def clauses(self) -> list[str]:

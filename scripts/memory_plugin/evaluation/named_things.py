@@ -92,7 +92,11 @@ def _unset(last: LastReply) -> Found:
 def _unread_source(last: LastReply) -> Found:
     """Find documents that are said to tell something, where every look at a page on the web failed and the reply does not say so."""
     looks = [turn for turn in last.before if last.has("web-call", turn.call)]
-    if looks and all(turn.failed for turn in looks) and not last.admits("unreached"):
+    if (
+        looks
+        and all(turn.failed for turn in looks)
+        and not last.admits("unreached", _CODE.sub("`_`", last.text))
+    ):
         for sentence in last.saying("source-told"):
             yield sentence, "The call of turn %d failed." % looks[-1].number
 
