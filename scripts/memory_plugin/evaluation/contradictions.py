@@ -63,13 +63,8 @@ def _failed_call(last: LastReply) -> Found:
         is_repeated = any(last.is_repeated(turn.call, one.call) for one in later if not looks.match(one.call))
         state = stems(" ".join(last.words["failing-line"].findall(turn.output)))
         is_over = last.has("bad-status", turn.output) and any(state & stems(one.output) for one in later)
-        if (
-            is_repeated
-            or is_over
-            or last.has("unsure-output", turn.output)
-            or last.is_told(turn)
-            or last.owns(turn)
-        ):
+        is_settled = is_repeated or is_over or last.has("unsure-output", turn.output)
+        if is_settled or last.is_told(turn) or last.owns(turn):
             continue
         for sentence in filter(last.words["success"].search, last.about(last.topics(turn.call) | state)):
             yield sentence, "The call of turn %d failed." % turn.number

@@ -46,9 +46,8 @@ class ConversationTurn(NamedTuple):
     @property
     def call(self) -> str:
         """Return a tool turn's call."""
-        return (
-            self.content.partition("\n")[0] if self.call_length is None else self.content[: self.call_length]
-        )
+        length = self.call_length
+        return self.content.partition("\n")[0] if length is None else self.content[:length]
 
     @property
     def output(self) -> str:

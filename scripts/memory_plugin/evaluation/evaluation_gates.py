@@ -240,9 +240,7 @@ def find_full_names(text: str) -> Iterator[tuple[int, int]]:
         words = [fold(match[0].rstrip(".")) for match in matches]
         for at, word in enumerate(words[:-1]):
             rest = words[at + 1 : at + _MAX_NAME_WORDS]
-            if _is_name(word.partition("-")[0], rest) and _words("no_names").isdisjoint(
-                words[at : at + _MAX_NAME_WORDS]
-            ):
+            if _is_name(word.partition("-")[0], rest) and _words("no_names").isdisjoint((word, *rest)):
                 yield matches[at].start(), matches[at + len(rest)].end()
                 break
 

@@ -66,8 +66,8 @@ class Run(NamedTuple):
 class EvidenceLog:
     """What the turns before a claim contain for one kind of evidence; each turn is read once, however many claims follow.
 
-    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, `executed` the
-    number of commands, and `counted` what the outputs count, as place, noun and number.
+    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, `others`
+    whether earlier turns or other agents may have done what no call shows, `executed` the number of commands, and `counted` what the outputs count, as place, noun and number.
     """
 
     def __init__(self, evidence: ClaimEvidence) -> None:
@@ -75,6 +75,7 @@ class EvidenceLog:
         self.runs: list[Run] = []
         self.changed = -1
         self.unsure = "note" in evidence.flags
+        self.others = False
         self.executed = 0
         self.counted: list[tuple[int, str, float]] = []
         self._read = 0
@@ -86,11 +87,12 @@ class EvidenceLog:
             if _is_evidence(evidence, turn):
                 self.runs.append(Run(place, turn, _has_failed(evidence, turn)))
             if turn.role == "system":  # the summary of earlier turns
-                self.unsure = True
+                self.unsure = self.others = True
             elif turn.role == "tool":
                 if not _is_passed_over(evidence, turn):
                     self.unsure = self.unsure or evidence.has("maybe", turn.call)
                     self.counted += [(place, *pair) for pair in _pairs(evidence, turn.output)]
+                self.others = self.others or evidence.has("others", turn.call)
                 self.executed += evidence.has("commands", turn.call)
                 is_change = not turn.failed and evidence.has("stale_after", turn.call)
                 self.changed = place if is_change else self.changed
@@ -109,7 +111,7 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn
         return min(nothing, _name_doubt(log, claim, before) or nothing, key=lambda doubt: doubt.note)
     evidence, fresh = log.evidence, [run for run in log.runs if run.place > log.changed]
     runs = fresh or log.runs
-    doubts = [_figure_doubt(log, claim, before, runs)]
+    doubts = [_name_doubt(log, claim, before) or _figure_doubt(log, claim, before, runs)]
     is_shown = "suffices" in evidence.flags and not all(run.failed for run in runs)
     if runs[-1].failed and not is_shown:
         doubts.append(_contradiction(log, claim, runs[-1]))
@@ -166,18 +168,15 @@ def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[Conversatio
 def _figure_doubt(
     log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], runs: Sequence[Run]
 ) -> Doubt | None:
-    """Return the doubt about a name, a number of runs or a count that no call and no output has."""
-    evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
-    told_in = [turn for turn in tools if not _is_passed_over(evidence, turn)]
-    named = _name_doubt(log, claim, before)
-    if named is not None:
-        return named
+    """Return the doubt about a number of runs or a count that no call and no output has."""
+    evidence = log.evidence
+    told_in = [turn for turn in before if turn.role == "tool" and not _is_passed_over(evidence, turn)]
     for match in evidence.find("times", claim.sentence):
         times = value_of(match)
         files = {file for run in runs for file in _FILE.findall(run.turn.call)}
         is_told = "each" not in evidence.flags and any(times in numbers_in(turn.content) for turn in told_in)
         if times > max(2, len(runs), len(files)) and not is_told:
-            return Doubt("The calls do not show %s." % match[0], _may_be_others(evidence, before))
+            return Doubt("The calls do not show %s." % match[0], log.others)
     pairs = _pairs(evidence, claim.sentence)
     return next(filter(None, (_count_doubt(log, claim, before, *pair) for pair in pairs)), None)
 
@@ -188,16 +187,8 @@ def _name_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTur
     for name in _names(evidence, claim.sentence):
         if not any(name.search(evidence.without("left_out", turn.content)) for turn in tools):
             reason = "No call is about %s." % name.pattern.replace("\\", "")
-            return Doubt(reason, _may_be_others(evidence, before))
+            return Doubt(reason, log.others)
     return None
-
-
-def _may_be_others(evidence: ClaimEvidence, before: Sequence[ConversationTurn]) -> bool:
-    """Return whether earlier turns or other agents may have done what no call shows."""
-    return any(
-        turn.role == "system" or (turn.role == "tool" and evidence.has("others", turn.call))
-        for turn in before
-    )
 
 
 def _count_doubt(

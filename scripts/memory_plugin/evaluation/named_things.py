@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from .claim_figures import compares, is_supported, numbers_in, numbers_told, stems, sums_in, value_of
 from .conversations import ConversationTurn
@@ -20,19 +21,22 @@ def _is_in(touched: str, path: str) -> bool:
     )
 
 
-def _left_over(last: LastReply) -> Found:
-    """Find a file that a search after the last change still gives and no call changed, in a reply that says that all are changed."""
+def _last_search(last: LastReply) -> Iterator[tuple[ConversationTurn, str]]:
+    """Yield the last search with all that calls changed, if the reply is about it and no change of many files follows."""
     changes = _changes(last)
     touched = "\n".join(last.calls[at].content for at in changes)
-    at = max(changes, default=len(last.calls))
-    is_bulk = any(last.has("bulk-change", last.calls[at].call) for at in changes)
-    searches = [turn for turn in last.calls[at + 1 :] if last.has("listing-call", turn.call)][-1:]
-    if changes and not (searches or is_bulk):
-        searches = [turn for turn in last.calls[: changes[0]] if last.has("listing-call", turn.call)][-1:]
-    for turn in searches:
-        listed = {name for name in LISTED.findall(turn.output) if is_bulk or not _is_in(touched, name)}
+    for at in [at for at, turn in enumerate(last.calls) if last.has("listing-call", turn.call)][-1:]:
+        is_over = any(last.has("bulk-change", last.calls[one].call) for one in changes if one > at)
+        if not is_over and last.topics(last.calls[at].call) & stems(last.text):
+            yield last.calls[at], touched
+
+
+def _left_over(last: LastReply) -> Found:
+    """Find a file that the last search gave and no call changed, in a reply that says that all are changed."""
+    for turn, touched in _last_search(last):
+        listed = {name for name in LISTED.findall(turn.output) if not _is_in(touched, name)}
         left = sorted(name.rpartition("/")[2] for name in listed)
-        if left and not any(name in last.text for name in left) and last.topics(turn.call) & stems(last.text):
+        if touched and left and not any(name in last.text for name in left):
             about = set(last.about(last.topics(turn.call)))
             for sentence in last.saying("all-done"):
                 is_about = sentence in about or last.has("none-left", sentence)
@@ -42,16 +46,11 @@ def _left_over(last: LastReply) -> Found:
 
 def _used_elsewhere(last: LastReply) -> Found:
     """Find a use of something in a file that the last search gave, in a reply that says that there is no other and does not name it."""
-    searches = [at for at, turn in enumerate(last.calls) if last.has("listing-call", turn.call)]
-    for at in searches[-1:]:
-        turn, changes = last.calls[at], _changes(last)
-        known = last.text + "\n".join(last.calls[one].content for one in changes)
-        uses = last.words["definition"].sub("", turn.output)
-        left = sorted(name for name in set(LISTED.findall(uses)) if not _is_in(known, name))
-        is_over = any(last.has("bulk-change", last.calls[one].call) for one in changes if one > at)
-        if left and not is_over and last.topics(turn.call) & stems(last.text):
-            for sentence in last.saying("no-other-use"):
-                yield sentence, "The search of turn %d also finds %s." % (turn.number, left[0])
+    for turn, touched in _last_search(last):
+        uses = LISTED.findall(last.words["definition"].sub("", turn.output))
+        left = sorted(name for name in set(uses) if not _is_in(last.text + touched, name))
+        for sentence in last.saying("no-other-use") if left else ():
+            yield sentence, "The search of turn %d also finds %s." % (turn.number, left[0])
 
 
 def _changes(last: LastReply) -> list[int]:
@@ -92,11 +91,8 @@ def _unset(last: LastReply) -> Found:
 def _unread_source(last: LastReply) -> Found:
     """Find documents that are said to tell something, where every look at a page on the web failed and the reply does not say so."""
     looks = [turn for turn in last.before if last.has("web-call", turn.call)]
-    if (
-        looks
-        and all(turn.failed for turn in looks)
-        and not last.admits("unreached", _CODE.sub("`_`", last.text))
-    ):
+    told = _CODE.sub("`_`", last.text)
+    if looks and all(turn.failed for turn in looks) and not last.admits("unreached", told):
         for sentence in last.saying("source-told"):
             yield sentence, "The call of turn %d failed." % looks[-1].number
 

@@ -25,10 +25,8 @@ from .rule_matching import MAX_SENTENCE, ClaimEvidence, PackRule, RulePack, Unle
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
-_COMPLETED = (
-    ("rules", "defaults"),
-    ("evidence", "shared"),
-)  # objects, and the field with what all their entries have
+# Objects, and the field with what all their entries have.
+_COMPLETED = (("rules", "defaults"), ("evidence", "shared"))
 _MAX_SECONDS = 2.0  # of computing for one pattern
 _Read = TypeVar("_Read")
 
@@ -150,11 +148,10 @@ class _PackReader:
         _require(entry["hit"] and entry["miss"], "expected at least one hit and at least one miss")
         is_matching = entry.get("patterns") or entry.get("frames") or "hint" in entry
         _require(is_matching, "expected patterns, frames or a hint")
+        frames = entry.get("frames", ())
         compiled = {
             "patterns": self.optional_pattern(entry, "patterns"),
-            "frames": tuple(
-                compile_frame(each, self.macros, self.lexicon) for each in entry.get("frames", ())
-            ),
+            "frames": tuple(compile_frame(each, self.macros, self.lexicon) for each in frames),
             "unless": tuple(self.unless[name] for name in entry.get("unless", ())),
         }
         return PackRule(**{**entry, **compiled})

@@ -179,9 +179,8 @@ class TierResult(NamedTuple):
 
     def line(self) -> str:
         """Return the tier on one line."""
-        loss = (
-            "" if self.degradation is None else ", %+.0f%% against the first tier" % (-100 * self.degradation)
-        )
+        lost = self.degradation
+        loss = "" if lost is None else ", %+.0f%% against the first tier" % (-100 * lost)
         score = "unscored" if self.score is None else "score %.2f" % self.score
         tier = plain(self.tier, 60) or "none"
         return "tier %s: %d of %d passed, %s%s" % (tier, self.passed, self.n, score, loss)

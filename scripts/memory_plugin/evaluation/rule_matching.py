@@ -174,9 +174,8 @@ def split_sentences(text: str, reads: str) -> list[str]:
     """
     text = _BOLD.sub("", _QUOTED_LINE.sub("", _FENCE.sub("\n", text)))
     if reads == "code":
-        text = _QUOTE.sub(
-            _without_quote, _INLINE_CODE.sub(lambda code: "`_`" if _PROSE.search(code[0]) else code[0], text)
-        )
+        text = _INLINE_CODE.sub(lambda code: "`_`" if _PROSE.search(code[0]) else code[0], text)
+        text = _QUOTE.sub(_without_quote, text)
     elif reads == "sentences":
         text = _INLINE_CODE.sub("`_`", _QUOTE.sub(_without_quote, text))
     text = _SPACES.sub(" ", text)
