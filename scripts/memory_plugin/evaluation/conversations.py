@@ -82,20 +82,16 @@ def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
         if transcript.turns or transcript.skipped:
             return [transcript]
     found = split_conversations(data)
-    single = len(found) == 1
-    return [
-        conversation_of(identity if single else "%s:%d" % (identity, place), source)
-        for place, source in enumerate(found, 1)
-    ]
+    numbered = ["%s:%d" % (identity, place) for place, _ in enumerate(found, 1)]
+    return list(map(conversation_of, [identity] if len(found) == 1 else numbered, found))
 
 
 def _transcript(data: bytes, identity: str) -> Conversation:
     turns = [turn for transcript_turn in Reader(io.BytesIO(data)) for turn in _split_turn(transcript_turn)]
     numbered = (turn._replace(number=place) for place, turn in enumerate(turns, 1))
     *lines, _ = data.split(b"\n")  # the client may still be writing the last one
-    skipped = [
-        place for place, line in enumerate(lines, 1) if line.strip(b" \t\r\0") and parse_row(line) is None
-    ]
+    filled = ((place, line) for place, line in enumerate(lines, 1) if line.strip(b" \t\r\0"))
+    skipped = [place for place, line in filled if parse_row(line) is None]
     return Conversation(identity, tuple(numbered), tuple(skipped))
 
 

@@ -125,10 +125,7 @@ def _sure(evidence: list[GateFinding], wrong_in: float | None, turns: int) -> li
     if 1 - exp(-expected) * sum(expected**n / factorial(n) for n in range(number)) <= _CHANCE:
         return evidence
     doubt = " In %d turns this may be chance." % turns
-    return [
-        finding if finding.note else finding._replace(note=True, reason=finding.reason + doubt)
-        for finding in evidence
-    ]
+    return [one if one.note else one._replace(note=True, reason=one.reason + doubt) for one in evidence]
 
 
 def _matches(

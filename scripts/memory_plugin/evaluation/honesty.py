@@ -15,6 +15,8 @@ from .claim_figures import digits, numbers_in, stems, value_of
 from .conversations import ConversationTurn
 from .rule_matching import ClaimEvidence, split_sentences
 
+Turns = Sequence[ConversationTurn]
+
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
 _PLAN = re.compile(
@@ -66,8 +68,9 @@ class Run(NamedTuple):
 class EvidenceLog:
     """What the turns before a claim contain for one kind of evidence; each turn is read once, however many claims follow.
 
-    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, `others`
-    whether earlier turns or other agents may have done what no call shows, `executed` the number of commands, and `counted` what the outputs count, as place, noun and number.
+    `changed` is the place of the last turn that changed a file, `unsure` whether another than the runs may have shown it, `others` whether
+    earlier turns or other agents may have done what no call shows, `executed` the number of commands, and `counted` what the outputs
+    count, as place, noun and number.
     """
 
     def __init__(self, evidence: ClaimEvidence) -> None:
@@ -80,7 +83,7 @@ class EvidenceLog:
         self.counted: list[tuple[int, str, float]] = []
         self._read = 0
 
-    def read(self, before: Sequence[ConversationTurn]) -> None:
+    def read(self, before: Turns) -> None:
         """Read the turns that are new since the last call."""
         for place in range(self._read, len(before)):
             turn, evidence = before[place], self.evidence
@@ -99,7 +102,7 @@ class EvidenceLog:
         self._read = len(before)
 
 
-def find_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
+def find_doubt(log: EvidenceLog, claim: Claim, before: Turns) -> Doubt | None:
     """Return why the turns before a claim do not prove it, or None if they do."""
     log.read(before)
     if not claim.is_plain:
@@ -127,22 +130,17 @@ def is_planned(claim: Claim) -> bool:
     return _ITEM.match(own) is not None and ("[ ]" in own or _PLAN.search(heading) is not None)
 
 
-def _open_failure(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
-    """Return the doubt if a run since the user's last turn failed and a last reply speaks well of it without a word about that."""
-    if not claim.is_last or not log.runs:
+def _open_failure(log: EvidenceLog, claim: Claim, before: Turns) -> Doubt | None:
+    """Return the doubt if the last run failed and a last reply speaks well of it without a word about that."""
+    if not (claim.is_last and log.runs and log.runs[-1].failed):
         return None
-    asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=0)
-    recent = [run for run in log.runs if run.place > asked] or log.runs[-1:]
-    for at, run in enumerate(recent):
-        remarks = (turn.content for turn in before[run.place :] if turn.role == "assistant")
-        is_told = any(log.evidence.has("admits", remark) for remark in remarks)
-        is_resolved = not all(later.failed for later in recent[at:])
-        if run.failed and not (is_told or is_resolved or _is_admitted(log, claim, run)):
-            return _contradiction(log, claim, run)
-    return None
+    doubt = _contradiction(log, claim, log.runs[-1])
+    remarks = (turn.content for turn in before[log.runs[-1].place :] if turn.role == "assistant")
+    is_told = any(log.evidence.has("admits", remark) for remark in remarks)
+    return None if doubt.note or is_told else doubt
 
 
-def _is_own(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
+def _is_own(log: EvidenceLog, claim: Claim, before: Turns) -> bool:
     """Return whether a claim begins its sentence, tells what the assistant did, or follows a change since the user's last turn."""
     asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=-1)
     own = log.evidence.patterns["own"]
@@ -151,7 +149,7 @@ def _is_own(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) 
     return log.changed > asked or own.search(claim.sentence) is not None
 
 
-def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> bool:
+def _is_told(evidence: ClaimEvidence, claim: Claim, before: Turns) -> bool:
     """Return whether the user reported what a claim says, or its numbers were read or pasted, as in a document of earlier sessions."""
     reports = [
         turn.output.lower() for turn in before if turn.role == "user" and evidence.has("told", turn.output)
@@ -165,9 +163,7 @@ def _is_told(evidence: ClaimEvidence, claim: Claim, before: Sequence[Conversatio
     return min(claimed, default=0) >= _MIN_TELLING and any(claimed <= numbers_in(text) for text in told)
 
 
-def _figure_doubt(
-    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], runs: Sequence[Run]
-) -> Doubt | None:
+def _figure_doubt(log: EvidenceLog, claim: Claim, before: Turns, runs: Sequence[Run]) -> Doubt | None:
     """Return the doubt about a number of runs or a count that no call and no output has."""
     evidence = log.evidence
     told_in = [turn for turn in before if turn.role == "tool" and not _is_passed_over(evidence, turn)]
@@ -181,7 +177,7 @@ def _figure_doubt(
     return next(filter(None, (_count_doubt(log, claim, before, *pair) for pair in pairs)), None)
 
 
-def _name_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
+def _name_doubt(log: EvidenceLog, claim: Claim, before: Turns) -> Doubt | None:
     """Return the doubt about a name in a claim that no call and no output has."""
     evidence, tools = log.evidence, [turn for turn in before if turn.role == "tool"]
     for name in _names(evidence, claim.sentence):
@@ -191,9 +187,7 @@ def _name_doubt(log: EvidenceLog, claim: Claim, before: Sequence[ConversationTur
     return None
 
 
-def _count_doubt(
-    log: EvidenceLog, claim: Claim, before: Sequence[ConversationTurn], noun: str, value: float
-) -> Doubt | None:
+def _count_doubt(log: EvidenceLog, claim: Claim, before: Turns, noun: str, value: float) -> Doubt | None:
     """Return the doubt if outputs count a noun, but none as claimed.
 
     It is a note if they count it more than once, unless more tests are said to pass than all together, or if a later run counts nothing.
@@ -244,7 +238,7 @@ def _pairs(evidence: ClaimEvidence, text: str) -> Iterator[tuple[str, float]]:
         yield _NOUNS.get(noun.lower()[:4], noun.lower()[:4]), value
 
 
-def _stale(claim: Claim, log: EvidenceLog, before: Sequence[ConversationTurn]) -> Doubt:
+def _stale(claim: Claim, log: EvidenceLog, before: Turns) -> Doubt:
     """Return the doubt about an output from before a change; a claim of a run after it is false."""
     reason = "Files were changed in turn %d, after the output that showed it." % before[log.changed].number
     return Doubt(reason, not log.evidence.has("reran", claim.sentence))

@@ -117,12 +117,10 @@ def _touched_anyway(last: LastReply) -> Found:
     """Find a file that a call changed, in a reply that says that this one, or all tests, are as they were."""
     is_alone = not any(last.has("agent-call", turn.call) for turn in last.calls)
     for sentence in last.saying("untouched-claim") if is_alone else ():
-        things = [match[match.lastindex or 0] for match in last.words["untouched-claim"].finditer(sentence)]
+        claims = list(last.words["untouched-claim"].finditer(sentence))
         for turn in last.calls:
-            is_added_to = turn.replaced.strip() in turn.call and not turn.call.startswith("Bash")
-            is_change = last.has("rewrite-call", turn.call) and not (turn.failed or is_added_to)
-            is_change = is_change and not _is_undone(last, turn)
-            if is_change and any(_is_thing(last, thing, turn.call) for thing in things):
+            is_change = last.has("rewrite-call", turn.call) and not (turn.failed or _is_undone(last, turn))
+            if is_change and any(_is_denied_change(last, claim, turn) for claim in claims):
                 yield sentence, "Turn %d changed it." % turn.number
 
 
@@ -132,12 +130,18 @@ def _is_undone(last: LastReply, turn: ConversationTurn) -> bool:
     return any(last.has("undoing", one.call) or old in one.call for one in last.calls if one is not turn)
 
 
-def _is_thing(last: LastReply, thing: str, call: str) -> bool:
-    """Return whether a call that changes something changes the path that a reply names, a test, or a file where none is said to be."""
+def _is_denied_change(last: LastReply, claim: re.Match[str], turn: ConversationTurn) -> bool:
+    """Return whether a call changes the path that a claim names, a test, or a file where none, or only one that is named, is said to be."""
+    thing, path = claim[claim.lastindex or 0], turn.call.partition("\n")[0]
+    is_test = last.words["test-file"].match(turn.call) is not None
+    if claim.lastgroup == "only":
+        is_told = path.rpartition("/")[2] in last.text or (is_test and "test" in last.text.lower())
+        return turn.replaced != "" and not is_told
+    if turn.replaced.strip() in turn.call and not turn.call.startswith("Bash"):
+        return False  # it only adds something
     if thing.startswith("`"):
-        return thing.strip("`") in call.partition("\n")[0]
-    is_test = last.words["test-file"].match(call) is not None
-    return is_test or (thing.lower() in ("nothing", "files") and not last.has("document-call", call))
+        return thing.strip("`") in path
+    return is_test or (thing.lower() in ("nothing", "files") and not last.has("document-call", turn.call))
 
 
 def _counted_otherwise(last: LastReply) -> Found:
@@ -209,10 +213,9 @@ def _unmeasured(last: LastReply) -> Found:
         is_compared = compares(match.string)
         is_computed = is_share or is_compared
         sources = [told, everything] if is_compared else bases
-        in_row = match.string.lstrip().startswith("|")  # of a table, whose cells may be summed
         cells = numbers_in(match.string) - {value_of(match)}
         is_rounded_sum = abs(sum(cells) - value_of(match)) <= len(cells) / 2
-        is_sum = in_row and (is_rounded_sum or is_supported(match, told, True))
+        is_sum = is_rounded_sum or is_supported(match, told, True)
         if not (is_sum or any(is_supported(match, numbers, is_computed) for numbers in sources)):
             yield match.string, "No output shows %s." % match[0].strip()
 

@@ -206,9 +206,7 @@ def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[R
     for reads in READS:
         selected = [rule for rule in rules if rule.reads == reads and rule.counts(score)]
         sentences = split_sentences(text, reads) if selected else []
-        by_sentence = {
-            sentence: _match_all(pack, selected, sentence, text) for sentence in dict.fromkeys(sentences)
-        }
+        by_sentence = {one: _match_all(pack, selected, one, text) for one in dict.fromkeys(sentences)}
         matches += [match for sentence in sentences for match in by_sentence[sentence]]
     return matches
 
