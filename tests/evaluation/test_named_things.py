@@ -80,6 +80,12 @@ STATUS = tool(2, "Bash curl -s -o /dev/null -w '%{http_code}' localhost/nests", 
         pytest.param(
             (EDITED,), "I changed nothing, this was a look.", "touched-anyway", id="a change after all"
         ),
+        pytest.param(
+            (EDITED, ALSO),
+            "`lib/a.ts` is the only file I changed.",
+            "touched-anyway",
+            id="another was changed",
+        ),
         pytest.param((FOUND, EDITED), "All oldGreet calls are now gone.", "left-over", id="found before"),
         pytest.param((MOVED,), "All 40 nests are moved.", "denied", id="a part was skipped"),
         pytest.param((TIMED,), "Coverage is 87.5 % after the change.", "unmeasured", id="a share"),
@@ -127,6 +133,9 @@ def test_a_reply_that_names_what_no_call_shows_fails(
         pytest.param((MOVED, MOVED_ALL), "All 40 nests are moved.", id="repeated for all"),
         pytest.param(
             (EDITED,), "I left `lib/z.ts` untouched, as the owl was.", id="another file was changed"
+        ),
+        pytest.param(
+            (EDITED, ALSO), "`a.ts` is the only file I changed apart from `b.ts`.", id="tells of the other"
         ),
         pytest.param((SUMS,), "Of the nests, 60 % are in the barn: 12 of 20 after the storm.", id="a sum"),
     ],
