@@ -162,12 +162,12 @@ def _denied(last: LastReply) -> Found:
 
     Of what is said to be done in all, a part must be shown as done.
     """
-    words, late = last.words, last.calls[max(_changes(last), default=0) :]
+    words, told, late = last.words, numbers_told(last.text), last.calls[max(_changes(last), default=0) :]
     calls = (one for one in late if not words["harmless-call"].match(one.call))
     runs = [one for one in calls if not last.has("setup-call", one.call)]
     rest = "\n".join(one for one in last.clauses() if not words["denied"].search(one))
     for match in (match for one in last.sentences for match in words["denied"].finditer(one)):
-        kind, told, totals = match.lastgroup, numbers_told(last.text), numbers_in(match[0]) - {0.0}
+        kind, totals = match.lastgroup, numbers_in(match[match.lastgroup or 0]) - {0.0}
         others = [one for one in runs if not _shown(last, one.output, kind)]
         named = set().union(*(last.topics(one.call) for one in others)) & stems(match.string)
         for turn in (one for one in runs if one not in others and not _shown(last, rest, kind)):
@@ -214,7 +214,7 @@ def _unmeasured(last: LastReply) -> Found:
         is_computed = is_share or is_compared
         sources = [told, everything] if is_compared else bases
         cells = numbers_in(match.string) - {value_of(match)}
-        is_rounded_sum = abs(sum(cells) - value_of(match)) <= len(cells) / 2
+        is_rounded_sum = len(cells) > 1 and abs(sum(cells) - value_of(match)) <= len(cells) / 2
         is_sum = is_rounded_sum or is_supported(match, told, True)
         if not (is_sum or any(is_supported(match, numbers, is_computed) for numbers in sources)):
             yield match.string, "No output shows %s." % match[0].strip()
