@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from memory_plugin.memories.importing import archive_replaced, read
@@ -225,24 +223,6 @@ def test_what_a_document_is_not_for_is_in_each_memory_of_it(project: Project) ->
         drafts = read(project.write(name, text), root=project.root).drafts
         assert len(drafts) > 1
         assert all("legacy" in str(draft.data["content"]) for draft in drafts)
-
-
-def test_a_record_whose_object_a_later_one_removes_says_so(project: Project) -> None:
-    for name, title in (
-        ("0001-a", "Use Postgres for tours"),
-        ("0002-b", "Use Redis"),
-        ("0003-c", "Drop Postgres (for now)"),
-    ):
-        text = "# %s. %s\n\n## Status\n\nAccepted\n\n## Context\n\nTours.\n\n## Decision\n\nSo be it.\n" % (
-            name[3],
-            title,
-        )
-        project.write("adr/%s.md" % name, text)
-    drafts = read(os.path.join(project.root, "adr"), root=project.root).drafts
-    archive_replaced(drafts)
-    said = ["perhaps over" in draft.data["content"]["status"] for draft in drafts]
-    assert said == [True, False, False]
-    assert {draft.data["record_status"] for draft in drafts} == {"active"}
 
 
 def test_of_two_ways_each_is_one_step(project: Project) -> None:

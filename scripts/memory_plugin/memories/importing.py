@@ -277,10 +277,7 @@ def archive(data: dict[str, object], reason: str) -> None:
 
 
 def archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that one in force says it replaces, whether or not their own status was changed.
-
-    Those whose object a later one removes say so.
-    """
+    """Archive the records that one in force says it replaces, whether or not their own status was changed."""
     by_name: dict[str, list[Draft]] = {}
     for draft in drafts:
         for name in draft.names:
@@ -294,13 +291,6 @@ def archive_replaced(drafts: list[Draft]) -> None:
                 archive(one.data, "replaced by " + draft.data["title"])
             for one in old if not meant else ():
                 _doubt(one, draft)
-    in_force = [one for one in drafts if one.names and _holds(one)]
-    for at, later in enumerate(in_force):
-        removed = form("removes").match(later.data["title"])
-        for earlier in in_force[:at] if removed else ():
-            is_near = os.path.dirname(earlier.path) == os.path.dirname(later.path)
-            if is_near and removed and removed[1].lower() in earlier.data["title"].lower():
-                _doubt(earlier, later)
 
 
 def _holds(draft: Draft) -> bool:
