@@ -138,9 +138,9 @@ def _entries(name: str, record: Mapping[str, Any]) -> list[Any]:
     return value if isinstance(value, list) else [value] if isinstance(value, dict) else []
 
 
-def _thread(nodes: Mapping[str, dict[str, Any]], leaf: object) -> list[dict[str, Any]]:
+def _thread(nodes: Mapping[str, dict[str, object]], leaf: object) -> list[dict[str, object]]:
     """Return the nodes from the root to a leaf, as others hold what the user had made again or edited; all if there is no leaf."""
-    thread: list[dict[str, Any]] = []
+    thread: list[dict[str, object]] = []
     while isinstance(leaf, str) and leaf in nodes and len(thread) < len(nodes):
         thread.insert(0, nodes[leaf])
         leaf = thread[0].get("parent")
