@@ -97,6 +97,7 @@ def test_a_front_matter_list_names_what_is_replaced_but_a_proposal_replaces_noth
         "Accepted\n\nSupersedes: None (extends ADR-024)",
         "Accepted. This replaces the prior ADR-024 statement on costs.",
         "Accepted\n\nAmends ADR-024",
+        "Accepted\n\n- **ADR-024** Old runners, replaces ADR-003",
     ],
 )
 def test_prose_about_another_record_replaces_nothing(project: Project, said: str) -> None:

@@ -30,6 +30,7 @@ _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _FEW_LINES = 3  # of talk, each with a time
+_HEAD_OF_STATUS = 100  # characters; what is accepted later in a long one is something else
 _NEAR = 3  # folders above a file whose names say what it is
 
 
@@ -151,7 +152,7 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
     if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
         return status[:200]
     words = " ".join(lines).strip()
-    is_open = form("proposed").match(words) and not form("accepted").search(words)
+    is_open = form("proposed").match(words) and not form("accepted").search(words[:_HEAD_OF_STATUS])
     return "only proposed" if is_open and not is_work else ""
 
 

@@ -314,9 +314,12 @@ def _doubt(old: Draft, new: Draft) -> None:
 
 def _replaced(text: str) -> Iterator[tuple[str, str]]:
     """Yield what a record says that it replaces, with the text around: numbers without leading zeros, paths and names as linked."""
-    for said in form("replaces").findall(text):
-        for name in map("".join, form("target").findall(said)):
-            yield name.lstrip("0") if name.isdigit() else name, said
+    for said in form("replaces").finditer(text):
+        line = text[text.rfind("\n", 0, said.start()) + 1 : said.start()]
+        if markdown.MARK.match(line) and form("target").search(line):
+            continue  # an item about another record, which replaces them
+        for name in map("".join, form("target").findall(said[1])):
+            yield name.lstrip("0") if name.isdigit() else name, said[1]
 
 
 def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:
