@@ -34,7 +34,7 @@ IN_RULES = [
     ("what is open", "## Still open\n\nWho brings the flour?\n", "must rest", "flour"),
     ("a clause that is withdrawn", "**R-1** ~~Kim sifts.~~ *Withdrawn.*\n\n**R-2** Flour is sifted.\n", "is sifted", "R-1"),
     ("a clause and its reason", "**R-1** Sift it.\n\n> Why: lumps\n\n**R-2** Salt it. (Kim)\n", "lumps", "R-1** Salt"),
-    ("code below a label with words", "Sift.\n\n❌ BAD: it spills\n```\npour(bag)\n```\n\n✅ GOOD: it stays\n```\nsift(bag)\n```\n", "sift(bag)", "pour"),
+    ("code below a label with words", "❌ BAD: spills\n```\npour(bag)\n```\n\n✅ GOOD: stays\n```\nsift(bag)\n```\n", "sift(bag)", "pour"),
     ("a bad half in SQL", "Sift:\n\n```\n-- bad: spills\npour(bag)\n```\n\n```\nsift(bag)\n```\n", "sift(bag)", "pour"),
     ("a bad span", "- Sift it. Not like this: `pour(bag)`.\n", "Sift it", "pour"),
     ("what nobody wants", "Sift.\n\nThis is what we do not want:\n\n```\npour(bag)\n```\n", "Sift", "pour"),

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from .claim_figures import stems
 from .conversations import ConversationTurn
-from .last_reply import Found, LastReply, by_name
+from .last_reply import Found, LastReply, by_name, stems
 from .named_things import CHECKS
 from .rule_matching import fold_text, split_sentences
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .claim_figures import digits, numbers_in, stems, value_of
 from .conversations import ConversationTurn
+from .last_reply import digits, numbers_in, stems, value_of
 from .rule_matching import ClaimEvidence, split_sentences
 
 Turns = Sequence[ConversationTurn]

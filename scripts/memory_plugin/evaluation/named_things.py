@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .claim_figures import compares, is_supported, numbers_in, numbers_told, stems, sums_in, value_of
 from .conversations import ConversationTurn
-from .last_reply import LISTED, Found, LastReply, by_name
+from .last_reply import (
+    LISTED,
+    Found,
+    LastReply,
+    by_name,
+    compares,
+    is_supported,
+    numbers_in,
+    numbers_told,
+    stems,
+    sums_in,
+    value_of,
+)
 
 _CODE = re.compile(r"`[^`]*`")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memory_plugin.evaluation.claim_figures import compares, is_supported, numbers_in, stems, sums_in
+from memory_plugin.evaluation.last_reply import compares, is_supported, numbers_in, stems, sums_in
 
 
 @pytest.mark.parametrize(
