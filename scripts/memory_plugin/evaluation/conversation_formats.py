@@ -218,7 +218,8 @@ def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
         for block in value:
             yield from _pieces(role, block)
     elif isinstance(value, dict):
-        kind = as_text(value.get("type", value.get("content_type", "".join(value) * (len(value) == 1))))
+        only_name = next(iter(value)) if len(value) == 1 else ""
+        kind = as_text(value.get("type") or value.get("content_type")) or only_name
         is_result = _RESULT.search(kind)
         if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
             return

@@ -94,7 +94,9 @@ def said_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> 
     kept = _to_keep(found, [*map(without_markdown, section.path)], is_checklist)
     said = [block for block in kept if content(block.text) or not LINK.search(block.text)]
     said = [block for block in said if not _leads_to_none(block, found, said)]
-    unsaid.extend(block.line for block in found if block not in said and (block.kind != _TEXT or not said))
+    kept_lines = {block.line for block in said}
+    left_out = [block for block in found if block.line not in kept_lines]
+    unsaid.extend(block.line for block in left_out if block.kind != _TEXT or not said)
     return _joined(said)
 
 
