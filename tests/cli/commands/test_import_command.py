@@ -310,13 +310,18 @@ def test_different_records_with_one_title_are_all_stored(project: Project) -> No
 
 
 def test_a_record_that_a_later_one_may_have_ended_is_still_the_same(project: Project) -> None:
-    text = "# %s\n\n## Status\n\nAccepted\n\n## Context\n\nTours.\n\n## Decision\n\nSo be it.\n"
-    path = os.path.dirname(project.write("adr/0001-a.md", text % "1. Use Postgres for tours"))
-    assert imported(project, path) == [("stored now", "use-postgres-for-tours")]
-    project.write("adr/0002-b.md", text % "2. Drop Postgres")
-    again = [("already stored", "use-postgres-for-tours"), ("stored now", "drop-postgres")]
+    text = "# %s\n\n## Status\n\nAccepted%s\n\n## Context\n\nTours.\n\n## Decision\n\nSo be it.\n"
+    project.write("adr/0024-gas.md", text % ("24. Gas boiler", ""))
+    path = os.path.dirname(project.write("adr/0024-oil.md", text % ("24. Oil lamps", "")))
+    assert imported(project, path) == [("stored now", "gas-boiler"), ("stored now", "oil-lamps")]
+    project.write("adr/0025-wood.md", text % ("25. Heat with wood", ". Supersedes ADR-24."))
+    again = [
+        ("already stored", "gas-boiler"),
+        ("already stored", "oil-lamps"),
+        ("stored now", "heat-with-wood"),
+    ]
     assert (
-        "perhaps over: a later record is called Drop Postgres"
+        "perhaps over: a later record is called Heat with wood"
         in project.cli("import", path, "--dry-run").stdout
     )
     assert imported(project, path) == again
