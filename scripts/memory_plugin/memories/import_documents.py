@@ -110,9 +110,8 @@ def _is_apart(document: Document, parts: list[Section]) -> bool:
     """Return whether each section is for itself: questions, chapters, days, or a note of this and that."""
     alike = sum(map(bool, map(_APART.match, (part.heading for part in parts))))
     is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
-    return (
-        is_mixed or 2 * alike > max(2, len(parts)) or any(form("day").match(part.heading) for part in parts)
-    )
+    is_log = any(form("day").match(part.heading) for part in parts)
+    return is_mixed or is_log or 2 * alike > max(2, len(parts))
 
 
 def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:

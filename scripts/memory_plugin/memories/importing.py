@@ -329,9 +329,8 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
     """
     if has_store(folder) and os.path.realpath(folder) != reading.root:
         folder = os.path.join(folder, STORE)
-    own = os.path.join(
-        reading.root, STORE
-    )  # what is imported goes there; of it only notes of people are read
+    # What is imported goes there; of it only the notes of people are read.
+    own = os.path.join(reading.root, STORE)
     names_of_git = git(folder, "ls-files", "-oi", "--exclude-standard", "--directory", "-z").split("\0")
     ignored = {os.path.join(folder, name.rstrip("/")) for name in names_of_git if name}
     for above, folders, names in os.walk(folder):
@@ -344,12 +343,11 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
             is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
             is_text &= not is_own or name.lower().endswith(_MARKDOWN)
             is_loaded = is_named(path, "loaded") or _LOADED_RULES in path
-            if not (is_text or is_named(path, "rules")):
+            is_own_index = is_own and name == "index.md"
+            if is_own_index or not (is_text or is_named(path, "rules")):
                 continue
             # Alone in its folder it is the folder's document.
             is_alone = names == [name] and above != folder and name.lower().startswith("readme.")
-            if is_own and name == "index.md":
-                continue
             if form("index").fullmatch(name) and not is_alone:
                 reading.left_out.append((path, INDEX))
             elif is_loaded and not everything:
