@@ -155,6 +155,7 @@ def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
         ("^git push", "no regular expressions"),
         ("git push.*--force", "no regular expressions"),
         ("npm install, yarn add", "by itself"),
+        ("npm run {build,test}", "by itself"),
     ],
 )
 def test_a_command_that_no_call_could_run_is_refused_with_advice(written: str, advice: str) -> None:

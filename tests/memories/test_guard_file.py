@@ -235,7 +235,9 @@ def test_many_stars_do_not_take_forever() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "fix"),
-    [("!a", "no exceptions"), ("a/../b", "leave out"), ("./a", "leave out"), ("a//b", "empty"), ("a/b", ""), ("\\!a", "")],
+    [("!a", "no exceptions"), ("a/../b", "leave out"), ("./a", "leave out"), ("a//b", "empty"), ("a/b", ""), ("\\!a", ""),
+     ("*.{js", "close the braces"), ("{a,{b}", "close the braces"), ("x{1..3}", "ranges"), ("\\{a,b", ""), ("a/{id}/b", ""),
+     ("{a,..}/b", "leave out"), ("a..b/.c", "")],
 )  # fmt: skip
 def test_a_pattern_that_could_cover_nothing_is_refused(pattern: str, fix: str) -> None:
     assert fix in pattern_problem(pattern)

@@ -168,12 +168,7 @@ def pattern_problem(pattern: str) -> str:
     patterns = alternatives(pattern)
     if not patterns:
         return "the braces stand for more than %d patterns; write fewer" % _MAX_ALTERNATIVES
-    unescaped = [one.replace("\\{", "") for one in patterns]
-    if any("{" in one and ("," in one or ".." in one) for one in unescaped):
-        return "close the braces and write out ranges, as in {a,b}"
     parts = [segment for one in patterns for segment in one.strip("/").split("/")]
-    if any(segment in (".", "..") for segment in parts):
-        return "leave out . and .."
     return "" if all(parts) else "leave out empty parts"
 
 

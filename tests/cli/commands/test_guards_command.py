@@ -156,6 +156,12 @@ def test_json_may_come_before_the_tested_command(project: Project) -> None:
     assert project.cli("guards", "test", "--json", FORCE).json == {"enabled": True, "matches": []}
 
 
+def test_a_save_names_other_spellings_of_bundled_options(project: Project) -> None:
+    options = ("save", "--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command")
+    text = " ".join(project.cli(*options, "rm -rf data").stdout.split())
+    assert "the same: `rm --recursive --force data`, `rm -Rf data`." in text
+
+
 def test_a_save_names_the_other_form_of_an_option(project: Project) -> None:
     options = ("save", "--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command")
     text = " ".join(project.cli(*options, FORCE).stdout.split())
