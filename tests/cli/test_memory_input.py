@@ -49,6 +49,11 @@ def test_no_other_date_format_is_accepted(text: str) -> None:
         expires(text)
 
 
+def test_a_pattern_below_the_project_begins_at_its_root(project: Project) -> None:
+    paths = locate(project.root)
+    assert project_files([paths.project_root + "/gen/*.ts"], paths) == ["gen/*.ts"]
+
+
 @pytest.mark.parametrize(
     ("written", "stored"),
     [

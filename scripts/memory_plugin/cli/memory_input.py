@@ -134,7 +134,7 @@ def _project_file(path: str, root: str) -> str:
     for full in map(os.path.realpath, forms):
         if os.path.exists(full) and full.startswith(root + os.sep):
             return os.path.relpath(full, root).replace(os.sep, "/")
-    path = _from_root(path, root).replace(os.sep, "/")
+    path = _from_root(path, root).removeprefix(root + os.sep).replace(os.sep, "/")
     problem = files_problem(path) or (_ONE_EACH if ", " in path else "")
     if problem:
         raise InvalidMemory("--file: %s: %s" % (path, problem))

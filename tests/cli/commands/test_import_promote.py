@@ -29,6 +29,13 @@ def test_notes_are_listed_and_counted(noted: Project) -> None:
     assert "2 notes in Claude Code's own memory" in noted.cli("status").stdout
 
 
+def test_a_note_that_a_prompt_was_shown_is_called_by_its_file(noted: Project) -> None:
+    assert "Ledger proxy" in noted.prompt("which proxy does the ledger need?").message
+    text = noted.cli("why").stdout
+    assert "MEMORY.md" in text
+    assert "(deleted)" not in text + noted.cli("status").stdout
+
+
 def test_notes_that_no_session_confirms_are_named_with_the_reason(project: Project) -> None:
     path = folder(project, "/another/project")
     assert project.cli("list", "--notes", "--json").json["notes"] == []

@@ -115,9 +115,9 @@ def _print_decisions(rows: list[dict[str, object]], labels: dict[str, str], cont
 
 
 def named(key: str, labels: dict[str, str]) -> str:
-    """Return a memory's title and name, or the id of one that was deleted; a note's key has no slash."""
-    category, _, identity = key.rpartition("/")
-    return labels.get(key) or (identity + " (deleted)" if category else key)
+    """Return a memory's title and name, or the id of one that was deleted; of a note, its file."""
+    identity = key.rpartition("/")[2]
+    return labels.get(key) or (identity.partition("#")[0] if "#" in key else identity + " (deleted)")
 
 
 def print_memory(word: str, text: str, context: CommandContext) -> None:
