@@ -158,7 +158,7 @@ def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
         same = {"title": " ".join(memory.title.casefold().split()), "text": body}
         for field, value in same.items():
             first = seen.setdefault((field, value), stored)
-            if value and first is not stored:
+            if value and first is not stored and first.memory.id not in memory.supersedes:
                 older, newer = ("%s/%s" % (one.category, one.id) for one in (first.memory, memory))
                 text = "it has the same %s as %s; keep one of them: memory edit %s --superseded-by %s"
                 yield StoreFinding(stored.path, 0, "duplicate", text % (field, older, older, newer))

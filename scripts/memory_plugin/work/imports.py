@@ -44,12 +44,13 @@ def gather(
     """
     root = context.paths.project_root
     items = context.survey().items
-    taken = TakenTitles(items, scope)
     stored = {_identity(item.stored.memory.data): item.stored.memory for item in items}
     readings = [read(path, kind, root, everything=everything) for path in paths if path != STDIN]
     readings += [read_lines(given, kind)] if STDIN in paths else []
     drafts = [draft for reading in readings for draft in reading.drafts]
     archive_replaced(drafts)
+    over = {_said(draft.data) for draft in drafts if "archived_reason" in draft.data}
+    taken = TakenTitles([item for item in items if _said(item.stored.memory.data) not in over], scope)
     outcomes = [_checked(draft, taken, stored) for draft in drafts]
     outcomes += [_not_stored(*row, SKIPPED) for reading in readings for row in reading.problems]
     return outcomes + [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
@@ -68,7 +69,9 @@ def _checked(draft: Draft, taken: TakenTitles, stored: dict[str, Memory]) -> Out
     except InvalidMemory as error:
         return _not_stored(draft.source, str(error), SKIPPED)
     owner = "" if present or memory.status != ACTIVE or memory.supersedes else taken.owner(data)
-    if owner:
+    if owner and draft.replaces:  # by a record of the same title, whose file need not be here
+        memory = parse_memory({**data, "supersedes": [owner]}, memory.id, categories()[data["category"]])
+    elif owner:
         return _not_stored(draft.source, TAKEN % (owner, owner), SKIPPED)
     stored[_identity(data)] = memory
     outcome = SAME if present else NEW if memory.status == ACTIVE else ARCHIVED
@@ -106,13 +109,13 @@ def _written(one: Outcome, result: Written | InvalidMemory) -> Outcome:
 
 def _archive_stored(memories: list[Memory], context: WorkContext, approved: bool) -> None:
     """Archive the stored memories of records that were replaced or rejected since they were imported."""
-    over = {_said(memory): memory.data for memory in memories if "archived_reason" in memory.data}
+    over = {_said(memory.data): memory.data for memory in memories if "archived_reason" in memory.data}
     for item in context.survey().items if over else ():
         memory = item.stored.memory
-        if memory.status == ACTIVE and (new := over.get(_said(memory))):
+        if memory.status == ACTIVE and (new := over.get(_said(memory.data))):
             ended = {name: new[name] for name in ("content", "record_status", "archived_reason")}
             edit(context.paths, item.stored, ended, "imported again", approved, "import")
 
 
-def _said(memory: Memory) -> tuple[str, str, str]:
-    return memory.category, memory.title, main_text(memory.category, memory.data["content"])
+def _said(data: dict[str, Any]) -> tuple[str, str, str]:
+    return data["category"], data["title"], main_text(data["category"], data["content"])

@@ -249,6 +249,19 @@ def test_a_record_that_was_replaced_since_is_archived_when_it_is_imported_again(
     assert [(memory["title"], memory["status"]) for memory in memories] == [("Use Redis", "archived")]
 
 
+@pytest.mark.parametrize("again", ["adr", "adr/12.md"])
+def test_a_record_replaces_a_stored_one_with_its_title(project: Project, again: str) -> None:
+    text = "# %d. Log format\n\n## Status\n\n%s\n\n## Context\n\nLogs.\n\n## Decision\n\nLogs are %s.\n"
+    project.cli("import", project.write("adr/7.md", text % (7, "Accepted", "plain")), "--yes")
+    project.write("adr/12.md", text % (12, "Accepted. Replaces ADR-7.", "JSON"))
+    run = project.cli("import", again, "--yes")
+    assert (run.returncode, "1 stored now" in run.stdout) == (0, True)
+    stored = project.cli("list", "--json").json["memories"]
+    (shown,) = (one["id"] for one in stored if one["status"] == "active" and not one["superseded_by"])
+    assert project.cli("show", shown, "--json").json["content"]["decision"] == "Logs are JSON."
+    assert project.cli("check").returncode == 0
+
+
 def test_the_same_reason_is_printed_once(project: Project) -> None:
     for at in range(5):
         project.write("notes/%d.json" % at, "{")
