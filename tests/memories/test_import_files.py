@@ -57,6 +57,16 @@ def test_notes_next_to_memories_are_read_but_not_our_index(project: Project) -> 
     ]
 
 
+def test_a_folder_behind_a_link_is_named(project: Project) -> None:
+    folder = os.path.dirname(project.write("shared/team/a.md", RULE % "code"))
+    os.makedirs(os.path.join(project.root, ".cursor", "rules"))
+    link = os.path.join(project.root, ".cursor", "rules", "team")
+    os.symlink(folder, link)
+    reading = read(os.path.dirname(link), root=project.root)
+    assert reading.left_out == [(link, "a symbolic link; to import it, name it")]
+    assert len(read(link, root=project.root).drafts) == 1
+
+
 def test_an_unknown_format_is_named(project: Project) -> None:
     exports = (
         [{"a": at} for at in range(700)],

@@ -148,6 +148,7 @@ _KEPT = "Glazes are mixed by two people."
         pytest.param("See also: [[Clay]], [[Kiln|the kiln]]", id="links"),
         pytest.param("TODO: add a picture of the bench", id="picture to be added"),
         pytest.param("## Revision history\n\n- 2031-01-02 fixed a name", id="history"),
+        pytest.param("#kiln #glaze/blue", id="tags"),
         pytest.param("## Related\n\n- [[Clay]] - where it comes from", id="related"),
     ],
 )

@@ -46,6 +46,10 @@ def test_a_field_ends_a_note(project: Project, name: str) -> None:
         "Accepted\n\nSupersedes [24. Runners](ADR-024.md)",
         "Accepted\n\n* Supersedes: 0024",
         "Accepted\n\nReplaces [[ADR-024]]",
+        "Accepted, replaces #24",
+        "Accepted; supersedes ADRs 20 and 24",
+        "Accepted; supersedes ADR-19, 20 and 24",
+        "Angenommen, ersetzt ADR-24",
     ],
 )
 def test_a_record_replaces_what_it_names(project: Project, said: str) -> None:

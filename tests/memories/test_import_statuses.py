@@ -45,6 +45,20 @@ RECORD = (
         ),
         pytest.param("We have heated like this since the roof was new.", "", id="a text about it"),
         pytest.param("\u6c7a\u5b9a", "", id="another script"),
+        pytest.param("принято", "", id="accepted in Russian"),
+        pytest.param("отклонено", "отклонено", id="rejected in Russian"),
+        pytest.param("не принято", "не принято", id="not accepted in Russian"),
+        pytest.param("已采纳", "", id="accepted in Chinese"),
+        pytest.param("已废弃", "已废弃", id="dropped in Chinese"),
+        pytest.param("由 ADR-7 取代", "由 ADR-7 取代", id="replaced in Chinese"),
+        pytest.param("草案", "only proposed", id="a draft in Chinese"),
+        pytest.param("廃止", "廃止", id="dropped in Japanese"),
+        pytest.param("ADR-7 に置き換え", "ADR-7 に置き換え", id="replaced in Japanese"),
+        pytest.param("폐기됨", "폐기됨", id="dropped in Korean"),
+        pytest.param("Accettata", "", id="accepted in Italian"),
+        pytest.param("Accepted, ersetzt ADR-7", "", id="replaces in German"),
+        pytest.param("Ersetzt durch ADR-7", "Ersetzt durch ADR-7", id="replaced in German"),
+        pytest.param("Accepted (was: rejected in May)", "", id="what it was"),
         pytest.param("✅", "", id="a mark alone"),
     ],
 )
@@ -58,6 +72,41 @@ def test_a_record_is_in_force_only_if_its_status_allows(
     (draft,) = reading.drafts
     said = draft.data.get("archived_reason", "")
     assert said.endswith(reason) if reason else not said
+
+
+@pytest.mark.parametrize(
+    ("title", "status", "expected"),
+    [
+        ("[SUPERSEDED] Heat with wood", "Accepted", "archived"),
+        ("ADR-4 (superseded): Heat with wood", "", "archived"),
+        ("4. Heat with wood (superseded by ADR-9)", "", "archived"),
+        ("DEPRECATED: Heat with wood", "", "archived"),
+        ("4. Heat with wood - REJECTED", "", "archived"),
+        ("4. Heat with wood (废弃)", "", "archived"),
+        ("4. Heat with wood (Proposed)", "", "archived"),
+        ("4. Heat with wood (Proposed)", "Accepted", "active"),
+        ("4. Burn rejected wood", "", "active"),
+        ("4. Rejected wood is burnt", "", "active"),
+        ("4. Keep (deprecated) stoves for a year", "", "active"),
+    ],
+)
+def test_a_title_may_say_that_a_record_is_over(
+    project: Project, title: str, status: str, expected: str
+) -> None:
+    text = RECORD.replace("4. Heat the hall with wood", title) % ("Status: %s" % status if status else "")
+    found, _ = imported(project, {"adr/0004-heating.md": text})
+    assert list(found.values()) == [expected]
+
+
+@pytest.mark.parametrize("title", ["# Old heating\n\n", ""])
+@pytest.mark.parametrize("said", ["Superseded by [5](0005-b.md)", "Accepted"])
+def test_a_table_with_one_row_states_what_its_columns_name(project: Project, title: str, said: str) -> None:
+    table = "| Status | Date | Author |\n|:---|:---|:---|\n| %s | 2031-05-06 | kim |\n"
+    parts = "\n## Context\n\nGas is dear.\n\n## Decision\n\nWe buy a stove.\n"
+    _, reading = imported(project, {"adr/0004-a.md": table % said + "\n" + title + parts})
+    (draft,) = reading.drafts
+    assert draft.data["record_status"] == ("active" if said == "Accepted" else "archived")
+    assert draft.data["created_at"][:10] == "2031-05-06"
 
 
 def test_a_record_without_sections_that_we_know_has_its_status_beside_its_text(project: Project) -> None:

@@ -299,8 +299,29 @@ def test_numbered_rules_and_checks_are_rules_and_no_procedure(project: Project, 
 def test_a_note_is_called_by_its_file_if_its_heading_is_of_a_part(
     project: Project, text: str, title: str
 ) -> None:
-    _, reading = imported(project, {"vault/Clay oven.md": text})
-    assert reading.drafts[0].data["title"] == title
+    for stem in ("Clay oven", "203105061230 Clay oven"):
+        _, reading = imported(project, {"vault/%s.md" % stem: text})
+        assert reading.drafts[0].data["title"] == title
+        os.remove(reading.drafts[0].path)
+
+
+def test_a_first_heading_of_several_is_said_once(project: Project) -> None:
+    _, reading = imported(project, {"vault/Clay oven.md": "# Stones\n\nFlat ones.\n\n# Clay\n\nWet.\n"})
+    assert reading.drafts[0].data["content"] == {"decision": "## Stones\n\nFlat ones.\n\n## Clay\n\nWet."}
+
+
+def test_fields_of_a_tool_do_not_hide_those_of_the_note_below(project: Project) -> None:
+    text = "---\ntitle: clay-oven\ntype: note\n---\n\n---\ntitle: Ovens of clay\ntags: [x]\n---\n\n# Intro\n\nWet.\n"
+    _, reading = imported(project, {"vault/a.md": text})
+    assert (reading.drafts[0].data["title"], reading.drafts[0].data["tags"]) == ("Ovens of clay", ["x"])
+
+
+def test_the_items_of_a_raw_export_are_notes_without_their_fields(project: Project) -> None:
+    fields = "\n\nid: %032d\nparent_id: \nencryption_applied: 0\ntype_: %d"
+    files = {"1.md": "Clay oven\n\nWet it." + fields % (1, 1), "5.md": "ovens" + fields % (5, 5)}
+    found, reading = imported(project, files)
+    assert found == {"Clay oven": "active"}
+    assert "id:" not in str(reading.drafts[0].data["content"])
 
 
 def test_a_readme_alone_in_its_folder_is_a_document(project: Project) -> None:

@@ -142,7 +142,7 @@ def _note(
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
     reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
-    if texts and not owner and document.heading not in ("", title):
+    if texts and not owner and document.heading not in ("", title, *parts[0].path):
         texts.insert(0, "# " + document.heading)
     about = "" if owner else str(document.fields.get("description", ""))
     is_said = about.rstrip(" .").lower() in "\n".join(texts).lower()
@@ -362,7 +362,8 @@ def _entries(
     in_head = form("stated").findall(head) if document.is_record else []
     stated = texts.get(_STATUS, "").replace("**", "").strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
-    statuses = (str(fields.get(_STATUS, "")).strip(), stated, draft)
+    titled = "\n".join(map("".join, form("titled").findall(title))) if category == "decision" else ""
+    statuses = (str(fields.get(_STATUS, "")).strip(), stated, draft, titled)
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in relations(fields) if said.lower() not in status.lower())

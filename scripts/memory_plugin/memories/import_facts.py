@@ -226,7 +226,13 @@ def visible_text(text: str) -> str:
             return ("status: " if is_status else "") + part["image"] if part["image"] else part[0]
         return (part["ban"] or "") + "\n" * part[0].count("\n")
 
-    return _code_or_hidden().sub(shown, text)
+    return form("one_row").sub(_as_lines, _code_or_hidden().sub(shown, text))
+
+
+def _as_lines(head: re.Match[str]) -> str:
+    """Return a table whose only row states what its columns name as a line for each column."""
+    names, values = (cells.strip(" |").split("|") for cells in head.groups())
+    return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
 
 
 class Document(NamedTuple):
@@ -292,12 +298,12 @@ def front_matter(text: str) -> tuple[Fields, str]:
     """
     fields: Fields = {}
     start = 0
-    # Two tools may each have added theirs.
+    # A tool may have put its own above that of the note.
     while head := form("front").match(text, start):
         more = _fields(head[1])
         if head[1].strip() and not more:
             break  # a text between two lines
-        fields, start = {**more, **fields}, head.end()
+        fields, start = {**fields, **more}, head.end()
     if head := form("properties").match(text, start):  # of a page in an outline
         fields, start = {**_fields(head[0].replace("::", ":")), **fields}, head.end()
     return fields, "\n" * text.count("\n", 0, start) + text[start:]

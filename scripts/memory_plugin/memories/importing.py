@@ -41,6 +41,7 @@ _RELATIONS = "%d relations between its entities"
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
 _HIDDEN = "a hidden folder; to import it, name it"
+_LINK = "a symbolic link; to import it, name it"
 _OWN_PROJECT = "a separate project"
 _NOT_RULES = "ignored by git, text of others, prompts, skills or history; to import it, name it"
 
@@ -368,4 +369,5 @@ def _why_closed(path: str, ignored: set[str], own: str) -> str | None:
         return "" if all(map(form("index").fullmatch, notes)) else _HIDDEN
     is_of_agents = is_named(os.path.dirname(path), "rule_folders") and is_named(path, "prompts")
     is_others = is_named(path, "others") or (path in ignored and not is_ours)
-    return _NOT_RULES if is_named(path.lower(), "over") or is_of_agents or is_others else None
+    is_others |= is_named(path.lower(), "over") or is_of_agents
+    return _NOT_RULES if is_others else _LINK if os.path.islink(path) else None
