@@ -31,6 +31,9 @@ RECORD = (
         pytest.param("Proposed, not yet accepted", "only proposed", id="not accepted"),
         pytest.param("- [x] Proposed\n- [ ] Accepted", "only proposed", id="the proposal is ticked"),
         pytest.param("_Proposed_", "only proposed", id="in italics"),
+        pytest.param("Expired", "Expired", id="expired"),
+        pytest.param("Merged into ADR-9", "Merged into ADR-9", id="part of another record"),
+        pytest.param("Living", "", id="a record that is kept up to date"),
         pytest.param("Lukewarm", "unknown status: Lukewarm", id="a word that nobody knows"),
         pytest.param("✅ Accepted", "", id="a tick before the word"),
         pytest.param("_Akzeptiert_", "", id="accepted in italics"),
@@ -148,6 +151,15 @@ def test_an_entry_of_a_memory_file_has_a_status(
 ) -> None:
     path = project.write("memory.jsonl", json.dumps({**entry, "content": "Sweep the chimney of the hall"}))
     assert [draft.data["record_status"] for draft in read(path).drafts] == [expected]
+
+
+@pytest.mark.parametrize("name", ["expires_at", "expiration_date", "valid_until"])
+def test_an_entry_keeps_the_day_on_which_it_ends(project: Project, name: str) -> None:
+    entry = {"content": "The lift is out of order", name: "2031-08-01"}
+    note = "---\n%s: 2031-08-01\ntags: [a]\n---\nThe ramp is closed.\n" % name
+    paths = project.write("a.json", [entry, {**entry, name: "never"}]), project.write("b.md", note)
+    dates = [draft.data.get("expires_at") for path in paths for draft in read(path).drafts]
+    assert dates == ["2031-08-01T23:59:59Z", None, "2031-08-01T23:59:59Z"]
 
 
 def test_an_observation_may_say_that_a_bug_is_over(project: Project) -> None:

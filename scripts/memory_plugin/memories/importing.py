@@ -210,8 +210,10 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     kind = record.categories()[named]
     content = _steps(kind, body) if named == "runbook" else record.body_content(kind, body)
     context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
+    ends = record.utc_time(as_text(found.pop("expires_at")))
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
     extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
+    extra.update({"expires_at": ends} if ends else {})
     if moment:
         changed = record.utc_time(as_text(source.get("updated_at")), "00:00:00")
         extra.update(created_at=moment, updated_at=changed or moment)
