@@ -33,7 +33,15 @@ def test_only_a_status_that_says_so_ends_a_record(project: Project, status: str,
     assert found == {"Use the queue": expected}
 
 
-@pytest.mark.parametrize("name", ["status: rejected", "status: superseded by 0009", "superseded_by: 0009"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "status: rejected",
+        "status: superseded by 0009",
+        "superseded_by: 0009",
+        "status:\n  - superseded\n  - ADR-9",
+    ],
+)
 def test_a_field_ends_a_note(project: Project, name: str) -> None:
     found, _ = imported(project, {"search.md": "---\n%s\ntags: [x]\n---\nThe search runs on Solr.\n" % name})
     assert list(found.values()) == ["archived"]

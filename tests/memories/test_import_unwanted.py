@@ -256,7 +256,35 @@ def test_a_record_replaces_the_file_that_its_fields_name(project: Project) -> No
 
 
 @pytest.mark.parametrize(
-    "flag", [{"state": "deleted"}, {"archived": True}, {"is_active": False}, {"deleted_at": "2026-01-02"}]
+    ("field", "expected"),
+    [
+        ("archived: false", "active"),
+        ("deleted: no", "active"),
+        ("active: true", "active"),
+        ("superseded_by: []", "active"),
+        ("superseded_by: n/a", "active"),
+        ("archived: true", "archived"),
+        ("active: false", "archived"),
+        ("expired: yes", "archived"),
+        ("lifecycle: deprecated", "archived"),
+        ("replaced_by: oven.md", "archived"),
+    ],
+)
+def test_a_field_of_a_note_may_say_that_it_holds(project: Project, field: str, expected: str) -> None:
+    found, _ = imported(project, {"a.md": "---\n%s\ntags: [x]\n---\nBurn beech in the oven.\n" % field})
+    assert list(found.values()) == [expected]
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        {"state": "deleted"},
+        {"archived": True},
+        {"is_active": False},
+        {"deleted_at": "2026-01-02"},
+        {"isTrashed": 1},
+        {"valid": False},
+    ],
 )
 def test_a_flag_of_another_tool_ends_an_entry(project: Project, flag: dict[str, object]) -> None:
     kept = {"text": "Burn beech in the oven", "archived": False, "is_active": True, "deleted_at": None}

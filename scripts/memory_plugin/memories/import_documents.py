@@ -363,7 +363,7 @@ def _entries(
     stated = texts.get(_STATUS, "").replace("**", "").strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
     titled = "\n".join(map("".join, form("titled").findall(title))) if category == "decision" else ""
-    statuses = (str(fields.get(_STATUS, "")).strip(), stated, draft, titled)
+    statuses = (", ".join(texts_in(fields.get(_STATUS))), stated, draft, titled)
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in relations(fields) if said.lower() not in status.lower())

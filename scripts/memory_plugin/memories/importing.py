@@ -198,7 +198,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         source["observations"] = observed
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
-    is_over = any(source.get(name) not in usual for name, usual in table()["flags"].items())
+    is_over = any(form("ended_field").fullmatch("%s: %s" % pair) for pair in source.items())
     stated = "\n".join(form("stated").findall("\n".join(texts_in(observed))))
     said = "archived" if is_over else as_text(source.get("status") or source.get("state")) or stated
     body = visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
