@@ -207,3 +207,9 @@ def test_a_cause_in_steps_is_the_beginning_of_the_steps(project: Project) -> Non
     content = reading.drafts[0].data["content"]
     assert content["steps"] == ["Look at the valve", "Open it"]
     assert "root_cause" not in content
+
+
+def test_fields_of_a_tool_do_not_hide_those_of_the_note_below(project: Project) -> None:
+    text = "---\ntitle: clay-oven\ntype: note\n---\n\n---\ntitle: Ovens of clay\ntags: [x]\n---\n\n# Intro\n\nWet.\n"
+    _, reading = imported(project, {"vault/a.md": text})
+    assert (reading.drafts[0].data["title"], reading.drafts[0].data["tags"]) == ("Ovens of clay", ["x"])

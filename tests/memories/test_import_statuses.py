@@ -153,13 +153,21 @@ def test_an_entry_of_a_memory_file_has_a_status(
     assert [draft.data["record_status"] for draft in read(path).drafts] == [expected]
 
 
-@pytest.mark.parametrize("name", ["expires_at", "expiration_date", "valid_until"])
+@pytest.mark.parametrize("name", ["expires_at", "expiration_date", "valid_until", "valid_to"])
 def test_an_entry_keeps_the_day_on_which_it_ends(project: Project, name: str) -> None:
     entry = {"content": "The lift is out of order", name: "2031-08-01"}
     note = "---\n%s: 2031-08-01\ntags: [a]\n---\nThe ramp is closed.\n" % name
     paths = project.write("a.json", [entry, {**entry, name: "never"}]), project.write("b.md", note)
     dates = [draft.data.get("expires_at") for path in paths for draft in read(path).drafts]
     assert dates == ["2031-08-01T23:59:59Z", None, "2031-08-01T23:59:59Z"]
+
+
+@pytest.mark.parametrize("name", ["talk.json", "talk.jsonl"])
+def test_the_messages_of_a_conversation_are_no_memories(project: Project, name: str) -> None:
+    rows = [{"role": "user", "content": "Which wood?"}, {"role": "assistant", "content": "Beech."}]
+    lines = "\n".join(map(json.dumps, rows))
+    reading = read(project.write(name, lines if name.endswith("l") else rows))
+    assert (reading.drafts, reading.problems, len(reading.left_out)) == ([], [], 2)
 
 
 def test_an_observation_may_say_that_a_bug_is_over(project: Project) -> None:

@@ -338,12 +338,6 @@ def test_a_first_heading_of_several_is_said_once(project: Project) -> None:
     assert reading.drafts[0].data["content"] == {"decision": "## Stones\n\nFlat ones.\n\n## Clay\n\nWet."}
 
 
-def test_fields_of_a_tool_do_not_hide_those_of_the_note_below(project: Project) -> None:
-    text = "---\ntitle: clay-oven\ntype: note\n---\n\n---\ntitle: Ovens of clay\ntags: [x]\n---\n\n# Intro\n\nWet.\n"
-    _, reading = imported(project, {"vault/a.md": text})
-    assert (reading.drafts[0].data["title"], reading.drafts[0].data["tags"]) == ("Ovens of clay", ["x"])
-
-
 def test_the_items_of_a_raw_export_are_notes_without_their_fields(project: Project) -> None:
     fields = "\n\nid: %032d\nparent_id: \nencryption_applied: 0\ntype_: %d"
     files = {"1.md": "Clay oven\n\nWet it." + fields % (1, 1), "5.md": "ovens" + fields % (5, 5)}

@@ -185,7 +185,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
-    kind = _first(item, ["entityType", "category"])
+    kind = _first(item, ["entityType", "category"]) or "role %s" % item.get("role")
     if form("talk").fullmatch("%s/%s" % (as_text(kind), as_text(item.get("name")))):
         raise InvalidMemory(_TALK)
     if isinstance(item.get("content"), dict):

@@ -49,8 +49,9 @@ def gather(
     readings += [read_lines(given, kind)] if STDIN in paths else []
     drafts = [draft for reading in readings for draft in reading.drafts]
     archive_replaced(drafts)
-    over = {_said(draft.data) for draft in drafts if "archived_reason" in draft.data}
-    taken = TakenTitles([item for item in items if _said(item.stored.memory.data) not in over], scope)
+    over = {_said(one.data["category"], one.data) for one in drafts if "archived_reason" in one.data}
+    kept = [item for item in items if _said(item.stored.memory.category, item.stored.memory.data) not in over]
+    taken = TakenTitles(kept, scope)
     outcomes = [_checked(draft, taken, stored) for draft in drafts]
     outcomes += [_not_stored(*row, SKIPPED) for reading in readings for row in reading.problems]
     return outcomes + [_not_stored(*row, LEFT_OUT) for reading in readings for row in reading.left_out]
@@ -109,13 +110,13 @@ def _written(one: Outcome, result: Written | InvalidMemory) -> Outcome:
 
 def _archive_stored(memories: list[Memory], context: WorkContext, approved: bool) -> None:
     """Archive the stored memories of records that were replaced or rejected since they were imported."""
-    over = {_said(memory.data): memory.data for memory in memories if "archived_reason" in memory.data}
+    over = {_said(one.category, one.data): one.data for one in memories if "archived_reason" in one.data}
     for item in context.survey().items if over else ():
         memory = item.stored.memory
-        if memory.status == ACTIVE and (new := over.get(_said(memory.data))):
+        if memory.status == ACTIVE and (new := over.get(_said(memory.category, memory.data))):
             ended = {name: new[name] for name in ("content", "record_status", "archived_reason")}
             edit(context.paths, item.stored, ended, "imported again", approved, "import")
 
 
-def _said(data: dict[str, Any]) -> tuple[str, str, str]:
-    return data["category"], data["title"], main_text(data["category"], data["content"])
+def _said(category: str, data: dict[str, Any]) -> tuple[str, str, str]:
+    return category, data["title"], main_text(category, data["content"])
