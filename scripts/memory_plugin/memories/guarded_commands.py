@@ -193,6 +193,15 @@ def _with_inner(words: list[str], command: SimpleCommand, level: int) -> Iterato
             yield from run_commands(text, level + 1)
 
 
+def unwrapped(words: list[str]) -> list[str]:
+    """Return the words of the command that others, such as `sudo` or `uv run`, run in their place."""
+    for prefix in _table().get(base_name(words[0]), ()):
+        rest = _after_prefix(words, prefix)[0] if "kind" not in prefix else []
+        if rest:
+            return unwrapped(rest)
+    return words
+
+
 def _inner(
     words: list[str], prefix: dict[str, Any], command: SimpleCommand
 ) -> tuple[list[list[str]], list[str]]:

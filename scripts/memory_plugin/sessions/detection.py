@@ -7,6 +7,7 @@ To add a detector, write a generator in `signals.py`, let `collect_signals` call
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from ..kernel.paths import load_data
 from ..kernel.text import cut_before
 from ..kernel.transcript.turn import Call
+from ..memories.guarded_commands import run_by, unwrapped
 from ..memories.shell_commands import SimpleCommand, shell_commands
 
 _MAX_DESCRIPTION = 160
@@ -29,6 +31,7 @@ _ARGUMENTS = (
 )
 _PREPARATIONS = ("cd", "export", "source", "set")
 _PIPES = ("|", "|&")
+_SHELLS = frozenset(["bash", "sh", "zsh", "ssh"])
 
 
 @cache
@@ -88,9 +91,10 @@ def main_argument(call: Call) -> str:
 
 
 class Head(NamedTuple):
-    """The first command of a pipeline; `hidden` means that the exit code of the whole line does not show its failure."""
+    """The first command of a pipeline, without wrappers and with them; `hidden` means that the line's exit code tells nothing of it."""
 
     words: list[str]
+    all_words: list[str]
     redirections: list[str]
     hidden: bool
 
@@ -102,12 +106,17 @@ def pipeline_heads(line: str) -> list[Head]:
     heads: list[Head] = []
     previous_operator = ""
     for command, is_shown in zip(commands, _failure_shows(commands)):
-        words = _without_wrappers(command.words) if previous_operator not in _PIPES else []
-        if words:
-            hidden = not is_shown or (command.operator in _PIPES and not strict)
-            heads.append(Head(words, command.redirections, hidden))
+        words = unwrapped(command.words)
+        if previous_operator not in _PIPES and words[0] not in _PREPARATIONS:
+            hidden = not is_shown or _runs_list(command.words) or (command.operator in _PIPES and not strict)
+            heads.append(Head(words, command.words, command.redirections, hidden))
         previous_operator = command.operator
     return heads
+
+
+def _runs_list(words: list[str]) -> bool:
+    """Return whether a command gives a shell several commands, as in `bash -c "a | b"`."""
+    return not _SHELLS.isdisjoint(words) and any(" | " in word or "; " in word for word in words)
 
 
 def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
@@ -130,35 +139,14 @@ def _command_table() -> dict[str, Any]:
     return load_data("sessions", "commands")
 
 
-def _without_wrappers(words: list[str]) -> list[str]:
-    """Return a command's words without assignments and wrappers; empty for a command that only prepares others."""
-    wrappers = _command_table()["wrappers"]
-    at = 0
-    while at < len(words):
-        name, equals, _ = words[at].partition("=")
-        is_number = at > 0 and name.rstrip("sm").isdigit()  # an argument of a wrapper, as in `timeout 30s`
-        if not (is_number or name in wrappers or (equals and name.isidentifier())):
-            break
-        at += 1
-    return words[at:] if words[at : at + 1] and words[at] not in _PREPARATIONS else []
-
-
 def runs_tests(head: Head) -> bool:
-    """Return whether a command runs tests."""
-    program = head.words[0].rpartition("/")[2]
-    names = {head.words[0], program, program.rstrip("0123456789.")}
-    arguments = head.words[1:]
-    without_options = [word for word in arguments if not word.startswith(("-", "+"))]
-    return any(
-        name in names and (_starts_with(arguments, test) or _starts_with(without_options, test))
-        for name, *test in _command_table()["tests"]
-    )
-
-
-def _starts_with(words: list[str], names: list[str]) -> bool:
-    return len(words) >= len(names) and all(
-        word.startswith(name[:-1]) if name.endswith("*") else word == name for word, name in zip(words, names)
-    )
+    """Return whether a command runs tests, itself or through another command, and does not only list them."""
+    table = _command_table()
+    lines = [shlex.join(head.all_words)]
+    if head.words[0] in table["elsewhere"]:  # some of its words are the command
+        lines = [" ".join(head.words[at:]) for at in range(1, len(head.words))]
+    is_run = any(run_by(line, [test.split() for test in table["tests"]]) for line in lines)
+    return is_run and set(head.all_words).isdisjoint(table["no_tests"])
 
 
 def tool_for(head: Head) -> tuple[str, str]:
