@@ -46,7 +46,7 @@ _OPERATOR = (
     % _CELL
 )
 _INNER = (
-    r"""(?:["']?(?i:value|values|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
+    r"""(?:["']?(?i:value|values|key|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
 )
 # A list or an object begins, or the value is on the next line, alone or as the field `value`.
 _NESTED = r"""(?:[\[{][ \t]{0,8}(?:\r?\n[ \t]{0,40})?%s?){0,2}""" % _INNER
