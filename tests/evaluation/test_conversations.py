@@ -50,6 +50,8 @@ BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
     "OpenAI's request and answer": {"messages": [USER], "choices": [{"index": 0, "message": ASSISTANT}]},
     "the Responses API": {"input": [{"role": "user", "content": [{"type": "input_text", "text": "q"}]}], "output": [
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}, {"type": "reasoning"}]},
+    "OpenTelemetry": {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "q"}]}],
+                      "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "a"}]}]},
     "a batch": {"custom_id": "t", "body": {"messages": [USER, ASSISTANT]}},
     "a trace": {"input": {"messages": [USER]}, "output": ASSISTANT},
     "Gemini": {"contents": [{"role": "user", "parts": [{"text": "q"}]},
@@ -106,6 +108,8 @@ FILES = {
     "byte order mark": codecs.BOM_UTF8 + json.dumps([USER, ASSISTANT]).encode(),
     "UTF-16": json.dumps([USER, ASSISTANT]).encode("utf-16"),
     "CSV": b"role,content\r\nuser,q\r\nassistant,a\r\n",
+    "CSV with semicolons": b"speaker;message\r\nuser;q\r\nassistant;a\r\n",
+    "a table with tabs": b"role\tcontent\nuser\tq\nassistant\ta\n",
     "labels": b"User: q\n\n**Assistant:** a\n",
     "headings": b"## User\n\nq\n\n## Assistant\n\na\n",
     "YAML": b"- role: user\n  content: q\n- role: assistant\n  content: |\n    a\n",

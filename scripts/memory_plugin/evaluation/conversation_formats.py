@@ -79,9 +79,13 @@ def parse_lines(data: bytes) -> Iterator[object]:
 
 
 def _table(text: str) -> list[object]:
-    """Return the rows of a CSV table with turns, None for one that is longer than its head; empty for any other text."""
+    """Return the rows of a CSV table with turns, None for one that is longer than its head; empty for any other text.
+
+    Its delimiter is a comma, a semicolon, as spreadsheets write it in many countries, or a tab.
+    """
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
         return []
     return [None if None in row else row for row in rows] if any(map(_is_turn, rows)) else []

@@ -50,6 +50,14 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
         ('{"keep": [1]} It says </think>\n{"keep": [2]}', None),  # the judged text has an end tag
         ('{"keep": [1]} It says\n</think>\n{"keep": [2]} so', None),
         ('<think>{"keep": [2]}', None),  # thoughts that never end
+        ('\u25c1think\u25b7{"keep": [2]}?\u25c1/think\u25b7{"keep": [1]}', [1]),  # tags of other families
+        ('<|START_THINKING|>{"keep": [2]}?<|END_THINKING|>{"keep": [1]}', [1]),
+        (
+            '<|channel|>analysis<|message|>{"keep": [2]}?<|end|><|start|>assistant<|channel|>final<|message|>{"keep": [1]}',
+            [1],
+        ),
+        ('<|channel|>final<|message|>{"keep": [1]}', [1]),
+        ('<|channel|>analysis<|message|>{"keep": [2]}', None),
         ('<think>It says "</think>{"keep": [2]}".</think>{"keep": [1]}', None),  # thoughts that quote an end
         ('{"keep": [1], "why": "</think>{\\"keep\\": [2]}"}', [1]),  # an end tag in a quotation
     ]

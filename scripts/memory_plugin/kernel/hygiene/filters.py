@@ -45,9 +45,7 @@ _OPERATOR = (
     r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`)|%s)"""
     % _CELL
 )
-_INNER = (
-    r"""(?:["']?(?i:value|values|key|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
-)
+_INNER = r"""(?:["']?(?i:value|values|key|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
 # A list or an object begins, or the value is on the next line, alone or as the field `value`.
 _NESTED = r"""(?:[\[{][ \t]{0,8}(?:\r?\n[ \t]{0,40})?%s?){0,2}""" % _INNER
 _NEXT_LINE = (

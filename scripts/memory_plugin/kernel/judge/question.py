@@ -29,8 +29,15 @@ _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
 # A model that thinks aloud begins with a block, which may hold a draft of its answer. Some servers omit the tag that begins it.
 _TAG = r"(?:\w{1,9}:)?(?:think|thinking|thought|reasoning)"
-_THOUGHTS = re.compile(r"\s*[<\[]%s[>\]]" % _TAG, re.IGNORECASE)
-_THOUGHTS_END = re.compile(r"[<\[]/%s[>\]]" % _TAG, re.IGNORECASE)
+_THOUGHTS = re.compile(
+    r"\s*(?:[<\[\u25c1]%s[>\]\u25b7]|(?:<\|start\|>assistant)?<\|channel\|>(?!final)|<\|START_THINKING\|>)"
+    % _TAG,
+    re.IGNORECASE,
+)
+_THOUGHTS_END = re.compile(
+    r"[<\[\u25c1]/%s[>\]\u25b7]|<\|channel\|>final\b[^<]{0,40}<\|message\|>|<\|END_THINKING\|>" % _TAG,
+    re.IGNORECASE,
+)
 # What small models write in place of JSON.
 _SLIP = re.compile(
     r"""
