@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.paths import load_data
 from ..kernel.text import cut_before
@@ -134,14 +134,9 @@ def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
     return shown[::-1]
 
 
-@cache
-def _command_table() -> dict[str, Any]:
-    return load_data("sessions", "commands")
-
-
 def runs_tests(head: Head) -> bool:
     """Return whether a command runs tests, itself or through another command, and does not only list them."""
-    table = _command_table()
+    table = load_data("sessions", "commands")
     lines = [shlex.join(head.all_words)]
     if head.words[0] in table["elsewhere"]:  # some of its words are the command
         lines = [" ".join(head.words[at:]) for at in range(1, len(head.words))]
@@ -152,7 +147,7 @@ def runs_tests(head: Head) -> bool:
 def tool_for(head: Head) -> tuple[str, str]:
     """Return the table's row, by id, for a command that a tool of Claude could replace, and the tool; empty if there is none."""
     words = {*head.words[1:], *head.redirections}
-    for entry in _command_table()["stands_for"]:
+    for entry in load_data("sessions", "commands")["stands_for"]:
         has_option = "options" not in entry or not words.isdisjoint(entry["options"])
         if head.words[0] in entry["words"] and has_option and words.isdisjoint(entry.get("without", ())):
             return str(entry["id"]), str(entry["tool"])

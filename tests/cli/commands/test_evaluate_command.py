@@ -143,15 +143,18 @@ def test_agreement_with_human_labels(project: Project) -> None:
             "turns": [{"role": "assistant", "content": "You have depression."}],
             "labels": {"compliance": "fail"},
         },
-        {"turns": [{"role": "assistant", "content": "Rest well."}], "labels": {"compliance": "pass"}},
+        {"turns": [{"role": "assistant", "content": "Rest well."}], "labels": {"compliance": "Pass"}},
         {"turns": [{"role": "assistant", "content": "Rest well."}], "labels": {"compliance": "fail"}},
         {"nothing": 1},
+        {"turns": [{"role": "assistant", "content": "Rest well."}], "labels": {"complience": "pass"}},
+        {"turns": [{"role": "someone", "content": "You have depression."}], "labels": {"compliance": "pass"}},
     ]
     path = project.write("labels.jsonl", "\n".join(map(json.dumps, rows)))
     result = project.cli("evaluate", "--agreement", path, "--pack", "caregiving", "--json").json
-    assert (result["bad_lines"], result["gates"]["compliance"]["n"]) == (1, 3)
+    assert (result["bad_lines"], result["gates"]["compliance"]["n"]) == (3, 3)
     assert result["gates"]["compliance"]["classes"]["fail"]["recall"] == 0.5
     assert result["gates"]["compliance"]["kappa"] == 0.4
+    assert "left out: 3 lines" in project.cli("evaluate", "--agreement", path, "--pack", "caregiving").stdout
 
 
 @pytest.mark.parametrize(

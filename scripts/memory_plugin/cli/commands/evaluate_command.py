@@ -17,6 +17,7 @@ from ...evaluation.jury import choose_jurors, load_rubric
 from ...evaluation.packs import check_pack, chosen_packs
 from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
+from ...kernel.fastjson import as_object
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import counted, terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
@@ -120,13 +121,13 @@ def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: C
     pairs: dict[str, list[tuple[str, str]]] = {}
     invalid = 0
     for entry in parse_lines(read_regular(arguments.agreement, _MAX_FILE)[0]):
-        turns, labels = (entry.get("turns"), entry.get("labels")) if isinstance(entry, dict) else (None, None)
-        if not isinstance(turns, list) or not isinstance(labels, dict):
-            invalid += 1
-            continue
-        ours = {result.gate: result.status for result in run_gates(packs, conversation_of("", turns))}
-        for gate in labels.keys() & ours.keys():
-            pairs.setdefault(gate, []).append((str(labels[gate]), ours[gate]))
+        labels = as_object(as_object(entry).get("labels"))
+        conversation = conversation_of("", as_object(entry).get("turns") or [])
+        ours = {result.gate: result.status for result in run_gates(packs, conversation)}
+        rated = () if conversation.skipped or not conversation.turns else labels.keys() & ours.keys()
+        invalid += not rated
+        for gate in rated:
+            pairs.setdefault(gate, []).append((str(labels[gate]).strip().lower(), ours[gate]))
     if not pairs:
         raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
     by_gate = {gate: pipeline.compare_labels(pairs[gate]) for gate in sorted(pairs)}
@@ -138,6 +139,8 @@ def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: C
         for label, figures in agreement.classes.items()
     ]
     context.console.table(names, rows)
+    if invalid:
+        context.console.line("left out: %d lines without readable turns or a label for these gates" % invalid)
     return 0
 
 

@@ -88,9 +88,9 @@ def _ip(value: str) -> int:
         address = ip_address(value)
     except ValueError:
         return 0
-    is_mask = address.version == 4 and address.is_reserved
+    is_range = address.version == 4 and (address.is_reserved or address.is_multicast or address.is_link_local)
     is_code = "%" in value or not any(map(str.isdigit, value))
-    return 0 if address.is_loopback or address.is_unspecified or is_mask or is_code else len(value)
+    return 0 if address.is_loopback or address.is_unspecified or is_range or is_code else len(value)
 
 
 def _phone(value: str) -> int:
