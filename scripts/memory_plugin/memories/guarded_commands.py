@@ -89,6 +89,7 @@ def other_spellings(pattern: str) -> list[str]:
     return found
 
 
+@cache
 def _options(name: str) -> Any:  # noqa: ANN401  (a list or a table of the data file)
     return load_data("memories", "command_options")[name]["values"]
 
@@ -195,11 +196,9 @@ def _with_inner(words: list[str], command: SimpleCommand, level: int) -> Iterato
 
 def unwrapped(words: list[str]) -> list[str]:
     """Return the words of the command that others, such as `sudo` or `uv run`, run in their place."""
-    for prefix in _table().get(base_name(words[0]), ()):
-        rest = _after_prefix(words, prefix)[0] if "kind" not in prefix else []
-        if rest:
-            return unwrapped(rest)
-    return words
+    prefixes = (prefix for prefix in _table().get(base_name(words[0]), ()) if "kind" not in prefix)
+    run = filter(None, (_after_prefix(words, prefix)[0] for prefix in prefixes))
+    return next(map(unwrapped, run), words)
 
 
 def _inner(

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.paths import load_data
 from ..kernel.text import cut_before
@@ -31,7 +31,7 @@ _ARGUMENTS = (
 )
 _PREPARATIONS = ("cd", "export", "source", "set")
 _PIPES = ("|", "|&")
-_SHELLS = frozenset(["bash", "sh", "zsh", "ssh"])
+_SHELL_LIST = re.compile(r"(?s)\b(?:ba|z|s)?sh\b.*(?: \| |; )")  # as in `bash -c "a | b"`
 
 
 @cache
@@ -108,15 +108,11 @@ def pipeline_heads(line: str) -> list[Head]:
     for command, is_shown in zip(commands, _failure_shows(commands)):
         words = unwrapped(command.words)
         if previous_operator not in _PIPES and words[0] not in _PREPARATIONS:
-            hidden = not is_shown or _runs_list(command.words) or (command.operator in _PIPES and not strict)
+            is_list = _SHELL_LIST.search(" ".join(command.words)) is not None
+            hidden = not is_shown or is_list or (command.operator in _PIPES and not strict)
             heads.append(Head(words, command.words, command.redirections, hidden))
         previous_operator = command.operator
     return heads
-
-
-def _runs_list(words: list[str]) -> bool:
-    """Return whether a command gives a shell several commands, as in `bash -c "a | b"`."""
-    return not _SHELLS.isdisjoint(words) and any(" | " in word or "; " in word for word in words)
 
 
 def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
@@ -134,20 +130,33 @@ def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
     return shown[::-1]
 
 
+@cache
+def _command_table() -> dict[str, Any]:
+    return load_data("sessions", "commands")
+
+
+@cache
+def _tests() -> tuple[list[list[str]], re.Pattern[str]]:
+    """Return the commands that run tests, and a pattern of their programs."""
+    tests = [command.split() for command in _command_table()["tests"]]
+    return tests, re.compile(r"\b(?:%s)" % "|".join(sorted({re.escape(words[0]) for words in tests})))
+
+
 def runs_tests(head: Head) -> bool:
     """Return whether a command runs tests, itself or through another command, and does not only list them."""
-    table = load_data("sessions", "commands")
+    table, (tests, programs) = _command_table(), _tests()
+    if not programs.search(" ".join(head.all_words)) or not set(head.all_words).isdisjoint(table["no_tests"]):
+        return False
     lines = [shlex.join(head.all_words)]
     if head.words[0] in table["elsewhere"]:  # some of its words are the command
         lines = [" ".join(head.words[at:]) for at in range(1, len(head.words))]
-    is_run = any(run_by(line, [test.split() for test in table["tests"]]) for line in lines)
-    return is_run and set(head.all_words).isdisjoint(table["no_tests"])
+    return any(run_by(line, tests) for line in lines)
 
 
 def tool_for(head: Head) -> tuple[str, str]:
     """Return the table's row, by id, for a command that a tool of Claude could replace, and the tool; empty if there is none."""
     words = {*head.words[1:], *head.redirections}
-    for entry in load_data("sessions", "commands")["stands_for"]:
+    for entry in _command_table()["stands_for"]:
         has_option = "options" not in entry or not words.isdisjoint(entry["options"])
         if head.words[0] in entry["words"] and has_option and words.isdisjoint(entry.get("without", ())):
             return str(entry["id"]), str(entry["tool"])

@@ -124,7 +124,7 @@ def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: C
         labels = as_object(as_object(entry).get("labels"))
         conversation = conversation_of("", as_object(entry).get("turns") or [])
         ours = {result.gate: result.status for result in run_gates(packs, conversation)}
-        rated = () if conversation.skipped or not conversation.turns else labels.keys() & ours.keys()
+        rated = labels.keys() & ours.keys() if conversation.turns and not conversation.skipped else ()
         invalid += not rated
         for gate in rated:
             pairs.setdefault(gate, []).append((str(labels[gate]).strip().lower(), ours[gate]))

@@ -28,16 +28,9 @@ _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
 # A model that thinks aloud begins with a block, which may hold a draft of its answer. Some servers omit the tag that begins it.
-_TAG = r"(?:\w{1,9}:)?(?:think|thinking|thought|reasoning)"
-_THOUGHTS = re.compile(
-    r"\s*(?:[<\[\u25c1]%s[>\]\u25b7]|(?:<\|start\|>assistant)?<\|channel\|>(?!final)|<\|START_THINKING\|>)"
-    % _TAG,
-    re.IGNORECASE,
-)
-_THOUGHTS_END = re.compile(
-    r"[<\[\u25c1]/%s[>\]\u25b7]|<\|channel\|>final\b[^<]{0,40}<\|message\|>|<\|END_THINKING\|>" % _TAG,
-    re.IGNORECASE,
-)
+_TAG = r"(?:\w{1,9}:)?(?:think|thinking|thought|reasoning)[]>\u25b7]"
+_THOUGHTS = re.compile(r"(?i)\s*(?:[<[\u25c1]%s|[^{]{0,20}<.channel.>(?!final)|<.START_THIN)" % _TAG)
+_THOUGHTS_END = re.compile(r"(?i)[<[\u25c1]/%s|<.channel.>final.{0,60}?<.message.>|<.END_THIN" % _TAG)
 # What small models write in place of JSON.
 _SLIP = re.compile(
     r"""
