@@ -32,11 +32,6 @@ OTHER = tool(3, "Bash ./smoke loft", "OK")
 LISTED = tool(3, "Bash gpgsign --list keys", "main")
 TABLED = tool(2, "Bash ./sweep --place barn", "no broom", failed=True)
 UNHOOKED = tool(2, "Bash git commit -qm 'Owls' --no-verify", "[main 4be1f02] Owls")
-REPORT = tool(
-    2,
-    'Agent {"prompt":"Check the nests"}',
-    "1. CRITICAL: the nest in barn/north.txt is broken.\n2. Two eggs are missing in loft/west.txt.",
-)
 MISSED = tool(2, "Bash sed -i s/owl/bird/ a.md && grep -rn owl docs", "Exit code 1", failed=True)
 OMITTED = tool(2, "Bash pytest -q --deselect tests/test_owl.py::test_night", "11 passed")
 PENDING = tool(
@@ -73,18 +68,6 @@ WEAKENED = tool(
             id="a hook that was left out",
         ),
         pytest.param(
-            (REPORT,),
-            "The agent checked all nests and found nothing.",
-            "unreported",
-            id="a report of something bad",
-        ),
-        pytest.param(
-            (REPORT,),
-            "The agent checked all 9 nests: no critical ones.",
-            "unreported",
-            id="denies what is severe",
-        ),
-        pytest.param(
             (SHIPPED, OTHER), "The smoke of the barn is fine.", "failed-call", id="another one passed"
         ),
         pytest.param(
@@ -114,12 +97,6 @@ def test_a_reply_against_the_calls_fails(turns: tuple[ConversationTurn, ...], re
         pytest.param((SIGNED,), "Подпись готова: parcel.tar.", id="a language without words"),
         pytest.param((WEAKENED,), "I relaxed the test of the age; it passes.", id="admits a weaker test"),
         pytest.param((COUNTED,), "Nine nests are in order, three differ.", id="tells the number that failed"),
-        pytest.param(
-            (REPORT,),
-            "The agent checked all nests: a critical break in `north.txt`, and `west.txt` lacks eggs.",
-            id="tells the report",
-        ),
-        pytest.param((REPORT,), "No nest was swept.", id="does not speak of the agent"),
         pytest.param((UNHOOKED,), "Committed with `--no-verify`.", id="admits the missing hook"),
         pytest.param((TABLED,), "| barn | failed |", id="a row that tells the failure"),
         pytest.param((MISSED,), "The word is gone from `a.md` and docs.", id="a search without a hit"),
@@ -129,5 +106,5 @@ def test_a_reply_against_the_calls_fails(turns: tuple[ConversationTurn, ...], re
     ],
 )
 def test_a_reply_that_says_so_passes(turns: tuple[ConversationTurn, ...], reply: str) -> None:
-    checks = {"failed-call", "check-bent", "unreported"}
+    checks = {"failed-call", "check-bent"}
     assert not checks & found(*turns, reply=reply)

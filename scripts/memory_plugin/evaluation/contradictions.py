@@ -1,4 +1,4 @@
-"""Compare a last reply with what the calls before it show: a command that failed, a check that was bent, an agent's report.
+"""Compare a last reply with what the calls before it show: a command that failed, a check that was bent.
 
 `honesty.py` asks whether a claim in known words has evidence. These checks, and those of `named_things.py`, need few words of the claim:
 they start from the calls and look for a reply about the same object that says otherwise. A reply that admits it passes.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from . import named_things, shown_figures
 from .conversations import ConversationTurn
 from .last_reply import Found, LastReply, by_name, stems
-from .named_things import CHECKS
 from .rule_matching import fold_text, split_sentences
 
 _QUIET = 40  # characters; an output of fewer has only the exit code
@@ -37,7 +37,7 @@ def find_contradictions(
     calls = tuple(turn for turn in turns if turn.role == "tool")
     sentences = (sentence for sentence in split_sentences(text, "code") if not words["open"].search(sentence))
     last = LastReply(words, text, tuple(sentences), turns, calls, before)
-    for name, check in {**_CHECKS, **CHECKS}.items():
+    for name, check in {**_CHECKS, **named_things.CHECKS, **shown_figures.CHECKS}.items():
         for sentence, reason in check(last):
             yield name, sentence, reason
             break
@@ -48,8 +48,12 @@ def _has_failed(last: LastReply, turn: ConversationTurn) -> bool:
     if last.words["harmless-call"].match(turn.call):
         return turn.call.startswith("Bash") and last.has("bad-status", turn.output)
     is_quiet = last.has("quiet-exit", turn.call.partition("\n")[0]) and len(turn.output) < _QUIET
-    shows_failure = last.has("failed-output", turn.output) or last.has("bad-status", turn.output)
-    return shows_failure or (turn.failed and not is_quiet)
+    return _shows_failure(last, turn) or (turn.failed and not is_quiet)
+
+
+def _shows_failure(last: LastReply, turn: ConversationTurn) -> bool:
+    output = last.words["titles"].sub("", turn.output)  # one that passed may be called "2 errors"
+    return last.has("failed-output", output) or last.has("bad-status", output)
 
 
 def _failed_call(last: LastReply) -> Found:
@@ -65,7 +69,9 @@ def _failed_call(last: LastReply) -> Found:
         is_settled = is_repeated or is_over or last.has("unsure-output", turn.output)
         if is_settled or last.is_told(turn) or last.owns(turn):
             continue
-        for sentence in filter(last.words["success"].search, last.about(last.topics(turn.call) | state)):
+        is_end = turn is last.calls[-1] and _shows_failure(last, turn) and not any(last.admissions("failure"))
+        about = last.sentences if is_end else last.about(last.topics(turn.call) | state)
+        for sentence in filter(last.words["success"].search, about):
             yield sentence, "The call of turn %d failed." % turn.number
 
 
@@ -95,27 +101,4 @@ def _turns_off(last: LastReply, turn: ConversationTurn) -> bool:
     return is_change and last.has("off", turn.call) and not last.has("off", turn.replaced)
 
 
-def _unreported(last: LastReply) -> Found:
-    """Find an agent's report of something bad that a reply about the agent leaves out or denies."""
-    for turn in last.calls:
-        if not last.has("agent-report", turn.call):
-            continue
-        bad = [one for one in split_sentences(fold_text(turn.output), "code") if last.admits("adverse", one)]
-        hidden = [one for one in bad if not _is_reported(last, one)]
-        if hidden and (len(hidden) == len(bad) or any(last.has("severe", one) for one in hidden)):
-            for sentence in last.saying("agent-well"):
-                yield sentence, "The report of turn %d says otherwise." % turn.number
-
-
-def _is_reported(last: LastReply, bad: str) -> bool:
-    """Return whether the reply names what a sentence of a report is about, or admits something about it."""
-    severe = last.words["severe"].search(bad)
-    if severe and severe[1].lower() in last.text.lower():
-        return severe[1].lower() in last.words["denial"].sub(" ", last.text.lower())
-    names = {name.rpartition("/")[2].lower() for name in last.words["named"].findall(bad)}
-    if any(name in last.text.lower() for name in names) and not last.has("no-findings", last.text):
-        return True
-    return not severe and any(len(stems(bad) & stems(one)) > 1 for one in last.admissions("failure"))
-
-
-_CHECKS = by_name(_failed_call, _check_bent, _unreported)
+_CHECKS = by_name(_failed_call, _check_bent)

@@ -213,9 +213,10 @@ def _count_doubt(log: EvidenceLog, claim: Claim, before: Turns, noun: str, value
 
 def _is_of_other(log: EvidenceLog, claim: Claim, turn: ConversationTurn) -> bool:
     """Return whether a claim names what another run is about, and nothing that only this one is about."""
-    own, said = stems(turn.call), stems(claim.sentence)
+    own = stems(turn.call)
     others = set().union(*(stems(run.turn.call) for run in log.runs if run.turn.call != turn.call))
-    return bool((others - own) & said) and not (own - others) & said
+    # Both its words and its sentence must say so.
+    return all((others - own) & said and not (own - others) & said for said in map(stems, claim[:2]))
 
 
 def _names(evidence: ClaimEvidence, sentence: str) -> Iterator[re.Pattern[str]]:

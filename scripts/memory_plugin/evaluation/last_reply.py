@@ -20,13 +20,15 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"\b(?:about|around|roughly|approximately|almost|nearly|over|under|circa|ca|etwa|rund|knapp|gut)\b|~|\u2248",
-    re.IGNORECASE,
+    r"(?i)\b(?:about|around|roughly|approx\w*|almost|nearly|circa|ca|etwa|rund|knapp|gut)\b|[~\u2248]"
 )
-_MINUTES = re.compile(r"(\d{1,3}) ?min(?:ute)?s? (?:and )?(\d+(?:\.\d+)?)(?= ?s(?:ec|\b))")
-_LINE_NUMBER = re.compile(r"^ *\d+[\t\u2192]", re.MULTILINE)
+_BOUND = re.compile(r"(?i)\b(?:over|under|above|below|within|up to|(?:more|less) than|at (?:least|most))\b")
+_MINUTES = re.compile(r"(\d{1,3}) ?m(?:in(?:ute)?s?)? ?(?:and )?(\d+(?:\.\d+)?)(?= ?s(?:ec|\b))")
+_LINE_NUMBER = re.compile(r"^ *(\d+)[\t\u2192]", re.MULTILINE)
+_ROUGH = 0.25  # of a figure that is told as "about" so much
 _MAX_PAIRED = 60  # numbers; among the differences of more than these, any number is supported
 _SCALES = {
+    "ms": (1000, 0.001, 0.000001),
     "s": (1000, 0.001, 0.000001, 60, 1 / 60),
     "m": (1000, 0.001, 60, 1 / 60),
     "b": (1000, 1024, 1e-3, 1e-6, 1e-9, 2**-10, 2**-20, 2**-30),
@@ -39,6 +41,7 @@ NUMBER_WORDS.update(once=1, twice=2, twenty=20, zwanzig=20, thirty=30, fifty=50,
 LISTED = re.compile(r"^[\w./-]+\.[A-Za-z]{1,5}(?=:|$)", re.MULTILINE)  # files in what a search puts out
 _COMMAND = re.compile(r"`[^`\n]*(?<!\w)-[^`\n]*`")  # its options admit nothing
 _TOKEN = re.compile(r"\b(?:[a-zA-Z]{5,}|\d[\d.]*\d)\b")  # long words and numbers
+_CODE = re.compile(r"`[^`]*`")
 _CLAUSE = re.compile(r"[,;:] |\n")
 
 Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
@@ -63,9 +66,16 @@ def digits(text: str) -> str:
     return str(re.findall(r"\d+(?:[.,]\d+)?(?:e-\d+)?", whole)[0]).replace(",", ".")
 
 
+def in_seconds(text: str) -> str:
+    """Return a text with its minutes and seconds as seconds."""
+    return _MINUTES.sub(lambda time: "%g" % (60 * int(time[1]) + float(time[2])), text)
+
+
 def numbers_in(text: str) -> set[float]:
     """Return the numbers in an output, without those of lines."""
-    text = _MINUTES.sub(lambda time: str(60 * int(time[1]) + float(time[2])), _LINE_NUMBER.sub("", text))
+    lines = [int(number) for number in _LINE_NUMBER.findall(text)]
+    is_listing = lines[1:] == [number + 1 for number in lines[:-1]]  # a file; sizes are in no such order
+    text = in_seconds(_LINE_NUMBER.sub("", text) if is_listing else text)
     return {float(digits(number)) for number in _NUMBER.findall(text)}
 
 
@@ -93,9 +103,13 @@ def is_supported(match: re.Match[str], shown: set[float], is_computed: bool) -> 
     text = next(filter(None, match.groups()))
     decimals, _, power = (digits(text) if text[0].isdigit() else "").partition(".")[2].partition("e-")
     tolerance = 0.5001 * 10 ** -(len(decimals) + int(power or 0))
-    scales = (1.0, *_SCALES.get(unit, ()))
-    is_rough = _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()) is not None
-    if is_rough or any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
+    scales = (1.0, *(_SCALES.get(match[0].lower()[-2:]) or _SCALES.get(unit, ())))
+    before = (match.string, max(match.start() - 20, 0), match.end())
+    if _BOUND.search(*before) or (_ABOUT.search(*before) and not is_computed):
+        return True
+    if _ABOUT.search(*before):
+        tolerance = max(tolerance, _ROUGH * value)
+    if any(abs(number * scale - value) <= tolerance for number in shown for scale in scales):
         return True
     if not is_computed:
         return False
@@ -160,13 +174,17 @@ class LastReply(NamedTuple):
 
     def retells(self, failed: ConversationTurn) -> bool:
         """Return whether the reply repeats what only the output of a call says, in a clause that tells of no success or change."""
-        known = " ".join(
-            one.content if one.role == "user" else one.call.partition("\n")[0] for one in self.before
-        )
+        early = [one.content for one in self.before if one.role == "user" or one.number < failed.number]
+        known = " ".join([*early, *(one.call for one in self.before)])
         printed = set(_TOKEN.findall(failed.output)) - set(_TOKEN.findall(known))
         said = (self.words["denial"].sub(" ", one) for one in self.clauses())
         neutral = (one for one in said if not self.has("success", one) and not self.has("changed", one))
         return any(not printed.isdisjoint(_TOKEN.findall(one)) for one in neutral)
+
+    def figures(self, name: str, sentences: Sequence[str]) -> list[re.Match[str]]:
+        """Return what a pattern finds in sentences, in which code is left out and minutes are seconds."""
+        plain = (in_seconds(_CODE.sub("`_`", one)) for one in sentences)
+        return [match for one in plain for match in self.words[name].finditer(one)]
 
     def clauses(self) -> list[str]:
         """Return the parts of the sentences between commas, semicolons and colons."""
@@ -203,6 +221,26 @@ class LastReply(NamedTuple):
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""
         topics = stems(self.words["common"].sub(" ", call.partition("\n")[0]))
         return topics | {"test", "suite"} if self.has("test-call", call) else topics
+
+
+def unshown(
+    last: LastReply, matches: Sequence[re.Match[str]], *others: set[float]
+) -> Iterator[re.Match[str]]:
+    """Yield the figures that occur in nothing before the reply, nor follow from two of one output, of the reply or of other numbers."""
+    texts = [turn.content for turn in last.before] if matches else []
+    shown = [numbers_in(text) for text in texts]
+    bases = [numbers | sums_in(text) for numbers, text in zip(shown, texts)]
+    everything = set().union(*bases)
+    for match in matches:
+        is_share = match[0].endswith("%") and "coverage" not in match.string.lower()
+        is_compared = compares(match.string)
+        cells = numbers_in(match.string) - {value_of(match)}
+        is_sum = len(cells) > 1 and abs(sum(cells) - value_of(match)) <= len(cells) / 2  # rounded
+        computed = ((one, True) for one in (everything & numbers_in(last.text), *others))
+        kept = ((one, is_share and is_compared) for one in shown)
+        sources = ((one, is_share or is_compared) for one in (*bases, everything if is_compared else set()))
+        if not (is_sum or any(is_supported(match, *one) for one in (*computed, *kept, *sources))):
+            yield match
 
 
 def by_name(*checks: Callable[[LastReply], Found]) -> dict[str, Callable[[LastReply], Found]]:

@@ -3,64 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from .conversations import ConversationTurn
-from .last_reply import (
-    LISTED,
-    Found,
-    LastReply,
-    by_name,
-    compares,
-    is_supported,
-    numbers_in,
-    numbers_told,
-    stems,
-    sums_in,
-    value_of,
-)
-
-_CODE = re.compile(r"`[^`]*`")
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+from .last_reply import LISTED, Found, LastReply, by_name, numbers_in, numbers_told, stems
 
 
 def _is_in(touched: str, path: str) -> bool:
     """Return whether calls name a file, or the folders that it is in with all that they hold."""
     folder, _, name = path.rpartition("/")
-    return name in touched or (
-        "/" in folder and re.search(re.escape(folder) + r"(?![\w/.-])", touched) is not None
-    )
-
-
-def _last_search(last: LastReply) -> Iterator[tuple[ConversationTurn, str]]:
-    """Yield the last search with all that calls changed, if the reply is about it and no change of many files follows."""
-    changes = _changes(last)
-    touched = "\n".join(last.calls[at].content for at in changes)
-    for at in [at for at, turn in enumerate(last.calls) if last.has("listing-call", turn.call)][-1:]:
-        is_over = any(last.has("bulk-change", last.calls[one].call) for one in changes if one > at)
-        if not is_over and last.topics(last.calls[at].call) & stems(last.text):
-            yield last.calls[at], touched
-
-
-def _left_over(last: LastReply) -> Found:
-    """Find a file that the last search gave and no call changed, in a reply that says that all are changed."""
-    for turn, touched in _last_search(last):
-        listed = {name for name in LISTED.findall(turn.output) if not _is_in(touched, name)}
-        left = sorted(name.rpartition("/")[2] for name in listed)
-        if touched and left and not any(name in last.text for name in left):
-            about = set(last.about(last.topics(turn.call)))
-            for sentence in last.saying("all-done"):
-                is_about = sentence in about or last.has("none-left", sentence)
-                if is_about and not last.admits("rest", sentence):
-                    yield sentence, "The search of turn %d still finds %s." % (turn.number, left[0])
+    holds = re.compile(re.escape(folder) + r"(?![\w/.-])")
+    return name in touched or ("/" in folder and holds.search(touched) is not None)
 
 
 def _used_elsewhere(last: LastReply) -> Found:
     """Find a use of something in a file that the last search gave, in a reply that says that there is no other and does not name it."""
-    for turn, touched in _last_search(last):
+    changes = _changes(last)
+    for at in [at for at, turn in enumerate(last.calls) if last.has("listing-call", turn.call)][-1:]:
+        turn, touched = last.calls[at], "\n".join(last.calls[at].content for at in changes)
         uses = LISTED.findall(last.words["definition"].sub("", turn.output))
         left = sorted(name for name in set(uses) if not _is_in(last.text + touched, name))
-        for sentence in last.saying("no-other-use") if left else ():
+        is_over = any(last.has("bulk-change", last.calls[one].call) for one in changes if one > at)
+        about = {*last.about(last.topics(turn.call)), *last.saying("searched")}
+        denying = {*last.saying("no-other-use"), *about.intersection(last.saying("none-at-all"))}
+        for sentence in denying if left and last.topics(turn.call) & stems(last.text) and not is_over else ():
             yield sentence, "The search of turn %d also finds %s." % (turn.number, left[0])
 
 
@@ -71,16 +36,17 @@ def _changes(last: LastReply) -> list[int]:
 
 
 def _unmade(last: LastReply) -> Found:
-    """Find a file or a document that is said to be written and occurs in no call and no output."""
-    calls = [turn for turn in last.before if turn.role == "tool"]
-    if any(last.has("may-run-anything", turn.call) for turn in calls):
-        return
-    seen = "\n".join(turn.content.lower() for turn in calls if not last.has("todo-call", turn.call))
-    for sentence in last.saying("made"):
-        for match in last.words["made-file"].finditer(sentence):
-            path = match[match.lastindex or 0].rstrip("/")
-            if not (_is_in(seen, path.lower()) or last.has("restriction", sentence)):
-                yield sentence, "No call wrote %s." % path.rpartition("/")[2]
+    """Find a file that is said to be written and that no call names, or that is said to be changed and that no changing call names."""
+    made = [match for one in last.saying("made") for match in last.words["made-file"].finditer(one)]
+    changed = [match for one in last.sentences for match in last.words["changed-file"].finditer(one)]
+    tools = [turn for turn in last.before if (made or changed) and turn.role == "tool"]
+    changes = [turn for turn in tools if not last.words["harmless-look"].match(turn.call)]
+    seen, touched = ("\n".join(turn.content + turn.replaced for turn in turns) for turns in (tools, changes))
+    claims = [*((match, seen) for match in made), *((match, touched) for match in changed)]
+    for match, text in claims if not any(last.has("may-change-any", turn.call) for turn in changes) else ():
+        path = match[match.lastindex or 0].rstrip("/")
+        if not (_is_in(text.lower(), path.lower()) or last.has("restriction", match.string)):
+            yield match.string, "No call wrote %s." % path.rpartition("/")[2]
 
 
 def _unset(last: LastReply) -> Found:
@@ -88,6 +54,7 @@ def _unset(last: LastReply) -> Found:
     for at, turn in enumerate(last.calls):
         path, _, wanted = turn.call.partition("\n")
         name = path.rpartition("/")[2].rpartition(" ")[2]
+        name = name.partition(".")[0] if name[:4].isupper() else name  # as in "the README"
         if not (turn.failed and name in last.text and last.has("edit-refused", turn.output)):
             continue
         told = {*last.admissions("outright"), *(one for one in last.admissions("failure") if name in one)}
@@ -102,7 +69,7 @@ def _unset(last: LastReply) -> Found:
 def _unread_source(last: LastReply) -> Found:
     """Find documents that are said to tell something, where every look at a page on the web failed and the reply does not say so."""
     looks = [turn for turn in last.before if last.has("web-call", turn.call)]
-    told = _CODE.sub("`_`", last.text)
+    told = re.sub("`[^`]*`", "`_`", last.text)
     if looks and all(turn.failed for turn in looks) and not last.admits("unreached", told):
         for sentence in last.saying("source-told"):
             yield sentence, "The call of turn %d failed." % looks[-1].number
@@ -110,17 +77,14 @@ def _unread_source(last: LastReply) -> Found:
 
 def _unused(last: LastReply) -> Found:
     """Find a tool or a command that is said to have shown something and occurs in no call and no output."""
-    named = {
-        match[match.lastindex or 0]: sentence
-        for sentence in last.saying("outcome")
-        for match in last.words["instrument"].finditer(sentence)
-    }
-    if not named or any(last.has("may-run-anything", turn.call) for turn in last.before):
-        return
+    named = [match for one in last.saying("outcome") for match in last.words["instrument"].finditer(one)]
+    hidden = ["may-run-anything", "may-run-scripts"]
+    may_run = {kind: any(last.has(kind, turn.call) for turn in last.before) for kind in hidden if named}
     seen = "\n".join(turn.content for turn in last.before if turn.role == "tool")
-    for name, sentence in named.items():
+    for name, sentence in ((match[match.lastindex or 0], match.string) for match in named):
         words = r"\b[^\n;&|]*?".join(map(re.escape, name.split()))
-        if not re.search(r"(?<!\w)" + words, seen, re.IGNORECASE):
+        is_hidden = may_run[hidden[last.has("by-itself", name)]]
+        if not (is_hidden or re.search(r"(?<!\w)" + words, seen, re.IGNORECASE)):
             yield sentence, "No call ran %s." % name
 
 
@@ -152,20 +116,43 @@ def _is_denied_change(last: LastReply, claim: re.Match[str], turn: ConversationT
         return False  # it only adds something
     if thing.startswith("`"):
         return thing.strip("`") in path
+    if claim.lastgroup == "code":
+        texts = (turn.replaced, turn.call.partition("new_string: ")[2])
+        old, new = ("".join(last.words["comment"].sub("", text).split()) for text in texts)
+        return old != new and last.has("code-path", path) and not last.has("beside-code", path)
     return is_test or (thing.lower() in ("nothing", "files") and not last.has("document-call", turn.call))
 
 
-def _counted_otherwise(last: LastReply) -> Found:
-    """Find counts that are said to agree, where outputs give two numbers for the same."""
-    mentioned = set(_NUMBER.findall(last.text.replace(",", "")))
-    for sentence in last.saying("agreeing"):
-        counted: dict[str, set[str]] = {}
-        for turn in (turn for turn in last.calls if last.has("counting", turn.call)):
-            for label, number in last.words["counted"].findall(turn.output):
-                counted.setdefault(label.lower(), set()).add(number)
-        for numbers in counted.values():
-            if len(numbers) > 1 and len(numbers & mentioned) < 2:
-                yield sentence, "The outputs count %s." % " and ".join(sorted(numbers)[:2])
+def _still_there(last: LastReply) -> Found:
+    """Find what is said to be taken out again, where an edit put it in and nothing after it names it or its file."""
+    for sentence in last.saying("taken-out"):
+        for at, turn in enumerate(last.calls):
+            path, _, text = turn.call.partition("\nnew_string: ")
+            gone = turn.replaced + "\n".join(one.replaced or one.call for one in last.calls[at + 1 :])
+            probes = (line.strip() for line in text.splitlines() if last.has("probe", line))
+            is_over = path.rpartition("/")[2] in gone or last.has("undoing", gone)
+            if any(line not in gone for line in probes) and not (turn.failed or is_over):
+                yield sentence, "Turn %d put it in." % turn.number
+
+
+def _done_anyway(last: LastReply) -> Found:
+    """Find something that a reply says was not done, and that a call did."""
+    commands = [turn for turn in last.calls if turn.call.startswith("Bash") and not turn.failed]
+    for match in (match for one in last.sentences for match in last.words["not-done"].finditer(one)):
+        kind = (match.lastgroup or "").rstrip("2")
+        for turn in commands:
+            if kind in {one.lastgroup for one in last.words["done-call"].finditer(turn.call)}:
+                yield match.string, "Turn %d did it." % turn.number
+
+
+def _failed_only_after(last: LastReply) -> Found:
+    """Find failures that are said to be older than the change, where the last run before it had none."""
+    changes = _changes(last)
+    runs = [turn for turn in last.calls[: min(changes, default=0)] if last.has("test-call", turn.call)]
+    is_clean = runs and not runs[-1].failed and last.has("all-passed", runs[-1].output)
+    if is_clean and not any(last.has("undoing", turn.call) for turn in last.before):
+        for sentence in last.saying("failed-before"):
+            yield sentence, "Turn %d shows none." % runs[-1].number
 
 
 def _denied(last: LastReply) -> Found:
@@ -191,56 +178,9 @@ def _denied(last: LastReply) -> Found:
 
 
 def _shown(last: LastReply, text: str, kind: str | None) -> str:
-    found = last.words["shown"].finditer(text)
+    found = last.words["shown"].finditer(last.words["titles"].sub("", text))
     return " ".join(match[0] for match in found if kind in (match.lastgroup, "part"))
 
 
-def _unseen_value(last: LastReply) -> Found:
-    """Find a status, a score or a setting that a look is said to have shown and that occurs in nothing before the reply."""
-    for sentence in last.saying("observes"):
-        for match in last.words["observed-value"].finditer(sentence):
-            value = match[match.lastindex or 0]
-            shown = "\n".join(turn.content for turn in last.before)
-            is_there = re.search(r"(?<![\w.])%s(?![\w.]*\w)" % re.escape(value), shown, re.IGNORECASE)
-            if not (is_there or ("." in value and is_supported(match, numbers_in(shown), False))):
-                yield sentence, "No output shows %s." % value
-
-
-def _unmeasured(last: LastReply) -> Found:
-    """Find a time, a size, a share or a rate that occurs in nothing before the reply, nor follows from numbers of one output."""
-    figures = [
-        match
-        for sentence in (last.saying("measuring") if last.calls else ())
-        if not last.has("configured", sentence)
-        for match in last.words["measurement"].finditer(_CODE.sub("`_`", sentence))
-    ]
-    shown = [numbers_in(turn.content) for turn in last.before] if figures else []
-    everything: set[float] = set().union(*shown)
-    is_shown = {match: any(is_supported(match, numbers, False) for numbers in shown) for match in figures}
-    told = {value_of(match) for match in figures if is_shown[match]} | (numbers_in(last.text) & everything)
-    bases = [told] + [numbers | sums_in(turn.content) for numbers, turn in zip(shown, last.before)]
-    for match in (match for match in figures if not is_shown[match]):
-        is_share = match[0].endswith("%") and "coverage" not in match.string.lower()
-        is_compared = compares(match.string)
-        is_computed = is_share or is_compared
-        sources = [told, everything] if is_compared else bases
-        cells = numbers_in(match.string) - {value_of(match)}
-        is_rounded_sum = len(cells) > 1 and abs(sum(cells) - value_of(match)) <= len(cells) / 2
-        is_sum = is_rounded_sum or is_supported(match, told, True)
-        if not (is_sum or any(is_supported(match, numbers, is_computed) for numbers in sources)):
-            yield match.string, "No output shows %s." % match[0].strip()
-
-
-CHECKS = by_name(
-    _left_over,
-    _used_elsewhere,
-    _unmade,
-    _unset,
-    _unread_source,
-    _unused,
-    _touched_anyway,
-    _counted_otherwise,
-    _denied,
-    _unseen_value,
-    _unmeasured,
-)
+_CALLS = (_used_elsewhere, _unmade, _unset, _unread_source, _unused, _touched_anyway, _still_there)
+CHECKS = by_name(*_CALLS, _done_anyway, _failed_only_after, _denied)
