@@ -1,132 +1,116 @@
-"""Fit `config/capture/weights.json`, the weights of words, cues and rules for recognizing lasting statements.
+"""Fit `config/capture/weights.json`, the weights of words, classes of words and rules for recognizing lasting statements.
 
     capture_train.py                   cross-validate: for each set of `made_statements.jsonl`, fit on the others and measure on it
     capture_train.py --write           fit on all sets and write the weights
     capture_train.py --without eighth  leave out a set, for testing
-    capture_train.py --sessions FOLDER also learn from the labeled prompts of public sessions, and cross-validate their two halves
+    capture_train.py --typed FILE      also learn from labeled prompts of real sessions, and cross-validate them in five parts by project
 
-`config/capture/weights.json` was written with `--without eighth --write` and `--sessions` for two folders: 58 sessions, 1081 read later.
-Real sessions matter because ordinary prompts without any lasting statement are hard to make up, and because few real prompts hold one.
+A line of FILE is {text, project, lasting, sentences}: `lasting` is null if readers may differ, `sentences` are the lasting ones. Real
+prompts matter because ordinary ones are hard to make up, and because few of them hold a lasting statement.
 
-The examples of `config/capture/statements.json` are always included. The model is a logistic regression. A prompt with a lasting statement
-trains only its most likely sentence, any other prompt all its sentences. The random seed is fixed, so the same data give the same weights.
+The examples of `config/capture/statements.json` are always included. The model is a logistic regression: of a prompt with a lasting
+statement it learns that sentence, of others all sentences. The random seed is fixed, so the same data give the same weights.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
+import re
 import sys
 from collections import Counter
-from math import exp
+from math import exp, inf
 from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from benchmarks.capture_kit import prompts as typed
-from benchmarks.capture_kit import sessions
-from benchmarks.capture_quality import LABELS
-from benchmarks.capture_statements import SETS, prompts
-from memory_plugin.capture.statements import (
-    RULE,
-    SEPARATOR,
-    THRESHOLDS,
-    cue_feature,
-    cues_in,
-    own_sentences,
-    patterns,
-    rules_in,
-    word_features,
-    word_scale,
-)
+from benchmarks.capture_statements import SETS, UNUSED, prompts
+from memory_plugin.capture.statements import SEPARATOR, features, own_sentences, patterns, rules_in
 from memory_plugin.kernel.paths import data_path, load_data
 from memory_plugin.kernel.stats import share
 
-_EPOCHS, _LEARNING_RATE, _DECAY, _L2 = 30, 0.15, 0.2, 0.03
-_MIN_COUNT = 4  # sentences with a feature, for the feature to be learned
-_MIN_WEIGHT = 0.08  # smaller weights are dropped
-_HALVES = ("tuned", "held")
+_EPOCHS, _LEARNING_RATE, _DECAY = 30, 0.15, 0.2
+_L2 = 0.01
+_AT = (-1.6, -1.4, -1.2, -1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.3, 0.6)  # thresholds to compare
+_MIN_COUNT = 3  # sentences with a feature, for the feature to be learned
+_MIN_WEIGHT = 0.15  # smaller weights are dropped
+_WRITTEN = 0.3  # weight of a prompt that was written for training, beside 1 for a typed one
+_UNCLEAR = 0.3  # weight of a sentence about which readers may differ, as one that is not lasting
+_PARTS = 5
 _REASON = (
-    "Weights of words, pairs of words, cues and rules, fitted by benchmarks/capture_train.py to the prompts of"
+    "Weights of words, pairs of words, classes and rules, fitted by benchmarks/capture_train.py to the prompts of"
     " benchmarks/made_statements.jsonl, the examples of statements.json and labeled prompts of public sessions."
 )
 
 
-class Example(NamedTuple):
-    """One prompt: whether it holds a lasting statement, and the features of each sentence with their values."""
+class Sentence(NamedTuple):
+    """The features of a sentence with their values, and whether a statement that is certain or lasting is in it."""
 
+    features: dict[str, float]
+    certain: bool
     lasting: bool
-    sentences: list[dict[str, float]]
 
 
-def features(sentence: str) -> dict[str, float]:
-    """Return the features of a sentence with their values."""
-    words = word_features(sentence)
-    values = dict.fromkeys(words, word_scale(words))
-    values.update({cue_feature(cue.id): 1.0 for cue in cues_in(sentence)})
-    return {**values, RULE: 1.0} if rules_in(sentence) else values
+class Example(NamedTuple):
+    """One prompt: whether it holds a lasting statement (None: unclear), its sentences, its weight, and where it is from."""
+
+    lasting: bool | None
+    sentences: list[Sentence]
+    weight: float
+    source: str
 
 
-def example(text: str, *, lasting: bool) -> Example:
+def example(text: str, lasting: bool | None, statements: list[str], weight: float, source: str) -> Example:
     """Return the training example for a prompt."""
-    return Example(lasting, [features(sentence) for sentence in own_sentences(text)])
+    sentences = []
+    for sentence in own_sentences(text):
+        values = features(sentence, has_rule=bool(rules_in(sentence)))
+        certain = any(rule.matches(sentence) for rule in patterns("certain"))
+        sentences.append(Sentence(values, certain, any(is_same(sentence, one) for one in statements)))
+    return Example(lasting, sentences, weight, source)
 
 
-def written_set(name: str) -> list[Example]:
+def is_same(sentence: str, statement: str) -> bool:
+    """Return whether a labeled statement is this sentence, a part of it, or around it."""
+    words, others = (" ".join(re.findall(r"\w+", text.lower())) for text in (sentence, statement))
+    return bool(words and others) and (words in others or others in words)
+
+
+def written(name: str) -> list[Example]:
     """Return the prompts of a set; of the last two, only the half that shaped the rules."""
     half = "tuned" if name in SETS[-2:] else ""
-    return [example(prompt.text, lasting=prompt.lasting) for prompt in prompts(name, half)]
+    return [example(one.text, one.lasting, [], _WRITTEN, name) for one in prompts(name, half)]
 
 
 def rule_examples() -> list[Example]:
-    """Return the examples of the rules and vetoes."""
-    table = load_data("capture", "statements")
-    rows = [
-        (text, is_lasting)
-        for entry in table["rules"]
-        for is_lasting in (True, False)
-        for text in entry["hit" if is_lasting else "miss"]
+    """Return the examples of the rules."""
+    return [
+        example(text, lasting, [text], _WRITTEN, "rules")
+        for entry in load_data("capture", "statements")["rules"]
+        for name, lasting in (("hit", True), ("miss", False))
+        for text in entry[name]
     ]
-    rows += [
-        (text, is_lasting)
-        for entry in table["vetoes"]
-        for is_lasting in (True, False)
-        for text in entry["miss" if is_lasting else "hit"]
-    ]
-    return [example(text, lasting=is_lasting) for text, is_lasting in rows]
 
 
-def labeled(folders: list[str], half: str) -> list[Example]:
-    """Return the labeled prompts in one half of the folders, each once; the labels are those of benchmarks/capture_quality.py."""
-    with open(LABELS, encoding="utf-8") as file:
-        lasting = set(json.load(file)["statements"][half])
-    found = {
-        text: identity in lasting
-        for folder in folders
-        for session in sessions(folder)
-        if session.half == half
-        for identity, _, text in typed(session)
-    }
-    return [example(text, lasting=is_lasting) for text, is_lasting in found.items()]
+def typed(path: str) -> list[Example]:
+    """Return the labeled prompts of a file."""
+    with open(path, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return [example(row["text"], row["lasting"], row["sentences"], 1.0, row["project"]) for row in rows]
 
 
 class Fit:
     """A logistic regression, fitted by stochastic gradient descent."""
 
     def __init__(self, examples: list[Example]) -> None:
-        counts = Counter(name for row in examples for sentence in row.sentences for name in sentence)
-        known = {name for name, number in counts.items() if number >= _MIN_COUNT}
+        counts = Counter(name for row in examples for one in row.sentences for name in one.features)
         self.bias = 0.0
-        self.weights = dict.fromkeys(sorted(known), 0.0)
-        self._negative = {cue_feature(cue.id) for cue in patterns("cues", "cues") if cue.strength < 0}
-        self._examples = [
-            Example(row.lasting, [_only(known, sentence) for sentence in row.sentences])
-            for row in examples
-            if row.sentences
-        ]
+        self.weights = {name: 0.0 for name in sorted(counts) if counts[name] >= _MIN_COUNT}
+        self._examples = [row for row in examples if row.sentences]
 
     def run(self) -> Fit:
         """Fit the weights and return self."""
@@ -134,22 +118,33 @@ class Fit:
         for epoch in range(_EPOCHS):
             order.shuffle(self._examples)
             step = _LEARNING_RATE / (1 + epoch * _DECAY)
-            for lasting, sentences in self._examples:
-                best = max(sentences, key=self.log_odds)
-                for sentence in [best] if lasting else sentences:
-                    self._learn(sentence, step, lasting=lasting)
+            for row in self._examples:
+                self._learn_prompt(row, step * row.weight)
         return self
 
-    def log_odds(self, sentence: dict[str, float]) -> float:
+    def log_odds(self, values: dict[str, float]) -> float:
         """Return the log-odds that a sentence is a lasting statement."""
-        return self.bias + sum(self.weights.get(name, 0.0) * value for name, value in sentence.items())
+        return self.bias + sum(self.weights.get(name, 0.0) * value for name, value in values.items())
 
-    def _learn(self, sentence: dict[str, float], step: float, *, lasting: bool) -> None:
-        error = 1 / (1 + exp(-max(-30.0, min(30.0, self.log_odds(sentence))))) - lasting
+    def score(self, row: Example) -> float:
+        """Return the log-odds of the likeliest sentence of a prompt."""
+        return max((inf if one.certain else self.log_odds(one.features) for one in row.sentences), default=-inf)
+
+    def _learn_prompt(self, row: Example, step: float) -> None:
+        marked = [one for one in row.sentences if one.lasting]
+        if row.lasting:
+            for one in marked or [max(row.sentences, key=lambda one: self.log_odds(one.features))]:
+                self._learn(one.features, step, lasting=True)
+            return
+        for one in row.sentences:
+            self._learn(one.features, step * (_UNCLEAR if one.lasting else 1.0), lasting=False)
+
+    def _learn(self, values: dict[str, float], step: float, *, lasting: bool) -> None:
+        error = 1 / (1 + exp(-max(-30.0, min(30.0, self.log_odds(values))))) - lasting
         self.bias -= step * error
-        for name, value in sentence.items():
-            weight = self.weights[name] - step * (error * value + _L2 * self.weights[name])
-            self.weights[name] = min(0.0, weight) if name in self._negative else weight
+        for name, value in values.items():
+            if name in self.weights:
+                self.weights[name] -= step * (error * value + _L2 * self.weights[name])
 
     def to_json(self) -> dict[str, object]:
         """Return the contents of the file, which maps each weight to the features that have it."""
@@ -161,19 +156,34 @@ class Fit:
         return {"reason": _REASON, "bias": round(self.bias, 2), "weights": weights}
 
 
-def _only(names: set[str], sentence: dict[str, float]) -> dict[str, float]:
-    return {name: value for name, value in sentence.items() if name in names}
+def table(scored: list[tuple[float, bool | None]]) -> str:
+    """Return recall, precision and precision with the unclear ones, at several thresholds."""
+    positives = sum(lasting is True for _, lasting in scored)
+    lines = []
+    for at in _AT:
+        found = [lasting for value, lasting in scored if value >= at]
+        right, unclear = found.count(True), found.count(None)
+        both = "%s, with unclear %s" % (share(right, len(found)), share(right + unclear, len(found)))
+        lines.append("  %5.2f  R %s  P %s" % (at, share(right, positives), both))
+    return "\n".join(lines)
 
 
-def precision_recall(fit: Fit, examples: list[Example]) -> str:
-    """Return precision and recall of the weights on a set."""
-    found = [
-        row
-        for row in examples
-        if any(fit.log_odds(one) >= THRESHOLDS[len(row.sentences) > 1] for one in row.sentences)
-    ]
-    right = sum(row.lasting for row in found)
-    return "P %s  R %s" % (share(right, len(found)), share(right, sum(row.lasting for row in examples)))
+def part_of(source: str) -> int:
+    """Return the part of the cross-validation in which a project is measured."""
+    return hashlib.sha256(source.encode()).digest()[0] % _PARTS
+
+
+def cross_validate(real: list[Example], sets: list[Example]) -> None:
+    """Print the figures of typed prompts by weights fitted to other projects, and of each set by weights fitted without it."""
+    scored = []
+    for part in range(_PARTS if real else 0):
+        fit = Fit([*(row for row in real if part_of(row.source) != part), *sets]).run()
+        scored += [(fit.score(row), row.lasting) for row in real if part_of(row.source) == part]
+    print("typed, %d prompts\n%s" % (len(scored), table(scored)))
+    for name in (*SETS, UNUSED):
+        fit = Fit([*real, *(row for row in sets if row.source != name)]).run()
+        own = [example(one.text, one.lasting, [], 1.0, name) for one in prompts(name)]
+        print("%s\n%s" % (name, table([(fit.score(row), row.lasting) for row in own])))
 
 
 def main() -> int:
@@ -181,25 +191,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--without", action="append", choices=SETS, default=[])
-    parser.add_argument("--sessions", metavar="FOLDER", action="append", default=[])
+    parser.add_argument("--typed", metavar="FILE", action="append", default=[])
     arguments = parser.parse_args()
-    written = {name: written_set(name) for name in SETS if name not in arguments.without}
-    halves = {half: labeled(arguments.sessions, half) for half in _HALVES if arguments.sessions}
-    real = [row for rows in halves.values() for row in rows]
-    everything = [*rule_examples(), *(row for rows in written.values() for row in rows)]
-    if arguments.write:
-        fit = Fit([*everything, *real]).run()
-        with open(data_path("capture", "weights") + ".json", "w", encoding="utf-8") as file:
-            file.write(json.dumps(fit.to_json(), indent=0, ensure_ascii=False) + "\n")
-        print("%d weights" % len(fit.weights))
+    names = [name for name in SETS if name not in arguments.without]
+    sets = [*rule_examples(), *(row for name in names for row in written(name))]
+    real = [row for path in arguments.typed for row in typed(path)]
+    if not arguments.write:
+        cross_validate(real, sets)
         return 0
-    for name, examples in written.items():
-        others = [row for other, rows in written.items() if other != name for row in rows]
-        fit = Fit([*rule_examples(), *others, *real]).run()
-        print("%-8s %s" % (name, precision_recall(fit, examples)))
-    for half, examples in halves.items():
-        others = [row for other, rows in halves.items() if other != half for row in rows]
-        print("%-8s %s" % (half, precision_recall(Fit([*everything, *others]).run(), examples)))
+    fit = Fit([*sets, *real]).run()
+    with open(data_path("capture", "weights") + ".json", "w", encoding="utf-8") as file:
+        file.write(json.dumps(fit.to_json(), indent=0, ensure_ascii=False) + "\n")
+    print("%d weights" % len(fit.weights))
     return 0
 
 

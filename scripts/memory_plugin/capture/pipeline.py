@@ -34,7 +34,7 @@ from .candidate import (
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statements import MAX_SENTENCE, cues_in, find_statements, log_odds, own_sentences, rules_in
+from .statements import CATEGORIES, MAX_SENTENCE, find_statements, log_odds, own_sentences, rules_in
 
 Values = dict[str, Any]
 Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none
@@ -45,8 +45,6 @@ RUBRIC = "capture/statements"
 _MIN_LOG_ODDS = -3.25  # below, a sentence is hardly ever lasting; about one real prompt in ten has one above
 _SURE = 0.85  # strength of a rule from which its statement needs no judge
 _MAX_SENTENCES = 12
-# Kind -> category, unless a rule names another.
-_CATEGORIES = {"rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint"}
 _MIN_SESSIONS = 3
 _MAX_NOTE = 300
 _MAX_PROMPT = 4000
@@ -138,7 +136,7 @@ def unsure_sentences(prompts: Sequence[str]) -> list[str]:
 
 
 def _odds(sentence: str) -> float:
-    return log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=bool(rules_in(sentence)))
+    return log_odds(sentence, has_rule=bool(rules_in(sentence)))
 
 
 def judge_statements(prompts: Sequence[str], ask: Ask | None) -> list[Finding]:
@@ -150,7 +148,7 @@ def judge_statements(prompts: Sequence[str], ask: Ask | None) -> list[Finding]:
         return found
     kept = [one for one in found if not any(one.text in text or text in one.text for text in sentences)]
     for at, kind, quote, title in values["keep"]:
-        category = next((by.category for by in found if by.text.endswith(sentences[at])), _CATEGORIES[kind])
+        category = next((by.category for by in found if by.text.endswith(sentences[at])), CATEGORIES[kind])
         kept.append(Finding(quote, kind, category, "judge", _SURE, title))
     return kept
 
@@ -176,7 +174,7 @@ def _picked(item: object, sentences: Sequence[str]) -> list[object] | None:
     """
     fields = as_object(item)
     index, kind, quote, title = (fields.get(name) for name in ("index", "kind", "quote", "title"))
-    if type(index) is not int or not 0 <= index < len(sentences) or kind not in _CATEGORIES:
+    if type(index) is not int or not 0 <= index < len(sentences) or kind not in CATEGORIES:
         return None
     said, shown = as_text(quote).strip(), one_line(as_text(title), MAX_TITLE)
     return [index, kind, said if said and said in sentences[index] else sentences[index], shown]

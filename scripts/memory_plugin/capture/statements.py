@@ -1,11 +1,11 @@
 """Find lasting statements in the user's own sentences: corrections, rules, decisions, and facts about the project.
 
 Pasted, quoted, fenced, tagged and private text is left out, rather too much than too little: a page that the user pastes may say "always"
-too. In the rest, the statement model decides, from the words, from whether a rule of `statements.json` matches, and from the cues of
-`cues.json`: weaker signs, such as a word for "every time", a reason or a contrast. A rule alone is not enough, because most sentences of
-real sessions that look like one are about a task; only the certain ones decide alone. A statement without a rule ranks below the others.
+too. In the rest, the statement model decides, from the words, their classes, and whether a rule of `statements.json` matches. A rule alone
+is not enough, because most sentences of real sessions that look like one are about a task; only the certain ones decide alone. A statement
+without a rule ranks below the others.
 
-The model is a logistic regression over the words, cues and rules of a sentence: the log-odds that it states something lasting.
+The model is a logistic regression over the words of a sentence, their classes and its rules: the log-odds that it states something lasting.
 `benchmarks/capture_train.py` fits the weights of `config/capture/weights.json` to labeled prompts.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import combinations
 from typing import NamedTuple
 
 from ..kernel.context import Context
@@ -23,16 +24,18 @@ from .candidate import REPEATABLE, Finding
 
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
-_CUE = "cue "
-# Log-odds from which a sentence is proposed, also by a rule: in a prompt that is one sentence, and in any other.
-THRESHOLDS = -0.55, 0.35
-# Strength of a rule that is as clear among other sentences; what a prompt asks about, if `capture.mode` is `ask`.
-_CLEAR = 0.8
+_CLASS, _CLASSES = "=%s", "=%s=%s"
+THRESHOLD = -0.6  # log-odds from which a sentence is proposed, also by a rule
+_CLEAR = 0.8  # strength of a rule about which Claude may ask, if `capture.mode` is `ask`
 # Of scripts whose words the model has not learned: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
-_USUAL_FEATURES = 10  # a sentence with more features gives each of them less weight
-_MARKS = ".,;:!?()[]\"'`*"
-_LONG_WORD = 3
+_UNSPACED = re.compile("[\u2e80-\uffff]")
+_USUAL_WORDS, _USUAL_CLASSES = 10, 8  # a sentence with more features gives each of them less weight
+# Kind -> the classes that speak for it, the first that applies; without any of them, a statement is a fact.
+_KINDS = {"rule": {"not", "always", "must", "memory", "use"}, "decision": {"want", "will"}}
+# Kind -> category, unless a rule names another.
+CATEGORIES = {"rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint"}
+_MARKS = ".,;:!?()[]\"'`*_~"
 _FILE_SUFFIXES = (
     ".json", ".yaml", ".yml", ".toml", ".env", ".md", ".py", ".ts", ".js", ".go", ".lock", ".sql", ".csv",
 )  # fmt: skip
@@ -76,10 +79,7 @@ _NOTE = (
 
 
 class SentencePattern(NamedTuple):
-    """A rule, a cue or a veto: a pattern that a sentence has to match, and optionally one that it must not match.
-
-    `strength` is that of a rule, from 0 to 1, or the weight of a cue: positive if it suggests a statement of `kind` and `category`.
-    """
+    """A rule: a pattern that a sentence has to match, and optionally one that it must not match; `strength` is from 0 to 1."""
 
     id: str
     kind: str
@@ -96,11 +96,10 @@ class SentencePattern(NamedTuple):
 def find_statements(prompt: str) -> list[Finding]:
     """Return the lasting statements of a typed prompt in order, at most four."""
     sentences = own_sentences(prompt)
-    min_log_odds = THRESHOLDS[len(sentences) > 1]
     statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
-        statement = _statement(sentence, min_log_odds)
-        if before and _is_any("leaning", sentence):
+        statement = _statement(sentence)
+        if before and any(one.matches(sentence) for one in patterns("leaning")):
             whole = "%s %s" % (before, sentence)
             is_known = bool(statements) and statements[-1].text.endswith(before)
             if statement:
@@ -113,7 +112,7 @@ def find_statements(prompt: str) -> list[Finding]:
 
 def _certain_statement(sentence: str) -> Finding | None:
     """Return the statement that a certain rule finds."""
-    certain = next((rule for rule in patterns("statements", "certain") if rule.matches(sentence)), None)
+    certain = next((rule for rule in patterns("certain") if rule.matches(sentence)), None)
     if certain:
         fact = certain.pattern.search(sentence) if certain.kind == "fact" else None
         text = fact[0] if fact and (len(sentence) > _LONG_FACT or sentence[-1] in "?\uff1f") else sentence
@@ -121,50 +120,38 @@ def _certain_statement(sentence: str) -> Finding | None:
     return None
 
 
-def _statement(sentence: str, min_log_odds: float) -> Finding | None:
+def _statement(sentence: str) -> Finding | None:
     """Return the statement that a sentence makes; None if it is only about the task at hand."""
     certain = _certain_statement(sentence)
     if certain:
         return certain
-    if _is_any("vetoes", sentence):
-        return None
-    rules, cues = rules_in(sentence), cues_in(sentence)
-    value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
+    rules = rules_in(sentence)
+    value = log_odds(sentence, has_rule=bool(rules))
     best = max(rules, key=lambda rule: rule.strength, default=None)
-    if best and best.strength >= _CLEAR:
-        min_log_odds = THRESHOLDS[0]
-    if value < min_log_odds and not (rules and _UNLEARNED.search(sentence)):
+    if value < THRESHOLD and not (rules and _UNLEARNED.search(sentence)):
         return None
     if best:
         return Finding(sentence, best.kind, best.category, best.id, best.strength)
-    strength = min(_MAX_STRENGTH, _MIN_STRENGTH + _STRENGTH_STEP * (value - min_log_odds))
-    cue = max((cue for cue in cues if cue.strength > 0), key=lambda cue: cue.strength, default=None)
-    if cue is None:
-        return Finding(sentence, "fact", "constraint", "words", strength)
-    return Finding(sentence, cue.kind, cue.category, cue.id, strength)
+    strength = min(_MAX_STRENGTH, _MIN_STRENGTH + _STRENGTH_STEP * (value - THRESHOLD))
+    kind = _kind(sentence)
+    return Finding(sentence, kind, CATEGORIES[kind], "words", strength)
 
 
-def _is_any(name: str, sentence: str) -> bool:
-    return any(one.matches(sentence) for one in patterns("statements", name))
+def _kind(sentence: str) -> str:
+    """Return the kind of a statement that no rule names, by the classes of its words."""
+    classes = classes_of(sentence, tokens_of(sentence))
+    return next((kind for kind, names in _KINDS.items() if not names.isdisjoint(classes)), "fact")
 
 
 def rules_in(sentence: str) -> list[SentencePattern]:
     """Return the rules that match a sentence."""
-    return [rule for rule in patterns("statements", "rules") if rule.matches(sentence)]
-
-
-def cues_in(sentence: str) -> list[SentencePattern]:
-    """Return the cues that match a sentence."""
-    return [cue for cue in patterns("cues", "cues") if cue.matches(sentence)]
+    return [rule for rule in patterns("rules") if rule.matches(sentence)]
 
 
 @cache
-def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
-    """Return the `certain`, `rules`, `vetoes` or `leaning` of `statements`, or the `cues` of `cues`: tables of `config/capture/`.
-
-    In their patterns `{name}` stands for one of the table's shared parts.
-    """
-    table = load_data("capture", table_name)
+def patterns(name: str) -> tuple[SentencePattern, ...]:
+    """Return the `certain` ones, `rules` or `leaning` ones of `statements.json`; in them `{name}` stands for one of its `parts`."""
+    table = load_data("capture", "statements")
     found = []
     for entry in table[name]:
         sources = [entry["pattern"], entry.get("unless", "")]
@@ -172,9 +159,10 @@ def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
             sources = [source.replace("{%s}" % part, "(?:%s)" % text) for source in sources]
         pattern, unless = (re.compile(source, re.IGNORECASE) if source else None for source in sources)
         kind, category = entry.get("kind", ""), entry.get("category", "")
-        weight = entry.get("strength", entry.get("weight", 0))
         assert pattern is not None
-        found.append(SentencePattern(entry["id"], kind, category, weight, pattern, unless))
+        found.append(
+            SentencePattern(entry["id"], kind, category, entry.get("strength", 0), pattern, unless)
+        )
     return tuple(found)
 
 
@@ -265,37 +253,51 @@ def _others_text(name: str) -> re.Pattern[str]:
     return re.compile("(?im)" + "|".join("(?:%s)" % entry["pattern"] for entry in entries))
 
 
-def log_odds(sentence: str, cues: Iterable[str], *, has_rule: bool) -> float:
-    """Return the log-odds of a sentence, given the ids of its cues and whether it matches a rule."""
+def log_odds(sentence: str, *, has_rule: bool) -> float:
+    """Return the log-odds of a sentence, given whether it matches a rule."""
     bias, weights = _model()
-    words = word_features(sentence)
-    others = [*map(cue_feature, cues), *([RULE] if has_rule else [])]
-    found, other = (sum(weights.get(name, 0.0) for name in names) for names in (words, others))
-    return bias + word_scale(words) * found + other
+    return bias + sum(weights.get(name, 0.0) * value for name, value in features(sentence, has_rule=has_rule).items())
 
 
-def cue_feature(cue: str) -> str:
-    """Return the feature name of a cue."""
-    return _CUE + cue
+def features(sentence: str, *, has_rule: bool) -> dict[str, float]:
+    """Return the features of a sentence with their values, at most 1: its words, pairs of words, classes, and pairs of classes.
+
+    `<path>` and `<number>` stand for any path or number. Long sentences do not score higher just for their length.
+    """
+    tokens = tokens_of(sentence)
+    words = dict.fromkeys([*tokens, *map("%s %s".__mod__, zip(["^", *tokens], [*tokens, "$"]))])
+    values = dict.fromkeys(words, _value(len(words), _USUAL_WORDS))
+    classes = classes_of(sentence, tokens)
+    value = _value(len(classes), _USUAL_CLASSES) / 2
+    values.update(dict.fromkeys(map(_CLASS.__mod__, classes), value))
+    values.update(dict.fromkeys(map(_CLASSES.__mod__, combinations(classes, 2)), value / 2))
+    return {**values, RULE: 1.0} if has_rule else values
 
 
-def word_features(sentence: str) -> list[str]:
-    """Return the words and word pairs of a sentence, without duplicates; `<path>` and `<number>` stand for any path or number."""
-    tokens = ["^"]
-    for word in sentence.lower().replace("\u2019", "'").split():
-        tokens += _tokens(word)
-    tokens.append("$")
-    found = dict.fromkeys(tokens[1:-1])
-    found.update(dict.fromkeys(map("%s %s".__mod__, zip(tokens, tokens[1:]))))
-    for ending in ("s", "ing", "ed"):
-        if any(len(word) > _LONG_WORD and word.endswith(ending) for word in tokens):
-            found["-" + ending] = None
-    return list(found)
+def _value(number: int, usual: int) -> float:
+    return min(1.0, (usual / number) ** 0.5) if number else 1.0
 
 
-def word_scale(features: list[str]) -> float:
-    """Return the value of each word feature of a sentence, at most 1; long sentences do not score higher just for their length."""
-    return min(1.0, (_USUAL_FEATURES / len(features)) ** 0.5) if features else 1.0
+def classes_of(sentence: str, tokens: Iterable[str]) -> list[str]:
+    """Return the classes of the words of a sentence, in alphabetical order."""
+    classes, unspaced = _classes()
+    found = {classes[token] for token in tokens if token in classes}
+    if _UNLEARNED.search(sentence):
+        found.update(classes[word] for word in unspaced if word in sentence)
+    return sorted(found)
+
+
+def tokens_of(sentence: str) -> list[str]:
+    """Return the words of a sentence and its question marks, commas and colons, in order."""
+    return [token for word in sentence.lower().replace("\u2019", "'").split() for token in _tokens(word)]
+
+
+@cache
+def _classes() -> tuple[dict[str, str], list[str]]:
+    """Return the class of each word, and the words of scripts that write no spaces."""
+    table = load_data("capture", "classes")["classes"]
+    classes = {word: name for name, words in table.items() for word in words.split()}
+    return classes, [word for word in classes if _UNSPACED.search(word)]
 
 
 def _tokens(word: str) -> list[str]:
