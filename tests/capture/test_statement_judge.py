@@ -72,7 +72,7 @@ def test_an_answer_gives_quote_kind_and_title() -> None:
 
 
 def test_a_statement_that_the_judge_rejects_is_none_unless_a_strong_rule_found_it() -> None:
-    weak = "we branch off develop"
+    weak = "we want everything in postgres"
     assert [found.strength < 0.85 for found in find_statements(weak)] == [True]
     assert judge_statements([weak], Judge()) == []
     assert [found.text for found in judge_statements([SURE, weak], Judge())] == [SURE]

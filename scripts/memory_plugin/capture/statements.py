@@ -68,6 +68,7 @@ _PASSAGE = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+_ANSWERS = re.compile(r"\s*\d{1,2}[.)]")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])[\"')]*\s+(?=[^\s])|(?<=[\u3002\uff01\uff1f])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
 )
@@ -131,9 +132,9 @@ def _statement(sentence: str) -> Finding | None:
     certain = _certain_statement(sentence)
     if certain:
         return certain
-    if _is_any("vetoes", sentence):
-        return None
     rules = rules_in(sentence)
+    if _is_any("vetoes", sentence) or (sentence[-1] in "?\uff1f" and not rules):
+        return None
     value = log_odds(sentence, has_rule=bool(rules))
     best = max(rules, key=lambda rule: rule.strength, default=None)
     if value < THRESHOLD and not (rules and _UNLEARNED.search(sentence)):
@@ -195,7 +196,7 @@ def own_sentences(prompt: str) -> list[str]:
         paragraphs = [part for part in ends if len(part) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(part)]
     sentences: list[str] = []
     for paragraph in paragraphs:
-        lines, continues = _own_lines(paragraph)
+        lines, continues = _own_lines(paragraph, lists_own=_ANSWERS.match(text) is not None)
         sentences += _sentences("\n".join(lines))
         if not continues:
             break
@@ -213,15 +214,17 @@ def _with_names(text: str) -> str:
     return _INSIDE_LINE.sub(mark, text)
 
 
-def _own_lines(paragraph: str) -> tuple[list[str], bool]:
+def _own_lines(paragraph: str, *, lists_own: bool) -> tuple[list[str], bool]:
     """Return the lines of a paragraph that the user wrote, and whether the next paragraphs may be theirs too.
+
+    Items of a list are only the user's if they are rules that a line introduces, or `lists_own`: answers to questions.
 
     A line such as "Address these comments:" introduces other people's text, so everything after it is left out.
     """
     if len(paragraph) > _MAX_PARAGRAPH or _WRAPPED.search(paragraph):
         return [], True
     own: list[str] = []
-    lists_rules = False
+    lists_rules = lists_own
     for line in paragraph.split("\n"):
         if _others_text("pasted").search(line):
             continue
@@ -229,7 +232,7 @@ def _own_lines(paragraph: str) -> tuple[list[str], bool]:
             if lists_rules and len(own) < _MAX_LIST_ITEMS:
                 own.append(_BULLET.sub("", line))
             continue
-        lists_rules = bool(_others_text("listing").search(line))
+        lists_rules = lists_own or bool(_others_text("listing").search(line))
         announcement = None if lists_rules else _others_text("announcing").search(line)
         if announcement:
             return [*own, _whole_sentences(line[: announcement.start()])], False
