@@ -26,6 +26,9 @@ TEMP = tempfile.gettempdir()
 MEMORY = "/dev/shm"  # noqa: S108 (pytest makes a private folder in it)
 MEMORY_NEEDED = 4 << 30
 
+# Where it is off, each worker would compile every test. The programs that tests start write bytecode into the same folders in any case.
+sys.dont_write_bytecode = False
+
 _numbers = itertools.count()
 
 # Few examples for each property here; a step of CI runs more.

@@ -56,7 +56,11 @@ def warm_up() -> None:
             value()
     sys.modules["memory_plugin.recall.gate"].load_gate()
     sys.modules["memory_plugin.memories.hygiene"].shown(SAMPLE_TEXT)
-    sys.modules["memory_plugin.memories.grants"].asks_to_save("please save this")
+    sys.modules["memory_plugin.memories.grants"].asks_to_save("please remember this")
+    statements = sys.modules["memory_plugin.capture.statements"]
+    for sentence in statements.own_sentences(SAMPLE_TEXT):
+        statements.rules_in(sentence)
+        statements.cues_in(sentence)
     vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = RESOLUTION_SECONDS
     if not sys.flags.isolated:  # hooks load no packs and parse no command line
         sys.modules["memory_plugin.cli.command_line"].parse_arguments(["list"])

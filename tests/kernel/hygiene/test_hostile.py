@@ -82,16 +82,18 @@ PIECES = {
 
 @pytest.mark.parametrize("piece", every(20, (pytest.param(piece, id=name) for name, piece in PIECES.items())))
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
-    once = _seconds(piece * (SIZE // len(piece)))
+    once = min(_seconds(piece * (SIZE // len(piece))) for _ in range(2))
     twice = _seconds(piece * (2 * SIZE // len(piece)))
-    assert twice < SECONDS
-    assert twice < 3.2 * once + 0.15
+    if not _is_soon(once, twice):  # a machine with other work on it may disturb a round
+        twice = min(twice, _seconds(piece * (2 * SIZE // len(piece))))
+    assert _is_soon(once, twice)
+
+
+def _is_soon(once: float, twice: float) -> bool:
+    return twice < SECONDS and twice < 3.2 * once + 0.15
 
 
 def _seconds(text: str) -> float:
-    best = 1e9
-    for _ in range(2):
-        start = time.process_time()
-        findings(text)
-        best = min(best, time.process_time() - start)
-    return best
+    start = time.process_time()
+    findings(text)
+    return time.process_time() - start
