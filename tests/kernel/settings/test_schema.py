@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -126,9 +127,17 @@ def second_reader(name: str) -> Draft202012Validator:
     return Draft202012Validator(dict(leaves(schema()))[name])
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, entry in leaves(schema()) if not {"format", "x-rules"} & entry.keys()]
-)
+def different_rules() -> list[str]:
+    """Return a key for each rule, without those that only one of the two readers knows: many keys have the same one."""
+    by_rule: dict[str, str] = {}
+    for name, entry in leaves(schema()):
+        if not {"format", "x-rules"} & entry.keys():
+            about_values = {key: entry[key] for key in entry.keys() - {"description", "default", "x-project"}}
+            by_rule.setdefault(json.dumps(about_values, sort_keys=True), name)
+    return list(by_rule.values())
+
+
+@pytest.mark.parametrize("name", different_rules())
 @given(value=ANY)
 def test_a_second_reader_of_the_schema_agrees(name: str, value: Any) -> None:  # noqa: ANN401 (any JSON)
     rule = keys()[name]
