@@ -60,7 +60,6 @@ def warm_up() -> None:
     statements = sys.modules["memory_plugin.capture.statements"]
     for sentence in statements.own_sentences(SAMPLE_TEXT):
         statements.rules_in(sentence)
-        statements.cues_in(sentence)
     vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = RESOLUTION_SECONDS
     if not sys.flags.isolated:  # hooks load no packs and parse no command line
         sys.modules["memory_plugin.cli.command_line"].parse_arguments(["list"])
