@@ -336,6 +336,8 @@ kubectl get pods
         ),
         ("app/web/.cursor/rules/x.mdc", "globs: app/web/src/**", ["app/web/src/**"]),
         (".cursor/rules/x.mdc", "globs: '*.css'", ["*.css"]),
+        (".cursor/rules/x.mdc", "globs: []", []),
+        (".cursor/rules/x.mdc", 'globs: "*.css", "*.{ts,tsx}"', ["*.css", "*.{ts,tsx}"]),
         ("api/.github/x.instructions.md", "applyTo: '**'", ["api/"]),
         (".cursor/rules/web/x.mdc", "alwaysApply: true", []),
         ("web/AGENTS.md", "", ["web/"]),

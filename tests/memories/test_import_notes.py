@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory_plugin.memories.importing import read
 from tests.memories.conftest import imported
 from tests.project import Project
 
@@ -18,18 +19,6 @@ _LONG = "The kiln is fired with gas from the tank behind the shed, and somebody 
             "# The gas kiln\n\n## Data\n\n- Volume: 90 liters\n- Cone: 9\n\n## Shelves\n\n- Three large\n- Two half\n",
             ["The gas kiln"],
             id="facts in short sections are one memory",
-        ),
-        pytest.param(
-            "kiln.md",
-            "# The gas kiln\n\n## Heat\n\n%s\n\n## Shelves\n\n- Three large\n- Two half\n" % _LONG,
-            ["The gas kiln: Heat", "The gas kiln: Shelves"],
-            id="a long note is one memory for each section",
-        ),
-        pytest.param(
-            "kiln.md",
-            "# The kiln\n\n## Firing\n\n### Bisque\n\n%s\n\n### Glaze\n\n%s\n" % (_LONG, _LONG),
-            ["The kiln: Firing: Bisque", "The kiln: Firing: Glaze"],
-            id="a long section is split at the next headings",
         ),
         pytest.param(
             "kiln.md",
@@ -78,6 +67,68 @@ _LONG = "The kiln is fired with gas from the tank behind the shed, and somebody 
 def test_a_note_is_kept_together(project: Project, name: str, text: str, titles: list[str]) -> None:
     found, _ = imported(project, {name: text})
     assert list(found) == titles
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        pytest.param(
+            "# The gas kiln\n\n## Heat\n\n%s\n\n## Shelves\n\n- Three large\n- Two half\n" % _LONG,
+            ["The gas kiln: Heat", "The gas kiln: Shelves"],
+            id="each section",
+        ),
+        pytest.param(
+            "# The kiln\n\n## Firing\n\n### Bisque\n\n%s\n\n### Glaze\n\n%s\n" % (_LONG, _LONG),
+            ["The kiln: Firing: Bisque", "The kiln: Firing: Glaze"],
+            id="the next headings",
+        ),
+    ],
+)
+def test_a_long_note_is_split_if_somebody_names_it_and_else_left_out(
+    project: Project, text: str, titles: list[str]
+) -> None:
+    named = read(project.write("notes/kiln.md", text), root=project.root)
+    assert [draft.data["title"] for draft in named.drafts] == titles
+    mixed, reading = imported(project, {"notes/kiln.md": text, "notes/learnings.md": text})
+    assert len(mixed) == len(titles)
+    assert ["a long text" in why for _, why in reading.left_out] == [True]
+
+
+_DECIDED = "# Heat\n\nThe kiln loses heat at the lid.\n\n**Decision:** the lid is lined with wool.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_paper"),
+    [
+        pytest.param("docs/analysis/heat.md", True, id="a folder of analyses"),
+        pytest.param("docs/analysen/heat.md", True, id="a German folder"),
+        pytest.param("planning/sprints/S03/scope.md", True, id="a folder above"),
+        pytest.param("docs/heat-loss-report.md", True, id="a report"),
+        pytest.param("docs/heat_audit_2031-05.md", True, id="an audit with its month"),
+        pytest.param("docs/heat-improvement-plan.md", True, id="a plan"),
+        pytest.param("docs/heat-2031-05-04.md", True, id="a day at the end"),
+        pytest.param("docs/runbooks/heat-2031-05-04.md", True, id="a day at the end of a runbook"),
+        pytest.param("docs/heat.md", False, id="a note"),
+        pytest.param("docs/runbooks/heat-spike.md", False, id="a runbook"),
+        pytest.param("docs/audit-log-retention.md", False, id="a note about audits"),
+        pytest.param("docs/heat-recovery-plan.md", False, id="a plan for an emergency"),
+        pytest.param("AGENTS.md", False, id="rules"),
+        pytest.param(".cursor/rules/research.md", False, id="rules about research"),
+    ],
+)
+def test_of_a_working_paper_only_what_it_marks_as_decided_is_kept(
+    project: Project, name: str, is_paper: bool
+) -> None:
+    _, reading = imported(project, {name: _DECIDED})
+    told = "\n".join(str(draft.data["content"]) for draft in reading.drafts)
+    assert ("lined with wool" in told, "loses heat" in told) == (True, not is_paper)
+    named = read(project.write(name, _DECIDED), root=project.root).drafts
+    assert "loses heat" in str([draft.data["content"] for draft in named])
+
+
+def test_a_summary_in_a_paper_is_no_decision(project: Project) -> None:
+    found, _ = imported(project, {"reports/heat.md": "# Heat\n\n## Summary\n\nAll lids are warm.\n"})
+    assert not found
 
 
 def test_numbered_steps_make_a_note_a_runbook_and_numbered_names_do_not(project: Project) -> None:

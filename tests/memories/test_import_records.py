@@ -168,6 +168,7 @@ def test_a_record_has_its_own_date(project: Project) -> None:
         ("templates/adr.md", "1. Use it"),
         ("0000-x.md", "{short title of the problem}"),
         ("0000-x.md", "ADR-NNN: [Title]"),
+        ("ISSUE-TEMPLATE-BUG.md", "1. Use it"),
     ],
 )
 def test_templates_are_left_out(project: Project, name: str, title: str) -> None:
@@ -204,23 +205,6 @@ def test_a_record_of_a_status_and_an_outcome_is_one_memory(
     assert found == {"Poll every minute": expected}
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        ("Statut : accepté", "active"),
-        ("Statut : proposé", "archived"),
-        ("* Statut : brouillon", "archived"),
-        ("Statut : remplacé par [ADR-2](2.md)", "archived"),
-        ("Estado: borrador", "archived"),
-        ("Stato: bozza", "archived"),
-    ],
-)
-def test_a_status_is_read_in_other_languages(project: Project, status: str, expected: str) -> None:
-    text = "# Utiliser Postgres\n\n%s\n\n## Décision\n\nNous utilisons Postgres.\n"
-    found, _ = imported(project, {"0001-postgres.md": text % status})
-    assert found == {"Utiliser Postgres": expected}
-
-
 def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -> None:
     text = "# Log\n\nNew ones come first.\n\n## E-2 Own broker (2026-01-30)\n\n**Status:** accepted\n\nWe run it.\n"
     text += "\n## E-1 Voice control (2025-12-04)\n\n**Status:** rejected\n\nIt listens in the hall.\n"
@@ -239,6 +223,11 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
         ("2026-05-01.md", "---\ntags: [daily]\n---\nThe broker was moved to Kafka.\n"),
         ("c.mdc", "---\ndescription: DEPRECATED - use b.mdc\n---\n- Always write one slice for a folder.\n"),
         ("d.mdc", "---\ndescription: Redux\n---\n# Redux (deprecated)\n\n- Always write one slice for a folder.\n"),
+        ("a.md", "Legacy notice: the rules now live in b.md.\n\n# Redux\n\n- Always write one slice for a folder.\n"),
+        ("a.md", "# Redux\n\nThis page is historical\nreference only.\n\n- Always write one slice for a folder.\n"),
+        ("a.md", "# Redux\n\n*Kept for historical context.*\n\n- Always write one slice for a folder.\n"),
+        ("a.md", "# Redux\n\nMoved to `b.md`.\n\n- Always write one slice for a folder.\n"),
+        ("Welcome.md", "This is your new vault.\n\nMake a note of something.\n"),
         ("ideas.md", "# Ideas\n\n- Use Rust for the parser of the feed.\n"),
         ("roadmap-2026.md", "# Roadmap\n\n- We move to Kafka in spring.\n"),
         ("b.md", "---\ntags: [a]\n---\n# Disk failure\n\nSee [the other page](other.md)\n"),
@@ -252,6 +241,21 @@ def test_each_entry_of_a_log_of_decisions_has_its_own_status(project: Project) -
 def test_what_is_over_or_of_others_or_of_one_day_is_left_out(project: Project, name: str, text: str) -> None:
     found, reading = imported(project, {name: text})
     assert (found, len(reading.left_out)) == ({}, 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Legacy clients have a year.",
+        "The table is for reference only in the tests of the feed, which is not historical.\n\nIt is read only.",
+        "We moved to slices.",
+        "Archived feeds are kept for ever.",
+    ],
+)
+def test_what_only_speaks_of_the_past_is_in_force(project: Project, said: str) -> None:
+    text = "# Redux rules\n\n- Always write one slice for a folder.\n\n%s\n" % said
+    found, _ = imported(project, {"redux.md": text})
+    assert "Always write one slice for a folder" in found
 
 
 def test_minutes_keep_what_they_mark_as_decided(project: Project) -> None:

@@ -24,6 +24,7 @@ RECORD = (
         pytest.param("🚧 Incomplete", "only proposed", id="incomplete"),
         pytest.param("Reservada para a fase B", "only proposed", id="reserved"),
         pytest.param("proposta (aceitar antes da fase B)", "only proposed", id="to be accepted"),
+        pytest.param("Moved (see the wiki)", "Moved (see the wiki)", id="moved"),
         pytest.param("WIP", "only proposed", id="in progress"),
         pytest.param("Open", "only proposed", id="open"),
         pytest.param("Parked until autumn", "only proposed", id="parked"),
@@ -36,6 +37,8 @@ RECORD = (
         pytest.param("Living", "", id="a record that is kept up to date"),
         pytest.param("Lukewarm", "unknown status: Lukewarm", id="a word that nobody knows"),
         pytest.param("✅ Accepted", "", id="a tick before the word"),
+        pytest.param("Accepted (superseded Peat + Coal)", "", id="it superseded others"),
+        pytest.param("Accepted (superseded by Coal)", "Accepted (superseded by Coal)", id="superseded"),
         pytest.param("_Akzeptiert_", "", id="accepted in italics"),
         pytest.param("[![A badge](https://b.test/badge/ADR/approved/green/)](a.md)", "", id="a badge"),
         pytest.param("🟢 In production", "", id="in use"),
@@ -219,3 +222,30 @@ def test_what_a_log_says_of_itself_is_no_entry(project: Project, heading: str) -
     text = "# Log\n\n## AD-1: Bales are round\n\n**Status:** final\n\nWe press them round.\n\n"
     found, _ = imported(project, {"log.md": text + "## %s\n\nA number, then what and why.\n" % heading})
     assert found == {"Bales are round": "active"}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("Statut : accepté", "active"),
+        ("Statut : proposé", "archived"),
+        ("* Statut : brouillon", "archived"),
+        ("Statut : remplacé par [ADR-2](2.md)", "archived"),
+        ("Estado: borrador", "archived"),
+        ("Stato: bozza", "archived"),
+        ("상태: 제안 (2031-05-04)", "archived"),
+        ("상태: 채택", "active"),
+        ("상태: 폐기", "archived"),
+        ("ステータス: 提案", "archived"),
+        ("ステータス: 承認", "active"),
+        ("状态\uff1a草案", "archived"),
+        ("状态\uff1a已采纳", "active"),
+        ("Статус: Предложено", "archived"),
+        ("Статус: принято", "active"),
+        ("Статус: отклонено", "archived"),
+    ],
+)
+def test_a_status_is_read_in_other_languages(project: Project, status: str, expected: str) -> None:
+    text = "# Utiliser Postgres\n\n%s\n\n## Décision\n\nNous utilisons Postgres.\n"
+    found, _ = imported(project, {"0001-postgres.md": text % status})
+    assert found == {"Utiliser Postgres": expected}

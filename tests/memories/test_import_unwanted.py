@@ -376,15 +376,3 @@ def test_what_two_writers_at_once_leave_in_a_file_of_entities_is_read(project: P
         ]
         ((_, why),) = reading.problems
         assert why.count("not JSON") == 1
-
-
-def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:
-    rows = [
-        {"name": "Talk", "entityType": "session", "observations": ["We joked"]},
-        {"name": "session 2FA tokens", "observations": "They expire at noon, never later"},
-        {"name": "Oven", "observations": ["OUTDATED: gas", "Is cleaned on Mondays", "Red (no longer true)"]},
-    ]
-    reading = read(project.write("memory.jsonl", "\n".join(map(json.dumps, rows))))
-    assert [why for _, why in reading.left_out] == ["a conversation or a task, nothing to keep"]
-    told = [draft.data["content"]["decision"] for draft in reading.drafts]
-    assert told == ["They expire at noon, never later", "Is cleaned on Mondays"]

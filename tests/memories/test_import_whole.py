@@ -72,7 +72,7 @@ def test_records_below_each_other_with_titles_of_one_level_stay_apart(project: P
 
 
 def test_the_step_that_keeps_the_data_stays_with_the_one_that_deletes(project: Project) -> None:
-    text = "# Guide to the archive\n\nThe archive is full.\n\n## Moving the archive\n\n"
+    text = "# Archive guidelines\n\nThe archive is full.\n\n## Moving the archive\n\n"
     text += "1. Copy every reel to the new shelf.\n1. Count the reels.\n\n```{note}\nThe count may take long.\n```\n\n"
     text += "1. Throw the old reels away.\n"
     found, reading = imported(project, {"archive.md": text})

@@ -90,6 +90,7 @@ def test_the_first_sentence_is_the_title() -> None:
     cases = [
         ("**Never** mock [the database](db.md). It hides `JOIN` bugs.", "Never mock the database"),
         ("Use tools, e.g. Ruff, in CI.", "Use tools, e.g. Ruff, in CI"),
+        ("Ein Brot, z. B. Roggen, ruht.", "Ein Brot, z. B. Roggen, ruht"),
         ("- [x] Pin versions exactly.", "Pin versions exactly"),
         ("Node 20.1 is required. Older ones fail.", "Node 20.1 is required"),
         ("Tabs.", "Style: Tabs"),

@@ -40,14 +40,11 @@ _APART = re.compile(r"\d+\.\d|.*\?\Z")  # a chapter, or a question
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
 _UNWRITTEN = "its decision or its steps are still to be written"
-# Fields, types and tags of a page that was saved from the web, and types and tags of other notes that hold no memory.
-_OF_WEB = frozenset(["published", "clipped", "clipping", "clippings", "article", "bookmark"])
-_ABOUT_NOTES = frozenset(["index", "moc", "schema", "template", "toc"])
 _ORDERS = frozenset(["constraint", "preference"])
-_DIARY = "a diary or minutes: only what is marked as a decision is kept"
+_DIARY = "a diary, minutes or a working paper: only what is marked as a decision is kept"
 _UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
 _LONG = "a long text rather than notes; to import it, name it"
-_MAX_NOTE, _MAX_SECTIONS, _MAX_WORDS = 400, 15, 1500  # of one memory, and of one document that nobody named
+_MAX_NOTE, _MAX_SECTIONS = 400, 15  # of one memory, and of a document without a form that nobody named
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12  # of a memory
 INDEX = "an index, a history or a list of things to do, not a note"
@@ -55,7 +52,7 @@ INDEX = "an index, a history or a list of things to do, not a note"
 
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
-    document = read_document(path, text, reading.root)
+    document = read_document(path, text, reading.root, not reading.is_folder)
     parts = [part for part in document.parts if part.text]
     if not document.is_diary:
         parts = [piece for part in parts for piece in markdown.named_paragraphs(part)]
@@ -83,12 +80,15 @@ def _rows(document: Document, part: Section) -> Iterator[Entry]:
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
     has_many = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
-    is_long = has_many or content(document.text) > _MAX_WORDS
-    is_apart = _is_apart(document, parts)
+    is_long = has_many or content(document.text) > _MAX_NOTE
+    is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
+    alike = sum(map(bool, map(_APART.match, (part.heading for part in parts))))
+    is_log = any(form("day").match(part.heading) for part in parts)
+    is_apart = is_mixed or is_log or 2 * alike > max(2, len(parts))
     is_one = document.fields or document.is_record or _is_procedure(document, parts)
     if parts and is_one and not is_apart:
         yield from _note(document, (), parts, reading)
-    elif is_long and reading.is_folder and not document.is_runbook:
+    elif is_long and reading.is_folder and not (document.is_runbook or is_mixed):
         raise LeftOut(_LONG)
     else:
         for owner, group in _split(parts, int(document.is_runbook or is_long or is_apart)):
@@ -104,14 +104,6 @@ def _is_procedure(document: Document, parts: list[Section]) -> bool:
     is_short = document.is_runbook and content(document.text) <= _MAX_NOTE
     is_numbered = is_short and any(form("number").match(part.heading) for part in parts)
     return is_numbered or (document.is_runbook and any(_GOES_ON.match(part.text) for part in parts))
-
-
-def _is_apart(document: Document, parts: list[Section]) -> bool:
-    """Return whether each section is for itself: questions, chapters, days, or a note of this and that."""
-    alike = sum(map(bool, map(_APART.match, (part.heading for part in parts))))
-    is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
-    is_log = any(form("day").match(part.heading) for part in parts)
-    return is_mixed or is_log or 2 * alike > max(2, len(parts))
 
 
 def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:
@@ -183,7 +175,7 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
 
 def _decided(part: Section) -> Iterator[Section]:
     """Yield what a section of minutes or of a diary marks as decided: its first paragraph, or what follows "decided:"."""
-    pattern = form("first_paragraph") if role_of(part.heading) == ANSWER else form("decided")
+    pattern = form("first_paragraph" if form("deciding").match(part.heading) else "decided")
     for mark in pattern.finditer(part.text):
         said = mark.lastindex or 0
         first = part.first + part.text.count("\n", 0, mark.start(said))
@@ -236,7 +228,7 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     fields, title, text = document.fields, document.title, document.text
     kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text).lstrip()
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
-    said = (title, str(fields.get("description", "")), first if first[:1] in ">*_!" else "")
+    said = (title, str(fields.get("description", "")), first)
     is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
     named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
     is_record = document.is_record or document.is_runbook or _STATUS in filled
@@ -248,10 +240,10 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
-        INDEX: is_index or not _ABOUT_NOTES.isdisjoint(kinds),
-        _WEB: is_linked and not _OF_WEB.isdisjoint([*fields, *kinds]),
+        INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
+        _WEB: is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds])),
         _UNWRITTEN: asks and not ANSWERS.isdisjoint(named),
-        _ENDED: is_over and not has_records,
+        _ENDED: form("past").match(first) or (is_over and not has_records),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 

@@ -256,8 +256,8 @@ class Document(NamedTuple):
     limit: str  # what a note above its sections says that it is not for
 
 
-def read_document(path: str, text: str, root: str) -> Document:
-    """Return a Markdown file as a document; `root` is the project's folder."""
+def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
+    """Return a Markdown file as a document; `root` is the project's folder. A working paper is a diary unless somebody named it."""
     fields, text = front_matter(text)
     is_inside = root and path.startswith(root + os.sep)
     # The folders above the project say nothing about it.
@@ -281,11 +281,14 @@ def read_document(path: str, text: str, root: str) -> Document:
     said = (one for one in (title, label, of_text, about) if " " in one or (one and not _NAME.search(one)))
     title = next(said, of_file)
     labels = [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))]
+    day = stem[len(stem.rstrip("-0123456789")) :]
+    called = (day,) if is_runbook else (*folders[2:][-_NEAR:], stem, heading)
+    is_paper = not (is_named or is_one or is_rules) and any(map(form("paper").fullmatch, called))
     return Document(
         path, stem, fields, text, headings(text, True) if is_one else parts, heading, title,
         is_runbook, is_rules, is_one,
         is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
-        is_diary=any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES
+        is_diary=is_paper or any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES
         or len([part for part in parts if form("diary").fullmatch(part.heading)]) > 1,
         limit=without_markdown(limit[0]) if (limit := form("limit").search(text.partition("\n## ")[0])) else "",
     )  # fmt: skip
@@ -322,8 +325,8 @@ def _fields(text: str) -> Fields:
 
 
 def _value(text: str) -> str | list[str]:
-    if text.startswith("[") and text.endswith("]"):
-        return [part for part in map(_unquoted, form("comma").split(text[1:-1])) if part]
+    if listed := form("listed").fullmatch(text):
+        return [part for part in map(_unquoted, form("comma").split(listed[1])) if part]
     return "" if text in ("|", ">", "|-", ">-", "null", "~", "none", "None") else _unquoted(text)
 
 

@@ -24,7 +24,7 @@ from .markdown import form, is_named, table, texts_in, title_for
 from .memory_files import has_store
 from .nearby import STORE
 from .repository import git
-from .statements import TASK, statement_category
+from .statements import statement_category
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
@@ -194,7 +194,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     observed = source.get("observations")
     if isinstance(observed, list):
         said_once = dict.fromkeys(texts_in(observed))
-        observed = [one for one in said_once if not (form("ended").search(one) or TASK.match(one))]
+        observed = [one for one in said_once if not (form("ended").search(one) or form("passing").match(one))]
         source["observations"] = observed
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
@@ -203,7 +203,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     said = "archived" if is_over else as_text(source.get("status") or source.get("state")) or stated
     body = visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
     if not isinstance(body, str) or not body:
-        raise InvalidMemory(_UNKNOWN)
+        raise InvalidMemory(_TALK if observed == [] and texts_in(item.get("observations")) else _UNKNOWN)
     body = markdown.FENCED.sub(lambda code: form("bad_code").sub("", code[0]), body)
     named = _category(found.pop("category")) or category
     named = named or (record.DEFAULT_CATEGORY if title else statement_category(body))

@@ -68,14 +68,15 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool = Fals
     headings = list(map(without_markdown, section.path or (section.heading,)))
     found = _unordered(list(_blocks(section.text, section.first)))
     blocks = _to_keep(found, headings, is_checklist)
-    is_code = all(FENCED.match(block.text) for block in blocks)
-    blocks = [] if is_code and form("examples").match(headings[-1]) else blocks
-    says = any(content(block.text) for block in blocks)
+    code = FENCED if form("examples").match(headings[-1]) else form("program")
+    is_sample = all(code.match(block.text) for block in blocks) and not _states(headings[-1])
+    says = not is_sample and any(content(block.text) for block in blocks)
     # A step is not taken without the others, also if a note stands between them.
     in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
     is_whole = in_steps or all(block.kind == _TEXT for block in blocks)
     said = [_whole(section, blocks)] if is_whole and says else []
     statements = _rules_in(blocks, headings[-1]) if says and not is_whole else said
+    statements = [one for one in statements if not form("lead").match(one.text)]
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
@@ -138,7 +139,7 @@ def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
             found = _of_list(part, lead, heading)
             statements, lead, is_one = statements + found, "", len(found) == 1 < len(part)
         elif _leads(part[-1], blocks):
-            lead = without_markdown(part.pop().text)
+            lead = form("number").sub("", without_markdown(part.pop().text))
         for block in () if is_list else part:
             # Code explains the rule above it, as does a text, unless that stands alone below rules.
             if statements and (is_one or FENCED.match(block.text) or form("refers").match(block.text)):
