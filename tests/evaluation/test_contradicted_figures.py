@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memory_plugin.evaluation.contradictions import CHECKS
 from memory_plugin.evaluation.conversations import ConversationTurn
-from memory_plugin.evaluation.shown_figures import CHECKS
 
 from .test_contradictions import found, tool
 
