@@ -76,7 +76,7 @@ def test_one_word_that_speaks_for_a_statement_makes_none(sentence: str) -> None:
             "always log the body in that handler so i can see what comes in", False, id="unlikely words"
         ),
         pytest.param(
-            "先跑一下测试。\n以後所有的脚本都要放在 tools 目录",
+            "先跑一下测试。\n记住: 所有的脚本都放在 tools 目录",
             True,
             id="a script that the model has not learned",
         ),

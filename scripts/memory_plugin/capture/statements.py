@@ -108,11 +108,9 @@ def find_statements(prompt: str) -> list[Finding]:
         if before and _is_any("leaning", sentence):
             whole = "%s %s" % (before, sentence)
             is_known = bool(statements) and statements[-1].text.endswith(before)
-            if statement:
-                statements = statements[: len(statements) - is_known]
-                statement = statement._replace(text=whole)
-            elif not is_known:
-                statement = _certain_statement(whole)
+            known = statements.pop() if is_known else None
+            found = statement or known
+            statement = found._replace(text=whole) if found else _certain_statement(whole)
         statements += [statement] if statement else []
     return statements[:_MAX_STATEMENTS]
 
