@@ -3,7 +3,7 @@
     python3 benchmarks/capture_statements.py [--set first|second|...|eleventh] [--half tuned|held] [--show]
 
 `made_statements.jsonl` holds prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the digest of
-the text; `tuned` was used to write the cues. Each later set was written while the cues were frozen, run once, and then used for training.
+the text; `tuned` was used to write the rules. Each later set was written while the rules were frozen, run once, and then used for training.
 benchmarks/README.md has the figures of each first run.
 """
 
