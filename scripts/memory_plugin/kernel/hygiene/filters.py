@@ -54,7 +54,7 @@ _NEXT_LINE = (
 ) % _INNER
 # The last part is the first line of a string of several lines.
 _OPEN = (
-    r"""[ \t]{0,8}(?:%s|%s)(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({*]{0,3}(?:(?<=\"{3}|'{3})\\?\r?\n[ \t]{0,40})?"""
+    r"""[ \t]{0,8}(?:%s|%s)(?:[bfruBFRUNL@$]{1,2}(?=\\*["'`]))?\\*["'`({*]{0,3}(?:(?<=\"{3}|'{3})\\?\r?\n[ \t]{0,40})?"""
 ) % (_NEXT_LINE, _NESTED)
 _TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
