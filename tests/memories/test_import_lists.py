@@ -19,6 +19,7 @@ _KEPT = "# Oven rules\n\n- Bread must rest for an hour.\n\n"
     [
         "Verbotene Handgriffe", "Nicht-Ziele", "Non-goals", "Forbidden", "Prohibited", "No-gos", "Prohibido", "Interdit", "Vietato",
         "Verboden", "절대 금지", "7. 절대 금지", "안티패턴", "禁止", "严禁", "禁止事項", "Запрещено", "Poor bread",
+        "Fuera (por ahora)", "Fuera de alcance", "Hors périmètre", "Nicht im Umfang", "Winter: out of scope", "范围外",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["## %s", "**%s**"], ids=["heading", "bold"])
@@ -28,6 +29,31 @@ def test_a_ban_above_a_list_is_in_each_of_its_items(project: Project, heading: s
     word = heading.rpartition(". ")[2]
     assert [draft.data["title"].startswith(word + ": ") for draft in drafts] == [True, True]
     assert all(word in str(draft.data["content"]) for draft in drafts)
+
+
+@pytest.mark.parametrize(
+    ("heading", "item", "is_alone"),
+    [
+        ("Nicht", "Keine Hefe im Keller lagern.", True),
+        ("Don'ts", "No yeast is kept in the cellar.", True),
+        ("Forbidden in winter", "Bread must not stand in the window.", False),
+        ("Forbidden in winter", "No bread may stand in the window.", True),
+        ("Prohibido", "No se guarda levadura en el sótano.", True),
+        ("Interdit", "Ne jamais ouvrir le four en hiver.", True),
+        ("禁止", "不要把酵母放在地下室里使用", True),
+        ("Avoid", "No second person is in the room.", False),
+        ("Anti-patterns", "No timer is on the door.", False),
+        ("When it rains", "No bread is sold outside.", False),
+        ("Never", "No-knead bread must be sold on Mondays.", False),
+    ],
+)
+def test_an_item_that_forbids_stands_alone_below_a_ban(
+    project: Project, heading: str, item: str, is_alone: bool
+) -> None:
+    text = "%s## %s\n\n- %s\n- Bread is baked for two shops in the town.\n" % (_KEPT, heading, item)
+    data = read(project.write("AGENTS.md", text), root=project.root).drafts[1].data
+    said = str(data["content"])
+    assert (heading in said, heading + ": " in said) == (True, not is_alone)
 
 
 @pytest.mark.parametrize("heading", ["Verbotene Handgriffe", "7. 절대 금지", "Forbidden", "Non-goals"])
@@ -87,6 +113,10 @@ def test_a_sample_of_a_program_below_a_name_is_no_rule(
         ("=== oven/core rules ===", False),
         ("This rule documents how the bakery keeps its ovens.", False),
         ("Update this runbook if a step was missing.", False),
+        ("Who bakes when the second person is ill?", False),
+        ("¿Quién hornea si el panadero está enfermo?", False),
+        ("Ask the baker each time. Who else has the key to the oven?", True),
+        ("**Budget:** por definir", False),
         ("Never open the oven in winter:", True),
         ("This rule prevents burned bread in the mornings.", True),
         ("Update the oven list when a new one is bought.", True),
@@ -95,6 +125,23 @@ def test_a_sample_of_a_program_below_a_name_is_no_rule(
 def test_a_lead_or_a_mark_alone_is_no_rule(project: Project, text: str, is_kept: bool) -> None:
     found, _ = imported(project, {"AGENTS.md": "%s## Winter\n\n%s\n" % (_KEPT, text)})
     assert len(found) == 1 + is_kept
+
+
+@pytest.mark.parametrize(
+    ("title", "count"), [("`<título>`", 1), ("<name of the oven>", 1), ("List<Loaf>", 2)]
+)
+def test_below_a_heading_to_fill_in_is_no_rule(project: Project, title: str, count: int) -> None:
+    text = "%s## OVEN-1 — %s\n\n- Bread is baked for two shops in the town.\n" % (_KEPT, title)
+    assert len(imported(project, {"AGENTS.md": text})[0]) == count
+
+
+def test_an_export_may_call_its_texts_entries(project: Project) -> None:
+    row = {"section": "Ovens", "entry": "Todo horno se limpia los lunes"}
+    (draft,) = read(project.write("memory.jsonl", json.dumps(row))).drafts
+    assert draft.data["content"] == {"context": "Ovens", "decision": row["entry"]}
+    row = {"name": "Horno", "observations": [row["entry"], "TODO clean it"]}
+    (draft,) = read(project.write("memory.jsonl", json.dumps(row))).drafts
+    assert draft.data["content"]["decision"] == row["observations"][0]
 
 
 def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:

@@ -66,6 +66,11 @@ RECORD = (
         pytest.param("Ersetzt durch ADR-7", "Ersetzt durch ADR-7", id="replaced in German"),
         pytest.param("Accepted (was: rejected in May)", "", id="what it was"),
         pytest.param("✅", "", id="a mark alone"),
+        pytest.param("⏳ In Progress", "only proposed", id="under way"),
+        pytest.param("Future vision", "only proposed", id="a vision"),
+        pytest.param("✅ Fully implemented", "", id="all of it"),
+        pytest.param("Proposed | **Accepted** | Rejected", "", id="accepted in bold"),
+        pytest.param("Accepted | Proposed | **Rejected**", "Rejected", id="rejected in bold"),
     ],
 )
 @pytest.mark.parametrize("head", ["## Status\n\n%s", "Status: %s"], ids=["section", "line"])
@@ -171,6 +176,40 @@ def test_the_messages_of_a_conversation_are_no_memories(project: Project, name: 
     lines = "\n".join(map(json.dumps, rows))
     reading = read(project.write(name, lines if name.endswith("l") else rows))
     assert (reading.drafts, reading.problems, len(reading.left_out)) == ([], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("title", "status", "expected"),
+    [
+        ("Stove is cold [Deprecated]", "", "archived"),
+        ("Permit is void (expired)", "", "active"),
+        ("Marks of the stove", "- **Status**: Flame, Ember, Spark, Ash\n", "active"),
+    ],
+)
+def test_a_runbook_is_over_if_its_title_says_so_of_it(
+    project: Project, title: str, status: str, expected: str
+) -> None:
+    text = "# %s\n\n%s## Symptoms\n\nIt is cold.\n\n## Steps\n\n1. Open the flap.\n2. Light it.\n\n#### NOTE\n\nIt may smoke.\n"
+    found, reading = imported(project, {"runbooks/stove.md": text % (title, status)})
+    assert list(found.values()) == [expected]
+    content = reading.drafts[0].data["content"]
+    assert "Flame" not in str(content.get("status"))
+    assert ("alternatives" in content, "It may smoke." in str(content)) == (False, True)
+
+
+@pytest.mark.parametrize(("last", "expected"), [("Completed", "active"), ("Not completed", "archived")])
+def test_what_was_proposed_and_then_done_holds(project: Project, last: str, expected: str) -> None:
+    entity = {"name": "stove door", "observations": ["It opens", "Status: Proposed", "Status: " + last]}
+    (draft,) = read(project.write("memory.jsonl", json.dumps(entity))).drafts
+    assert draft.data["record_status"] == expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("ADR-4", "archived"), ("gas", "active")])
+def test_a_title_ends_a_record_only_by_its_number(project: Project, name: str, expected: str) -> None:
+    new = RECORD.replace("4. Heat the hall with wood", "5. Burn peat instead of " + name) % "Status: accepted"
+    files = {"adr/0004-heating.md": RECORD % "Status: accepted", "adr/0005-peat.md": new}
+    found, _ = imported(project, files)
+    assert found["Heat the hall with wood"] == expected
 
 
 def test_an_observation_may_say_that_a_bug_is_over(project: Project) -> None:

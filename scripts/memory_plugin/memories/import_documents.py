@@ -34,7 +34,8 @@ _PROPOSAL, _DECIDED = "proposal", "decided"  # a proposal is an answer where not
 _RUNBOOK_FIELDS = frozenset([_STEPS, "symptoms", "root_cause"])
 _GOES_ON = re.compile(r"\s*(?:[2-9]|\d\d)[.)]\s")  # a list that began in the section above
 _THIS_REPLACES = re.compile(
-    r"(?m)(?:^|(?<=[.] ))This (?:decision |record |ADR )?(?:replaces|supersedes) (?:ADR|\[)[^.\n]*"
+    r"(?m)\A[^\n]* instead of (?:ADR|RFC)\b[^\n]*"
+    r"|(?:^|(?<=[.] ))This (?:decision |record |ADR )?(?:replaces|supersedes) (?:ADR|\[)[^.\n]*"
 )
 _APART = re.compile(r"\d+\.\d|.*\?\Z")  # a chapter, or a question
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
@@ -352,10 +353,10 @@ def _entries(
     alone = document.heading if fields and len(texts) == 1 else None
     given = [fields.get("title"), fields.get("name"), alone]
     in_head = form("stated").findall(head) if document.is_record else []
-    stated = texts.get(_STATUS, "").replace("**", "").strip() or "\n".join(in_head)
+    stated = form("picked").sub(r"\1", texts.get(_STATUS, "")).strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
-    titled = "\n".join(map("".join, form("titled").findall(title))) if category == "decision" else ""
-    statuses = (", ".join(texts_in(fields.get(_STATUS))), stated, draft, titled)
+    in_title = form("titled" if category == "decision" else "titled_steps").findall(title)
+    statuses = (", ".join(texts_in(fields.get(_STATUS))), stated, draft, *map("".join, in_title))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in relations(fields) if said.lower() not in status.lower())
@@ -377,6 +378,6 @@ def _entries(
     names = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
     at = "%s:%d" % (document.path, line)
-    said = _THIS_REPLACES.findall("\n".join((texts.get(CONTEXT, ""), body)))
-    head = "\n".join((status, head, *said))
+    said = _THIS_REPLACES.findall("\n".join((title, texts.get(CONTEXT, ""), body)))
+    head = "\n".join((*said, status, head))
     yield Entry(at, item, category, kept, frozenset(() if owner else names), head)

@@ -127,7 +127,7 @@ def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log."""
     text = FENCED.sub("", text) if form("status_line").search(text) else ""
     found = form("status_line").findall(text)
-    return "\n".join(line.replace("**", "").strip(" |*_\\") for line in found)
+    return "\n".join(form("picked").sub(r"\1", line).strip(" |*_\\") for line in found)
 
 
 def relations(fields: Fields) -> Iterator[str]:
@@ -151,8 +151,8 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
     is_work = category == "tech_debt"
     if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
         return status[:200]
-    words = " ".join(lines).strip()
-    is_open = form("proposed").match(words) and not form("accepted").search(words[:_HEAD_OF_STATUS])
+    words = "\n".join(lines).strip()
+    is_open = form("proposed").match(words) and not form("taken").search(words[:_HEAD_OF_STATUS])
     return "only proposed" if is_open and not is_work else ""
 
 

@@ -72,7 +72,7 @@ def role_of(heading: str) -> str:
     words = re.findall(r"[^\W\d_]+", re.sub(r"\([^()]*\)", "", heading.lower()))
     roles, stems, joining, small = (table()[name] for name in ("roles", "stems", "joining", "small"))
     whole = next((role for role, headings in roles.items() if " ".join(words) in headings), "")
-    telling = [word for word in words if word not in small and word not in joining]
+    telling = [word + " " for word in words if word not in small and word not in joining]
     found = [next((role for role in stems if word.startswith(tuple(stems[role]))), "") for word in telling]
     if whole or not found or not all(found):
         return whole
@@ -97,10 +97,10 @@ def named_paragraphs(part: Section) -> list[Section]:
     roles = {role_of(name) for _, name in marks}
     is_record = len(roles) >= max(2, len(marks)) and not ANSWERS.isdisjoint(roles)
     above = {role_of(name) for name in part.path} - {""}
-    is_aside = roles == {"alternatives"} != above and part.text[: marks[0][0].start()].strip()
+    ends = [*(mark.start() for mark, _ in marks), len(part.text)]
+    is_aside = roles == {"alternatives"} != above and (not above or part.text[: ends[0]].strip())
     if not (is_record and not above) and not is_aside:
         return [part]
-    ends = [*(mark.start() for mark, _ in marks), len(part.text)]
     pieces = [part._replace(text=part.text[: ends[0]].rstrip())]
     for (mark, name), end in zip(marks, ends[1:]):
         path, first = (*part.path, name), part.first + part.text.count("\n", 0, mark.end())

@@ -196,7 +196,7 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
         if found and form("refers").match(text):
             found[-1] = found[-1]._replace(text="%s\n%s" % (found[-1].text, item.text), last=item.line)
             continue
-        is_whole = form("order").match(sentence) and not form("place").search(binding)
+        is_whole = form("order").search("%s\n%s" % (binding, sentence)) and not form("place").search(binding)
         above = "" if is_whole else binding or ("" if is_rule else name)
         last = form("sentence_end").split(above.rstrip(" .:"))[-1].strip()
         title = title_for(with_lead(last, sentence)) if above else title_for(text, heading)
