@@ -139,9 +139,9 @@ def test_an_export_may_call_its_texts_entries(project: Project) -> None:
     row = {"section": "Ovens", "entry": "Todo horno se limpia los lunes"}
     (draft,) = read(project.write("memory.jsonl", json.dumps(row))).drafts
     assert draft.data["content"] == {"context": "Ovens", "decision": row["entry"]}
-    row = {"name": "Horno", "observations": [row["entry"], "TODO clean it"]}
-    (draft,) = read(project.write("memory.jsonl", json.dumps(row))).drafts
-    assert draft.data["content"]["decision"] == row["observations"][0]
+    entity = {"name": "Horno", "observations": [row["entry"], "TODO clean it"]}
+    (draft,) = read(project.write("memory.jsonl", json.dumps(entity))).drafts
+    assert draft.data["content"]["decision"] == row["entry"]
 
 
 def test_a_file_of_entities_tells_no_talk_and_nothing_stale(project: Project) -> None:

@@ -379,5 +379,4 @@ def _entries(
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
     at = "%s:%d" % (document.path, line)
     said = _THIS_REPLACES.findall("\n".join((title, texts.get(CONTEXT, ""), body)))
-    head = "\n".join((*said, status, head))
-    yield Entry(at, item, category, kept, frozenset(() if owner else names), head)
+    yield Entry(at, item, category, kept, frozenset(() if owner else names), "\n".join((*said, status, head)))
