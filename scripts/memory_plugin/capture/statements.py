@@ -27,7 +27,7 @@ RULE = "a rule"  # the feature of a sentence that matches a rule of statements.j
 _CLASS, _CLASSES = "=%s", "=%s=%s"
 THRESHOLD = -0.3  # log-odds from which a sentence is proposed, also by a rule
 _CLEAR = 0.8  # strength of a rule about which Claude may ask, if `capture.mode` is `ask`
-# Of scripts whose words the model has not learned: there a rule decides alone.
+# Of scripts of which the model has learned few words: there a rule decides alone.
 _UNLEARNED = re.compile("[\u0400-\u04ff\u2e80-\uffff]")
 _UNSPACED = re.compile("[\u2e80-\uffff]")
 _USUAL_WORDS, _USUAL_CLASSES = 10, 8  # a sentence with more features gives each of them less weight
@@ -192,9 +192,10 @@ def own_sentences(prompt: str) -> list[str]:
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
         paragraphs = [part for part in ends if len(part) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(part)]
+    answers = _ANSWERS.match(text) is not None
     sentences: list[str] = []
     for paragraph in paragraphs:
-        lines, continues = _own_lines(paragraph, lists_own=_ANSWERS.match(text) is not None)
+        lines, continues = _own_lines(paragraph, lists_own=answers)
         sentences += _sentences("\n".join(lines))
         if not continues:
             break
@@ -215,9 +216,8 @@ def _with_names(text: str) -> str:
 def _own_lines(paragraph: str, *, lists_own: bool) -> tuple[list[str], bool]:
     """Return the lines of a paragraph that the user wrote, and whether the next paragraphs may be theirs too.
 
-    Items of a list are only the user's if they are rules that a line introduces, or `lists_own`: answers to questions.
-
-    A line such as "Address these comments:" introduces other people's text, so everything after it is left out.
+    Items of a list are the user's only if a line introduces them as rules, or with `lists_own`, if they answer questions. A line such as
+    "Address these comments:" introduces other people's text, so everything after it is left out.
     """
     if len(paragraph) > _MAX_PARAGRAPH or _WRAPPED.search(paragraph):
         return [], True
