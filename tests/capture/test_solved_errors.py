@@ -221,6 +221,7 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("acme list", "Error: no such table", ["make up"], "acme list", id="a list of what came later"),
         pytest.param("git commit -m x", "hooks: acme: not found", [], "git commit --no-verify -m x", id="a check that is left out"),
         pytest.param("python - <<E\n1\nE", MISSING, [], "python -q - <<E\n2\nE", id="another program"),
+        pytest.param("cat > a.ts <<E\n1\nE\nnpx acme a.ts", MISSING, [], "python3 - <<E\n2\nE\nnpx acme a.ts", id="another script"),
         pytest.param("acme --check", MISSING, ["systemctl start acme"], "acme dump a", id="another subcommand"),
         pytest.param("npm run dev", "something went by", ["npm install x"], "npm run dev", id="no line says what is wrong"),
     ],
@@ -240,7 +241,7 @@ def test_what_explains_no_fix_makes_no_runbook(
 @pytest.mark.parametrize(
     ("later", "output"),
     [
-        pytest.param('cmd.exe /c "acme sync"', "Microsoft Windows [Version 10.0]\n\nC:\\work>", id="only opened a prompt"),
+        pytest.param('cmd.exe /c "acme sync"', "Microsoft Windows [Versi\u00f3n 10.0]\n\nC:\\work>", id="only opened a prompt"),
         pytest.param('cmd.exe /c "acme sync"', "\0".join("Microsoft Windows [Version 10.0]"), id="the same in UTF-16"),
         pytest.param("/opt/acme sync", "What do you want to sync?", id="asks back"),
         pytest.param("/opt/acme sync", "Command running in background with ID: b1", id="goes on in the background"),
@@ -277,6 +278,7 @@ def test_what_changed_before_the_same_error_came_again_is_not_listed(vain: Step)
         "ssh -T git@example.org",
         "npm root -g",
         "where acme",
+        "cygpath -w /opt/acme",
         "gpg -d key > unread.gpg",
     ],
 )
@@ -288,6 +290,23 @@ def test_a_look_or_a_file_that_nothing_reads_is_no_change(look: str) -> None:
         ("pass", "npm run dev", ""),
     )
     assert found.changes == ("ran `npm i x`",)
+
+
+def test_of_a_file_written_anew_only_new_lines_are_quoted() -> None:
+    watch, turn = ErrorWatch(), Turn(1)
+    for name, given, failed in (
+        ("Bash", {"command": "make deploy"}, True),
+        ("Write", {"file_path": "app/build.gradle", "content": "old\nnew"}, False),
+        ("Bash", {"command": "make deploy"}, False),
+    ):
+        call = Call(name + str(failed), name, dict(given), 1)
+        call.result, call.failed, call.details = (
+            MISSING if failed else "done",
+            failed,
+            {"originalFile": "old\nx"},
+        )
+        turn.calls.append(call)
+    assert watch.solved(turn)[0].changes == ("in build.gradle: new",)
 
 
 def test_leaving_out_what_fails_solves_nothing() -> None:

@@ -121,6 +121,8 @@ MASKED = [
     "see https://x.y/great!",  # URL
     "see src/great!.py",  # path
     r"see C:\great!",  # Windows path
+    "**subject:** a talk\n\ngreat!\n\ncheers\nada",  # a letter from its subject on
+    "hi [name],\n\ngreat!\n\nbest regards,",  # a letter from its salutation on
 ]
 PROSE = [
     "great! `x",  # a backtick alone
@@ -130,6 +132,7 @@ PROSE = [
     "```\nx\n```\ngreat!",  # after a fence
     "great! and/or x",  # two words with a slash
     "``` a ` b ``` great!",  # backticks that open no fence
+    "hi ada,\n\ngreat!\n\nthe best host is b.",  # a salutation without a closing
 ]
 
 

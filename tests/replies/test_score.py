@@ -12,7 +12,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.records import Form, Records
 from memory_plugin.replies import ReplyState
 from memory_plugin.replies.judge import GradeMaterial, grade_question
-from memory_plugin.replies.score import may_request_grade, read_last_reply, score_reply
+from memory_plugin.replies.score import ReplyScorer, may_request_grade, read_last_reply, score_reply
 from memory_plugin.replies.signals import USER_PACK
 from tests.replies.builders import (
     PADDED,
@@ -22,6 +22,7 @@ from tests.replies.builders import (
     context,
     correction_is_pending,
     result_record,
+    settings,
     user_record,
     write_transcript,
 )
@@ -74,6 +75,15 @@ def test_a_habit_of_several_replies_is_a_drift_of_the_session(paths: Paths) -> N
     assert [(row["categories"], row["correction"]) for row in Records(paths.state(), Form("drift", {}))] == [
         (["session"], "session")
     ]
+
+
+def test_a_draft_has_the_density_of_its_own_voice() -> None:
+    text = "I would have been there with you if it had not been for all that was to be done by then. " * 6
+    drifts = {
+        prompt: list(ReplyScorer(settings(), None).score(text, prompt).drift)
+        for prompt in ("Rename it.", "Write a letter.")
+    }
+    assert drifts == {"Rename it.": ["density"], "Write a letter.": []}
 
 
 def test_filler_is_a_drift_in_a_language_without_density(paths: Paths) -> None:

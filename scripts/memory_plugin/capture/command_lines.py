@@ -41,11 +41,6 @@ class CommandLine(NamedTuple):
     only_tells: bool
 
     @property
-    def programs(self) -> list[str]:
-        """Return the programs of the commands in order, without their folders."""
-        return [command[0] for command in self.commands]
-
-    @property
     def run_files(self) -> frozenset[str]:
         """Return the names of what the commands run: programs, and what may be the script of an interpreter."""
         return frozenset(base_name(word) for words in self.commands for word in words[:2])

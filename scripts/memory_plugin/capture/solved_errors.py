@@ -10,6 +10,7 @@ from collections import deque
 from itertools import chain
 from typing import NamedTuple
 
+from ..kernel.fastjson import as_object, as_text
 from ..kernel.text import cut_before
 from ..kernel.text.clean import plain
 from ..kernel.transcript.turn import Call, Turn
@@ -196,9 +197,8 @@ class ErrorWatch:
 
 
 def _is_rewritten(line: CommandLine, later: CommandLine) -> bool:
-    """Return whether a later line gives the same interpreter another program."""
-    program = line.text.partition("<<")[2]
-    return line.is_check and line.programs == later.programs and program not in later.text
+    """Return whether a later line brings another here-document, such as a program."""
+    return later.text.partition("<<")[2] not in line.text
 
 
 def _is_step(change: str, texts: list[str]) -> bool:
@@ -210,9 +210,10 @@ def _is_step(change: str, texts: list[str]) -> bool:
 
 def _config_change(name: str, call: Call) -> str:
     """Return what an edit of a configuration file put in, or else took out; nothing of what may be secret."""
+    replaced = call.text("old_string") or as_text(as_object(call.details).get("originalFile"))
     before, after = (
         dict.fromkeys(map(str.strip, text.splitlines()))
-        for text in (call.text("old_string"), call.text("new_string") or call.text("content"))
+        for text in (replaced, call.text("new_string") or call.text("content"))
     )
     said = "in %s: %s", [line for line in after if line not in before]
     if not said[1]:
