@@ -127,10 +127,10 @@ def score_of(kind: str) -> Score:
         (2, 0.57, None, "trace"),
         (3, 0.6, ["padding"], "medium"),
         (5, 0.6, ["padding"], "high"),
-        (0, 0.569, ["density"], "low"),
+        (0, 0.55, None, "trace"),
         (0, 0.549, ["density"], "medium"),
         (0, 0.499, ["density"], "high"),
-        (3, 0.569, ["padding", "density"], "high"),
+        (3, 0.549, ["padding", "density"], "high"),
     ],
 )
 def test_drift(padding: int, density: float, categories: list[str] | None, severity: str) -> None:
@@ -199,7 +199,6 @@ def test_a_judge_never_lowers_a_drift(categories: list[str], severity: str, leve
         (["padding"], "medium", "conversational", "padding-conversational"),
         (["padding"], "high", "conversational", "padding"),
         (["density"], "high", "code", "density"),
-        (["density"], "low", "code", "density-low"),
         (["density"], "medium", "ambiguous", "density-ambiguous"),
         (["padding", "density"], "high", "code", "compound"),
         (["SyA"], "medium", "code", "judged-SyA"),

@@ -83,7 +83,7 @@ class Drift(NamedTuple):
 
 
 def find_drift(score: Score, density: float, margin: int) -> Drift:
-    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band.
+    """Return the drift that rules detect: three or more filler phrases, or density well below the borderline band.
 
     `density` counts code, paths and quotes as content: with them masked, a short factual reply consists of function words. `margin` is the
     width of the band, in thousandths. Of a reply without drift, the severity is a trace if drift over the session may come of it.
@@ -95,10 +95,10 @@ def find_drift(score: Score, density: float, margin: int) -> Drift:
         weight = 2 if score.padding_count >= table["padding"]["high"] else 1
     gap = thousandths(score.threshold) - thousandths(density)
     is_thin = score.density is not None and gap > margin
-    if is_thin and score.words >= table["density"]["least_words"]:
+    least, high = (thousandths(table["density"][name]) for name in ("least_gap", "high_gap"))
+    if is_thin and gap > least and score.words >= table["density"]["least_words"]:
         categories.append("density")
-        steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
-        weight = max(weight, sum(gap > step for step in steps))
+        weight = max(weight, 1 + (gap > high))
     if categories:
         return Drift(categories, _SEVERITIES[min(2, weight + len(categories) - 1)])
     has_trace = score.padding_count or (is_thin and score.words >= table["session"]["least_words"])
