@@ -222,6 +222,7 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("git commit -m x", "hooks: acme: not found", [], "git commit --no-verify -m x", id="a check that is left out"),
         pytest.param("python - <<E\n1\nE", MISSING, [], "python -q - <<E\n2\nE", id="another program"),
         pytest.param("cat > a.ts <<E\n1\nE\nnpx acme a.ts", MISSING, [], "python3 - <<E\n2\nE\nnpx acme a.ts", id="another script"),
+        pytest.param("npm run dev", MISSING, ["edit lib/bullmq.ts", "make up"], "npm run dev", id="what was missing was written"),
         pytest.param("acme --check", MISSING, ["systemctl start acme"], "acme dump a", id="another subcommand"),
         pytest.param("npm run dev", "something went by", ["npm install x"], "npm run dev", id="no line says what is wrong"),
     ],

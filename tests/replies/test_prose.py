@@ -121,8 +121,9 @@ MASKED = [
     "see https://x.y/great!",  # URL
     "see src/great!.py",  # path
     r"see C:\great!",  # Windows path
-    "**subject:** a talk\n\ngreat!\n\ncheers\nada",  # a letter from its subject on
-    "hi [name],\n\ngreat!\n\nbest regards,",  # a letter from its salutation on
+    "a\n**subject:** a talk\n\ngreat!\n\ncheers\nada",  # a letter from its subject on
+    "a\nhi [name],\n\ngreat!\n\nbest regards,",  # a letter from its salutation on
+    "a\nhello ada,\n\ngreat!\n\n### translation",  # a letter up to a heading
 ]
 PROSE = [
     "great! `x",  # a backtick alone
@@ -132,7 +133,8 @@ PROSE = [
     "```\nx\n```\ngreat!",  # after a fence
     "great! and/or x",  # two words with a slash
     "``` a ` b ``` great!",  # backticks that open no fence
-    "hi ada,\n\ngreat!\n\nthe best host is b.",  # a salutation without a closing
+    "a\nhi ada,\n\ngreat!\n\nthe best host is b.",  # a salutation without a closing
+    "hi ada,\n\ngreat!\n\n## hosts",  # a salutation of the reply itself
 ]
 
 

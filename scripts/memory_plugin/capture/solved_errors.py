@@ -136,10 +136,12 @@ class ErrorWatch:
         name = plain(path.rpartition("/")[2], 80)
         change = _config_change(name, call) if is_config else "edited %s" % name
         kind = "config" if is_config and not error_pattern("goes_round").search(change) else ""
+        named = re.compile(r"\b%s\b" % re.escape(name.partition(".")[0]))  # the code that was missing
         for failure in self._open:
             failure.add(change, kind)
             failure.edited_code |= not (is_config or failure.has_ended)
-            failure.edited_itself |= not failure.has_ended and name in failure.line.run_files
+            is_it = name in failure.line.run_files or bool(not kind and named.search(failure.symptom[0]))
+            failure.edited_itself |= is_it and not failure.has_ended
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
         text, output = call.command, (call.result or "")[:_MAX_OUTPUT].replace("\0", "")
@@ -181,7 +183,10 @@ class ErrorWatch:
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
         changes = dict(failure.changes)
         new_options = line.options - failure.line.options
-        if in_environment and new_options and not _is_rewritten(failure.line, line):
+        is_rewritten = (
+            line.text.partition("<<")[2] not in failure.line.text
+        )  # such as a script in a here-document
+        if in_environment and new_options and not is_rewritten:
             changes["ran `%s` instead" % shown(line.text, failure.line.text, _MAX_COMMAND)] = "arguments"
         kinds = failure.explaining(set(changes.values()), in_environment=in_environment)
         is_commit = failure.edited_code and _HOOKED in failure.line.heads
@@ -194,11 +199,6 @@ class ErrorWatch:
         )
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
         return SolvedError(failure.line.text, failure.symptom, steps, line.text, failure.turn, strength)
-
-
-def _is_rewritten(line: CommandLine, later: CommandLine) -> bool:
-    """Return whether a later line brings another here-document, such as a program."""
-    return later.text.partition("<<")[2] not in line.text
 
 
 def _is_step(change: str, texts: list[str]) -> bool:

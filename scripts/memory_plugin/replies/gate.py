@@ -85,8 +85,9 @@ class Drift(NamedTuple):
 def find_drift(score: Score, density: float, margin: int) -> Drift:
     """Return the drift that rules detect: three or more filler phrases, or density well below the borderline band.
 
-    `density` counts code, paths and quotes as content: with them masked, a short factual reply consists of function words. `margin` is the
-    width of the band, in thousandths. Of a reply without drift, the severity is a trace if drift over the session may come of it.
+    `density` counts code, paths and quotes as content: with them masked, a short factual reply consists of function words. A draft has its
+    own voice and counts 1. `margin` is the width of the band, in thousandths. Of a reply without drift, the severity is a trace if drift
+    over the session may come of it.
     """
     table = load_data("replies", "drift")
     categories, weight = [], 0

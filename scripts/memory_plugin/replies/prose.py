@@ -46,13 +46,15 @@ _INVISIBLE = frozenset(code for first, last in IN_WORDS for code in range(first,
 _WORD = re.compile(r"\x01|[^\W_]+(?:['-]+[^\W_]+)*")
 _PARAGRAPH = re.compile(r"\n[^\n]*\n|[.!?:;][ *_)\"']*\n|\n\s*[-*+#\u2022]")
 _FULL_STOP = re.compile(r"[.!?]")
-# Block quotes and tables; a letter from its subject or salutation to its closing; fenced code up to the closing fence, which is at
-# least as long, or the end (CommonMark 4.5).
+_DEAR = r"(?:dear|hi|hello|hey)\b[^\n.!?]{0,60},[*_ ]*"
+_YOURS = r"cheers|best|(?:many )?thanks|thank you|(?:(?:best|kind|warm) )?regards|sincerely|yours|warmly"
+# Block quotes and tables; a letter from its subject or salutation to its closing or, inside a text, a heading; fenced code up to the
+# closing fence, which is at least as long, or the end (CommonMark 4.5).
 _BLOCK = re.compile(
     r"^[ \t]*(?:[>|\u2502\u251c\u2514\u250c\u2570\u256d].*"
-    r"|[*_]{0,2}(?:subject:.*|(?:dear|hi|hello|hey)\b[^\n.!?]{0,60},)[*_ ]*(?:\n.*){1,40}?\n"
-    r"[*_ ]{0,4}(?:cheers|best|thanks|many thanks|regards|(?:best|kind|warm) regards|sincerely|yours|warmly)\b[^\n]{0,20}$"
-    r"|(```+(?=[^`\n]*$)|~~~+).*(?:\n(?![ \t]*\1[`~]*[ \t]*$).*)*(?:\n.*)?)",
+    r"|(?:[*_]{0,2}subject:.*|%s)(?:\n.*){1,40}?\n[*_ ]{0,4}(?:%s)\b[,.!]*(?: \S{1,20})?$"
+    r"|(?<=\n)%s(?:\n.*){1,40}?(?=\n(?:---|#))"
+    r"|(```+(?=[^`\n]*$)|~~~+).*(?:\n(?![ \t]*\1[`~]*[ \t]*$).*)*(?:\n.*)?)" % (_DEAR, _YOURS, _DEAR),
     re.MULTILINE,
 )
 _LINES = re.compile(r".+")

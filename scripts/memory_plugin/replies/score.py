@@ -97,9 +97,7 @@ class ReplyScorer:
             matches=[(match.start, match.end, match.rule.id) for match in signals.matches],
             words=signals.words,
         )
-        # The density of a draft is that of its own voice.
-        density = 1.0 if drafting else signals.density_with_masked
-        drift = gate.find_drift(score, density, bounds.margin)
+        drift = gate.find_drift(score, 1.0 if drafting else signals.density_with_masked, bounds.margin)
         row, escalates = (score.gate, False) if score.density is None else gate.find_row(score, bounds)
         return score._replace(gate=row, escalate=escalates, drift=drift.categories, severity=drift.severity)
 
