@@ -198,7 +198,10 @@ def test_a_change_of_configuration_is_quoted(file: str, line: str, change: str) 
     ],
 )
 def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
-    (found,) = watched(("fail", "cd app && " + failed, MISSING), ("pass", "cd app && " + passed, "ready"))
+    tried = ("pass", "npx acme try", "")
+    (found,) = watched(
+        ("fail", "cd app && " + failed, MISSING), tried, ("pass", "cd app && " + passed, "ready")
+    )
     assert found.changes == ("ran `%s` instead" % passed,)
 
 

@@ -194,17 +194,19 @@ class ErrorWatch:
             return None
         if not kinds or len(changes) > _MAX_CHANGES:
             return None
-        steps = tuple(
-            change for change, kind in changes.items() if kind or _is_step(change, [*changes, line.text])
-        )
+        texts, is_other = [*changes, line.text], kinds == {"arguments"}
+        steps = tuple(each for each, kind in changes.items() if kind or _is_step(each, texts, is_other))
         strength = 0.55 + 0.15 * in_environment + 0.1 * (not kinds.isdisjoint(_KNOWN))
         return SolvedError(failure.line.text, failure.symptom, steps, line.text, failure.turn, strength)
 
 
-def _is_step(change: str, texts: list[str]) -> bool:
-    """Return whether a change is a command, and one whose output, if it goes to a file, another command reads."""
+def _is_step(change: str, texts: list[str], is_other: bool) -> bool:
+    """Return whether a change is a command, and one whose output, if it goes to a file, another command reads.
+
+    Where another form of the command explains all (`is_other`), only the latter are steps.
+    """
     written = _WRITTEN.search(change)
-    is_used = not written or any(written[1] in text for text in texts if text != change)
+    is_used = any(written[1] in text for text in texts if text != change) if written else not is_other
     return change.startswith("ran ") and is_used
 
 
