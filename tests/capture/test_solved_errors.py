@@ -12,7 +12,7 @@ from memory_plugin.kernel.transcript.turn import Call, Turn
 
 TABLE = load_data("capture", "errors")
 MISSING = "Exit code 1\nError: Cannot find module 'bullmq'"
-# "fail" or "pass" and "edit", then the command and its output, or the file and a new line.
+# "fail" or "pass", "edit" or "write", then the command and its output, or the file and a new line.
 Step = tuple[str, str, str]
 
 
@@ -22,10 +22,13 @@ def watched(*steps: Step) -> list[SolvedError]:
     found: list[SolvedError] = []
     for number, (what, text, output) in enumerate(steps, 1):
         turn = Turn(number)
-        given = {"file_path": text, "old_string": "a\nb", "new_string": "a\n" + output}
-        given = given if what == "edit" else {"command": text}
-        call = Call(str(number), "Edit" if what == "edit" else "Bash", dict(given), number)
-        call.result, call.failed = output, what == "fail"
+        inputs = {
+            "edit": {"file_path": text, "old_string": "a\nb", "new_string": "a\n" + output},
+            "write": {"file_path": text, "content": output},
+        }
+        given = dict(inputs.get(what, {"command": text}))
+        call = Call(str(number), what.capitalize() if what in inputs else "Bash", given, number)
+        call.result, call.failed, call.details = output, what == "fail", {"originalFile": "a\nb"}
         turn.calls.append(call)
         found += watch.solved(turn)
     return found
@@ -198,10 +201,8 @@ def test_a_change_of_configuration_is_quoted(file: str, line: str, change: str) 
     ],
 )
 def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
-    tried = ("pass", "npx acme try", "")
-    (found,) = watched(
-        ("fail", "cd app && " + failed, MISSING), tried, ("pass", "cd app && " + passed, "ready")
-    )
+    steps = [("fail", failed, MISSING), ("pass", "npx acme try", ""), ("pass", passed, "ready")]
+    (found,) = watched(*((what, "cd app && " + text, output) for what, text, output in steps))
     assert found.changes == ("ran `%s` instead" % passed,)
 
 
@@ -226,6 +227,7 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("python - <<E\n1\nE", MISSING, [], "python -q - <<E\n2\nE", id="another program"),
         pytest.param("cat > a.ts <<E\n1\nE\nnpx acme a.ts", MISSING, [], "python3 - <<E\n2\nE\nnpx acme a.ts", id="another script"),
         pytest.param("npm run dev", MISSING, ["edit lib/bullmq.ts", "make up"], "npm run dev", id="what was missing was written"),
+        pytest.param("bun install", "error: could not connect", ["make up"], "bun install -g acme", id="one package of all"),
         pytest.param("acme --check", MISSING, ["systemctl start acme"], "acme dump a", id="another subcommand"),
         pytest.param("npm run dev", "something went by", ["npm install x"], "npm run dev", id="no line says what is wrong"),
     ],
@@ -265,61 +267,35 @@ def test_a_call_that_did_no_work_solves_nothing(later: str, output: str) -> None
     ],
 )
 def test_what_changed_before_the_same_error_came_again_is_not_listed(vain: Step) -> None:
+    cleaned, installed = (("pass", "npm " + text, "") for text in ("cache clean", "install bullmq"))
     (found,) = watched(
-        ("fail", "npm run dev", MISSING),
-        ("pass", "npm cache clean", ""),
-        vain,
-        ("pass", "npm install bullmq", ""),
-        ("pass", "npm run dev", "ready"),
+        ("fail", "npm run dev", MISSING), cleaned, vain, installed, ("pass", "npm run dev", "ready")
     )
     assert found.changes == ("ran `npm install bullmq`",)
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        "git ls-remote origin",
-        "ssh -T git@example.org",
-        "npm root -g",
-        "where acme",
-        "cygpath -w /opt/acme",
-        "gpg -d key > unread.gpg",
-    ],
-)
+LOOKS = "git ls-remote origin,ssh -T git@a.org,npm root -g,where acme,cygpath -w /a,gpg -d key > unread.gpg"
+
+
+@pytest.mark.parametrize("look", LOOKS.split(","))
 def test_a_look_or_a_file_that_nothing_reads_is_no_change(look: str) -> None:
-    (found,) = watched(
-        ("fail", "npm run dev", MISSING),
-        ("pass", look, ""),
-        ("pass", "npm i x", ""),
-        ("pass", "npm run dev", ""),
-    )
+    passed: list[Step] = [("pass", command, "") for command in (look, "npm i x", "npm run dev")]
+    (found,) = watched(("fail", "npm run dev", MISSING), *passed)
     assert found.changes == ("ran `npm i x`",)
 
 
 def test_of_a_file_written_anew_only_new_lines_are_quoted() -> None:
-    watch, turn = ErrorWatch(), Turn(1)
-    for name, given, failed in (
-        ("Bash", {"command": "make deploy"}, True),
-        ("Write", {"file_path": "app/build.gradle", "content": "old\nnew"}, False),
-        ("Bash", {"command": "make deploy"}, False),
-    ):
-        call = Call(name + str(failed), name, dict(given), 1)
-        call.result, call.failed, call.details = (
-            MISSING if failed else "done",
-            failed,
-            {"originalFile": "old\nx"},
-        )
-        turn.calls.append(call)
-    assert watch.solved(turn)[0].changes == ("in build.gradle: new",)
+    (found,) = watched(
+        ("fail", "dbt run", NO_DATABASE), ("write", "build.gradle", "a\nc"), ("pass", "dbt run", "")
+    )
+    assert found.changes == ("in build.gradle: c",)
 
 
 def test_leaving_out_what_fails_solves_nothing() -> None:
     failed = ("fail", "npx tsc --noEmit", "a.ts(1,2): error TS2307: Cannot find module './b'")
     for line, is_solved in (('"exclude": ["a.ts"]', False), ('"paths": {"./b": ["lib/b"]}', True)):
-        assert (
-            bool(watched(failed, ("edit", "tsconfig.json", line), ("pass", "npx tsc --noEmit", "")))
-            is is_solved
-        )
+        found = watched(failed, ("edit", "tsconfig.json", line), ("pass", "npx tsc --noEmit", ""))
+        assert bool(found) is is_solved
 
 
 def test_removed_files_solve_an_error_about_files() -> None:
@@ -328,9 +304,7 @@ def test_removed_files_solve_an_error_about_files() -> None:
         ("fail", "acme install", error), ("pass", "rm -f /home/a.md", ""), ("pass", "acme install", "done")
     )
     assert found.changes == ("ran `rm -f /home/a.md`",)
-    assert found.symptom == (
-        "Error copying /opt/a.md to /home/a.md: Permission denied",
-    )  # no line of the menu
+    assert found.symptom == ("Error copying /opt/a.md to /home/a.md: Permission denied",)  # none of the menu
 
 
 def test_the_line_about_the_surroundings_is_the_title() -> None:

@@ -82,7 +82,7 @@ def runs_same(line: CommandLine, later: CommandLine) -> bool:
 
 
 def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
-    """Return whether a later command runs all that a command ran; of a check, or of options alone, exactly the same.
+    """Return whether a later command runs all that a command ran; of a check, options alone, or an install of all, exactly the same.
 
     Options may differ. Another program counts only with exactly the same arguments.
     """
@@ -90,6 +90,7 @@ def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
         return len(command) > 2 and command[1:] == later[1:]
     before, after = ({word for word in words[1:] if not word.startswith("-")} for words in (command, later))
     is_exact = _is_check(list(command)) or not (before or len(command) == 1 or _tells(list(command)))
+    is_exact |= len(before) == 1 and _begins(list(command), "changes", "install") is not None
     return before == after if is_exact else before <= after
 
 
