@@ -183,9 +183,8 @@ class ErrorWatch:
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
         changes = dict(failure.changes)
         new_options = line.options - failure.line.options
-        is_rewritten = (
-            line.text.partition("<<")[2] not in failure.line.text
-        )  # such as a script in a here-document
+        # Another here-document, such as a script, is no option.
+        is_rewritten = line.text.partition("<<")[2] not in failure.line.text
         if in_environment and new_options and not is_rewritten:
             changes["ran `%s` instead" % shown(line.text, failure.line.text, _MAX_COMMAND)] = "arguments"
         kinds = failure.explaining(set(changes.values()), in_environment=in_environment)
@@ -201,10 +200,7 @@ class ErrorWatch:
 
 
 def _is_step(change: str, texts: list[str], is_other: bool) -> bool:
-    """Return whether a change is a command, and one whose output, if it goes to a file, another command reads.
-
-    Where another form of the command explains all (`is_other`), only the latter are steps.
-    """
+    """Return whether a change is a command whose file another one reads; without a file, not if another form explains all (`is_other`)."""
     written = _WRITTEN.search(change)
     is_used = any(written[1] in text for text in texts if text != change) if written else not is_other
     return change.startswith("ran ") and is_used

@@ -48,8 +48,7 @@ _PARAGRAPH = re.compile(r"\n[^\n]*\n|[.!?:;][ *_)\"']*\n|\n\s*[-*+#\u2022]")
 _FULL_STOP = re.compile(r"[.!?]")
 _DEAR = r"(?:dear|hi|hello|hey)\b[^\n.!?]{0,60},[*_ ]*"
 _YOURS = r"cheers|best|(?:many )?thanks|thank you|(?:(?:best|kind|warm) )?regards|sincerely|yours|warmly"
-# Block quotes and tables; a letter from its subject or salutation to its closing or, inside a text, a heading; fenced code up to the
-# closing fence, which is at least as long, or the end (CommonMark 4.5).
+# Block quotes, tables, letters; fenced code up to the closing fence, which is at least as long, or the end (CommonMark 4.5).
 _BLOCK = re.compile(
     r"^[ \t]*(?:[>|\u2502\u251c\u2514\u250c\u2570\u256d].*"
     r"|(?:[*_]{0,2}subject:.*|%s)(?:\n.*){1,40}?\n[*_ ]{0,4}(?:%s)\b[,.!]*(?: \S{1,20})?$"
