@@ -72,6 +72,10 @@ BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
     "a list in a field": {"samples": [{"messages": [USER, ASSISTANT]}]},
     "a message in a row": [{"role": "user", "message": {"content": [{"type": "text", "text": "q"}]}}, {"message": ASSISTANT}],
     "a source that looks like a role": [{"source": "user study", "messages": [USER, ASSISTANT]}],
+    "a graph's state": {"values": {"messages": [{"type": "human", "content": "q"}, {"type": "ai", "content": "a"}]}},
+    "an empty text beside the parts": [USER, {"role": "assistant", "content": "", "parts": [
+        {"type": "text", "text": "a"}, {"type": "source-url", "url": "x"}]}],
+    "names of roles in a program": [{"role": "ChatRole.USER", "text": "q"}, {"messageType": "ASSISTANT", "text": "a"}],
     "names with capital letters": [{"Role": "User", "Content": "q"}, {"Role": "Assistant", "Content": "a"}],
 }  # fmt: skip
 
@@ -79,6 +83,20 @@ BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
 @pytest.mark.parametrize("value", FOREIGN.values(), ids=FOREIGN)
 def test_conversations_of_other_programs(value: object) -> None:
     assert read(json.dumps(value, indent=1)) == BOTH
+    assert parse(json.dumps(value)).skipped == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [["q", "a"]],  # a chat window's pairs
+        {"history": [["q", "a"]]},
+        {"results": {"version": 3, "results": [{"prompt": {"raw": "q"}, "response": {"output": "a"}}]}},
+        {"test_results": [{"input": "q", "actual_output": "a"}]},
+    ],
+)
+def test_pairs_and_results_of_other_programs(value: object) -> None:
+    assert [turn[1:] for turn in read(json.dumps(value))] == [turn[1:] for turn in BOTH]
     assert parse(json.dumps(value)).skipped == ()
 
 
@@ -193,6 +211,20 @@ def test_what_cannot_be_read_is_named() -> None:
         "x",
     ]
     assert [turn for turn in cases if parse(json.dumps([PLAIN[0], turn])).skipped != (2,)] == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"prompt": "q", "choices": [{"text": "You have a bad illness."}]},
+        {"messages": [USER], "result": "You have a bad illness."},
+        {"messages": [USER, ASSISTANT, USER], "outputs": ["You have a bad illness."]},
+        {"inputs": {"messages": [{"role": "user", "content": "I have a bad illness."}]}, "output": ASSISTANT},
+        {"prompt": {"role": "prompter", "text": "q", "replies": [{"text": "You have a bad illness."}]}},
+    ],
+)
+def test_an_answer_in_an_unknown_place_is_told(record: object) -> None:
+    assert parse(json.dumps(record)).skipped != ()
 
 
 def test_many_unread_turns_are_counted() -> None:

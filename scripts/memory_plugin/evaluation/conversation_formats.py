@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 from typing import Any, Optional
 
 from ..kernel.fastjson import as_object, as_text, dumps, loads
@@ -19,7 +20,7 @@ from ..kernel.paths import load_data
 Texts = list[tuple[str, Optional[str]]]  # by role; None for what is no text
 
 # A role may be a part of a longer word or of a field's name, as in `HumanMessage`, `assistant_agent` and `actual_output`.
-_ROLE = re.compile(r"\s*([a-z]+?)(?:message)?(?:chunk)?(?![a-z])", re.IGNORECASE)
+_ROLE = re.compile(r"\s*(?:\w*role[._])?([a-z]+?)(?:message)?(?:chunk)?(?![a-z])", re.IGNORECASE)
 _ROLE_FIELD = re.compile(
     r"([a-z]+?)[ _-]?(?:message|input|prompt|query|question|text|content|turn|response|reply|answer|output|utterance)?"
 )
@@ -27,7 +28,7 @@ _PROSE = re.compile(r"(?:[^\W\d_]+[^\w\n]+){2}[^\W\d_]")
 # Kinds of blocks: results of tools, and what no side says.
 _RESULT = re.compile(r"(?i)(?:tool|function).*(?:result|response|output|return)")
 _SILENT = re.compile(
-    r"(?i)th(?:ink|ought)|reasoning|(?:tool|function)_?(?:use|call)|^(?:tool|step)-|cache_?point|_context$"
+    r"(?i)th(?:ink|ought)|reasoning|(?:tool|function)_?(?:use|call)|^(?:tool|step|source)-|cache_?point|_context$"
 )
 _LABEL = re.compile(
     r"^(?:<\|im_start\|>|[^a-z\n]{0,24})(?:role: *[\"']?)?(user|human|patient|caregiver|assistant|ai|bot|chatbot|companion|model|system)\b"
@@ -101,8 +102,12 @@ def _labeled(text: str) -> list[object]:
 def _split(record: object, depth: int = 0) -> list[object]:
     """Return the conversations in the list of a record, or the record."""
     lists = [record, *(as_object(record).get(name) for name in words("lists"))]
-    for entries in lists if depth < _MAX_NESTING else ():
-        if isinstance(entries, list) and not any(map(_is_turn, entries)):
+    for found in lists if depth < _MAX_NESTING else ():
+        entries = [found] if isinstance(found, dict) and found is not record else found
+        if isinstance(entries, list) and any(map(_is_turn, entries)):
+            if entries is not record and not turns_of(record):
+                return [entries]
+        elif isinstance(entries, list):
             parts = [part for entry in entries for part in _split(entry, depth + 1)]
             if any(map(_is_conversation, parts)):
                 return parts
@@ -154,11 +159,16 @@ def _thread(nodes: Mapping[str, dict[str, object]], leaf: object) -> list[dict[s
 def _is_turn(record: object) -> bool:
     """Return whether a record is or wraps a turn, or is a question with its answer that is no conversation of its own."""
     if not isinstance(record, dict):
-        return False
+        return _is_pair(record)
     inner = turns_of(record)
     if inner:
         return len(inner) == 1 and record.keys().isdisjoint(words("turns"))
     return bool(_role_of(record)) or ("tier" not in record and any(map(_role_of_field, record)))
+
+
+def _is_pair(record: Any) -> bool:  # noqa: ANN401
+    """Return whether a record is what the user said and the answer, as chat windows keep them."""
+    return isinstance(record, list) and len(record) == 2 and all(isinstance(one, str) for one in record)
 
 
 def _role(value: object) -> str:
@@ -183,8 +193,10 @@ def _role_of_field(name: object) -> str:
     return _roles().get(match[1], "") if match else ""
 
 
-def texts_of(record: object) -> Texts:
+def texts_of(record: Any) -> Texts:  # noqa: ANN401
     """Return the texts of a turn, or of a question and its answer in one record, by role."""
+    if _is_pair(record):
+        return [("user", record[0]), ("assistant", record[1])]
     fields = _lowered(as_object(record))
     role, kind = _role_of(fields), as_text(fields.get("type"))
     if "role" not in fields and _SILENT.search(kind) and not _RESULT.search(kind):
@@ -198,8 +210,9 @@ def texts_of(record: object) -> Texts:
 
 
 def _content(fields: Mapping[str, object]) -> object:
-    """Return what a turn or block holds; None if it holds nothing."""
-    return next((fields[name] for name in words("text_fields") if fields.get(name) is not None), None)
+    """Return what a turn or block holds, an empty text only if it holds nothing else; None without any."""
+    known = [fields[name] for name in words("text_fields") if fields.get(name) is not None]
+    return next(filter(None, known), known[0] if known else None)
 
 
 def _question_and_answer(fields: Mapping[str, object]) -> Texts:
@@ -208,12 +221,22 @@ def _question_and_answer(fields: Mapping[str, object]) -> Texts:
     for name, role in roles.items():
         is_name = name in words("names") and not _PROSE.search(as_text(fields[name]))
         texts += _pieces(role, fields[name]) if role and not is_name else ()
-    others = [value for name, value in fields.items() if not roles[name]]
-    others += [item for value in others if isinstance(value, list) for item in value]
-    is_alone = len({role for role, _ in texts} & {"user", "assistant"}) < 2
-    # Another text may be the answer.
-    is_whole = bool(texts) and not (is_alone and any(_PROSE.search(as_text(text)) for text in others))
-    return texts if is_whole else [*texts, ("", None)]
+    return texts if texts and not may_hold_more(fields, texts) else [*texts, ("", None)]
+
+
+def may_hold_more(record: object, texts: Texts) -> bool:
+    """Return whether a record lacks what one side said, or the last answer, and holds another text that may be it."""
+    sides = [role for role, _ in groupby(role for role, _ in texts if role in ("user", "assistant"))]
+    if _role_of(record) or 0 < sides.count("user") <= sides.count("assistant"):
+        return False
+    return _holds_prose(record, {text for _, text in texts})
+
+
+def _holds_prose(value: object, known: Collection[str | None]) -> bool:
+    if isinstance(value, str):
+        return value not in known and _PROSE.search(value) is not None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_holds_prose(one, known) for one in inner)
 
 
 def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:

@@ -20,7 +20,8 @@ from ..kernel.text import cut_before, without_private
 from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
-from .conversation_formats import Texts, in_utf8, split_conversations, texts_of, turns_of, words
+from . import conversation_formats as formats
+from .conversation_formats import Texts, texts_of, turns_of
 
 STDIN = "-"
 _TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"
@@ -76,12 +77,12 @@ def read_conversations(path: str) -> list[Conversation]:
 
 def parse_conversations(data: bytes, identity: str) -> list[Conversation]:
     """Return the conversations in a file's content: at least one, which may have no turns."""
-    data = in_utf8(data)
+    data = formats.in_utf8(data)
     if any(isinstance(row.get("message"), dict) for row in Lines(io.BytesIO(data))):
         transcript = _transcript(data, identity)
         if transcript.turns or transcript.skipped:
             return [transcript]
-    found = split_conversations(data)
+    found = formats.split_conversations(data)
     numbered = ["%s:%d" % (identity, place) for place, _ in enumerate(found, 1)]
     return list(map(conversation_of, [identity] if len(found) == 1 else numbered, found))
 
@@ -99,13 +100,16 @@ def conversation_of(identity: str, source: object) -> Conversation:
     """Build a conversation from parsed turns, or from an object that holds them; the places of anything else are skipped."""
     entries = source if isinstance(source, list) else [source]
     turns: list[ConversationTurn] = []
-    skipped = []
+    skipped, said = [], []
     for place, record in enumerate((turn for entry in entries for turn in turns_of(entry) or [entry]), 1):
         texts, fields = texts_of(record), as_object(record)
         turns += _turns(texts, as_integer(fields.get("turn")), fields.get("failed") is True, len(turns) + 1)
         skipped += [place] if None in map(itemgetter(1), texts) else []
+        said += texts
     fields = as_object(source)
-    names = (fields.get(field) for field in words("id_fields"))
+    if not skipped and formats.may_hold_more(fields, said):
+        skipped = [len(turns) + 1]
+    names = (fields.get(field) for field in formats.words("id_fields"))
     name = next((name for name in names if isinstance(name, (str, int)) and name != ""), identity)
     tier = fields.get("tier", as_object(fields.get("metadata")).get("tier"))
     return Conversation(str(name), tuple(turns), tuple(skipped), "" if tier is None else str(tier))

@@ -144,8 +144,8 @@ def _tests() -> tuple[list[list[str]], re.Pattern[str]]:
 
 def runs_tests(head: Head) -> bool:
     """Return whether a command runs tests, itself or through another command, and does not only list them."""
-    table, (tests, programs) = _command_table(), _tests()
-    if not programs.search(" ".join(head.all_words)) or not set(head.all_words).isdisjoint(table["no_tests"]):
+    table, (tests, programs), line = _command_table(), _tests(), " ".join(head.all_words)
+    if not programs.search(line) or pattern("no_tests").search(line):
         return False
     lines = [shlex.join(head.all_words)]
     if head.words[0] in table["elsewhere"]:  # some of its words are the command
