@@ -32,7 +32,16 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
         ('{"keep": [1], // the second\n}', [1]),
         ('{"keep": [1], "share": 0,8}', [1]),
         ('{"keep": [1], "why": "it\\\'s in C:\\path, // or {\'a\',}"}', [1]),  # wrong escapes
+        ("{keep: [1], 'why': \u201cso\u201d}", [1]),  # names without quotes, curly quotes
+        ('{"keep": [1], "share": .8, "more": +1, "last": 1.}', [1]),
+        (
+            '{"why": "he said "yes" twice"\n "keep": [1] /* all */, # so\n "x": 2}',
+            [1],
+        ),  # a comma left out, comments
+        ('{"keep": [1], "others": [...]}', [1]),
         ('{"keep": [1],} {"keep": [2],}', None),
+        ('"a"' * 13_000 + "{keep: [1]}", [1]),
+        ("a\n" + "\n" * 39_000, None),
         ('{"keep": [1]', None),
         ("{" * 100_000, None),
         ('{"keep":[' * 20_000, None),
@@ -57,6 +66,11 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
             [1],
         ),
         ('<|channel|>final<|message|>{"keep": [1]}', [1]),
+        ('<|begin_of_thought|>{"keep": [2]}?<|end_of_thought|><|begin_of_solution|>{"keep": [1]}', [1]),
+        ('Thinking...\n{"keep": [2]}?\n...done thinking.\n{"keep": [1]}', [1]),
+        ('<unused94>thought\n{"keep": [2]}?<unused95>{"keep": [1]}', [1]),
+        ('analysisWe see {"keep": [2]}?assistantfinal{"keep": [1]}', [1]),
+        ('<scratchpad>{"keep": [2]}?</scratchpad><answer>{"keep": [1]}</answer>', [1]),
         ('<|channel|>analysis<|message|>{"keep": [2]}', None),
         ('<think>It says "</think>{"keep": [2]}".</think>{"keep": [1]}', None),  # thoughts that quote an end
         ('{"keep": [1], "why": "</think>{\\"keep\\": [2]}"}', [1]),  # an end tag in a quotation

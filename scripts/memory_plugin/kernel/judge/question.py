@@ -28,23 +28,36 @@ _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
 # A model that thinks aloud begins with a block, which may hold a draft of its answer. Some servers omit the tag that begins it.
-_TAG = r"(?:\w{1,9}:)?(?:think|thinking|thought|reasoning)[]>\u25b7]"
-_THOUGHTS = re.compile(r"(?i)\s*(?:[<[\u25c1]%s|[^{]{0,20}<.channel.>(?!final)|<.START_THIN)" % _TAG)
-_THOUGHTS_END = re.compile(r"(?i)[<[\u25c1]/%s|<.channel.>final.{0,60}?<.message.>|<.END_THIN" % _TAG)
+_TAG = r"(?:\w{1,9}:)?(?:think|thought|reason|reflection|analysis|scratchpad)\w{0,12}(?: [^>\n]{0,40})?[]>\u25b7]"
+_THOUGHTS = re.compile(
+    r"(?i)\s*(?:[<[\u25c1]%s|[^{]{0,20}<.channel.>(?!final)|<.START_THIN|<.begin_of_th|<unused94>|thinking\.\.\.|analysis(?=\w))"
+    % _TAG
+)
+_THOUGHTS_END = re.compile(
+    r"(?i)[<[\u25c1]/%s|<.channel.>final.{0,60}?<.message.>|<.END_(?:THIN|of_thought)|<unused95>|\.\.\.done thinking|assistantfinal"
+    % _TAG
+)
 # What small models write in place of JSON.
 _SLIP = re.compile(
     r"""
-    "(?:[^"\\]|\\.)*"                                      # a string, whose escapes may be wrong
-    | (?<=[{\[,:\s])'((?:[^'\\\n]|\\.)*)'(?=\s*[:,}\]])    # a string in single quotes
-    | //[^\n]*                                            # a comment
-    | ,(?=\s*(?://[^\n]*\s*)?[}\]])                       # a comma before an end
-    | (:\s*-?\d+),(?=\d+\s*[,}\n])                        # a comma in a number
+    "(?:[^"\\]|\\.)*"(?=\s*[]:,}\n/#])                      # a string, whose escapes may be wrong
+    | "(?:[^"\\]|\\.)*(?:"(?!\s*[]:,}\n/#])(?:[^"\\]|\\.)*){1,8}"(?=\s*[]:,}\n/#])  # with quotes in it
+    | (?<=[{\[,:\s])'(?P<single>(?:[^'\\\n]|\\.)*)'(?=\s*[:,}\]])
+    | [\u201c\u201d](?P<curly>[^\u201c\u201d]*)[\u201c\u201d](?=\s*[:,}\]])
+    | (?<=[{,\s])(?P<name>[a-z_]\w*)(?=\s*:)                # without quotes
+    | (?<=["}\]\w])[ \t\r]{0,9}(?P<line>\n)\s{0,99}(?=")    # without the comma at its end
+    | (?://|\#)[^\n]*\n? | /\*.*?\*/ | \.{3} | [\u00a0\u200b]  # a comment, or what stands for more
+    | (?<=[:\s])\+(?=[\d.]) | (?<=\d)\.(?=\s*[,}\]])
+    | ,(?=\s*(?://[^\n]*\s*)?[}\]])                         # a comma before an end
+    | (?P<comma>:\s*-?\d+),(?=\d+\s*[,}\n])                 # in a number
+    | (?<=[:\s+])(?P<point>\.\d)
     | \b(?:True|False|None)\b
     """,
     re.VERBOSE | re.DOTALL,
 )
+_WRITTEN = {"line": ",%s", "comma": "%s.", "point": "0%s"}
 _NAMES = {"True": "true", "False": "false", "None": "null"}
-_BAD_ESCAPE = re.compile(r'\\(?:(["\\/bfnrtu])|.)', re.DOTALL)
+_BAD_ESCAPE = re.compile(r'\\(["\\/bfnrtu])|\\.|"', re.DOTALL)
 
 # Characters that are redacted at each end, from where a key or word that the cut is in ends.
 _MARGIN = 10_000
@@ -219,12 +232,16 @@ def _without_thoughts(text: str) -> str:
 
 def _fixed(slip: re.Match[str]) -> str:
     """Return the JSON for a slip, or for a string, which may hold wrong escapes."""
-    if slip[1] is not None:
-        return json_dumps(slip[1].replace("\\'", "'"))
-    if slip[2] is not None:
-        return slip[2] + "."
+    kind = slip.lastgroup
+    if kind in _WRITTEN:
+        return _WRITTEN[kind] % slip[kind]
+    if kind:
+        return json_dumps(slip[kind].replace("\\'", "'"))
     if slip[0][0] == '"':
-        return _BAD_ESCAPE.sub(lambda escape: escape[0] if escape[1] else escape[0][1:], slip[0])
+        return '"%s"' % _BAD_ESCAPE.sub(
+            lambda escape: escape[0] if escape[1] else "\\" * (escape[0] == '"') + escape[0][-1],
+            slip[0][1:-1],
+        )
     return _NAMES.get(slip[0], "")
 
 
