@@ -42,6 +42,7 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
         ('{"keep": [1],} {"keep": [2],}', None),
         ('"a"' * 13_000 + "{keep: [1]}", [1]),
         ("a\n" + "\n" * 39_000, None),
+        ('"\\' * 19_000, None),
         ('{"keep": [1]', None),
         ("{" * 100_000, None),
         ('{"keep":[' * 20_000, None),

@@ -40,8 +40,8 @@ _THOUGHTS_END = re.compile(
 # What small models write in place of JSON.
 _SLIP = re.compile(
     r"""
-    "(?:[^"\\]|\\.)*"(?=\s*[]:,}\n/#])                      # a string, whose escapes may be wrong
-    | "(?:[^"\\]|\\.)*(?:"(?!\s*[]:,}\n/#])(?:[^"\\]|\\.)*){1,8}"(?=\s*[]:,}\n/#])  # with quotes in it
+    (?<!\\)"(?:[^"\\]|\\.)*"(?=\s*[]:,}\n/#])                      # a string, whose escapes may be wrong
+    | (?<!\\)"(?:[^"\\]|\\.)*(?:"(?!\s*[]:,}\n/#])(?:[^"\\]|\\.)*){1,8}"(?=\s*[]:,}\n/#])  # with quotes in it
     | (?<=[{\[,:\s])'(?P<single>(?:[^'\\\n]|\\.)*)'(?=\s*[:,}\]])
     | [\u201c\u201d](?P<curly>[^\u201c\u201d]*)[\u201c\u201d](?=\s*[:,}\]])
     | (?<=[{,\s])(?P<name>[a-z_]\w*)(?=\s*:)                # without quotes
