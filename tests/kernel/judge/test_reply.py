@@ -39,6 +39,10 @@ def test_an_object_is_found_anywhere_in_a_reply() -> None:
             [1],
         ),  # a comma left out, comments
         ('{"keep": [1], "others": [...]}', [1]),
+        (
+            'The "keep" is below:\n{keep: [1], "why": "it calls "a" and "b." \n"\n}',
+            [1],
+        ),  # quotes, not escaped
         ('{"keep": [1],} {"keep": [2],}', None),
         ('"a"' * 13_000 + "{keep: [1]}", [1]),
         ("a\n" + "\n" * 39_000, None),

@@ -31,7 +31,7 @@ _REACH_OF_SEAL = 4000  # characters
 _FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 _DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
 _VERSION = (
-    r"(?i)(?:(?:version|release|build|firmware|section|chapter|clause|\u00a7|(?:up|down)grad(?:ed?|ing))(?: (?:number|no\.?|is|was|from|to)){0,2}"
+    r"(?i)(?:(?:version|release|build|firmware|section|chapter|\u00a7|(?:up|down)grad(?:ed?|ing))(?: (?:number|no\.?|is|was|from|to)){0,2}"
     r"|grad(?:ed?|ing) from \d[\d.]{2,8} to|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
 )
 _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"

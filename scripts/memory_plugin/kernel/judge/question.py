@@ -40,8 +40,8 @@ _THOUGHTS_END = re.compile(
 # What small models write in place of JSON.
 _SLIP = re.compile(
     r"""
-    (?<!\\)"(?:[^"\\]|\\.)*"(?=\s*[]:,}\n/#])                      # a string, whose escapes may be wrong
-    | (?<!\\)"(?:[^"\\]|\\.)*(?:"(?!\s*[]:,}\n/#])(?:[^"\\]|\\.)*){1,8}"(?=\s*[]:,}\n/#])  # with quotes in it
+    (?<!\\)"(?:[^"\\]|\\.)*"(?=END)                                # a string, whose escapes may be wrong
+    | (?<!\\)"(?:[^"\\]|\\.)*(?:"(?!END)(?:[^"\\]|\\.)*){1,8}"(?=END)  # with quotes in it
     | (?<=[{\[,:\s])'(?P<single>(?:[^'\\\n]|\\.)*)'(?=\s*[:,}\]])
     | [\u201c\u201d](?P<curly>[^\u201c\u201d]*)[\u201c\u201d](?=\s*[:,}\]])
     | (?<=[{,\s])(?P<name>[a-z_]\w*)(?=\s*:)                # without quotes
@@ -52,7 +52,7 @@ _SLIP = re.compile(
     | (?P<comma>:\s*-?\d+),(?=\d+\s*[,}\n])                 # in a number
     | (?<=[:\s+])(?P<point>\.\d)
     | \b(?:True|False|None)\b
-    """,
+    """.replace("END", r'(?:\s*[]:,}/#]|[^\S\n]*\n\s*"[\w ]+"\s*:)'),
     re.VERBOSE | re.DOTALL,
 )
 _WRITTEN = {"line": ",%s", "comma": "%s.", "point": "0%s"}
@@ -197,7 +197,7 @@ def read_reply(text: str, read: Reader) -> Values | None:
     as none, because one of them may quote the judged text. Never raises for any text.
     """
     text = _without_thoughts(text[:_MAX_REPLY])
-    answers = _answers(text, read) or _answers(_SLIP.sub(_fixed, text), read)
+    answers = _answers(text, read) or _answers(_SLIP.sub(_fixed, text[max(text.find("{"), 0) :]), read)
     return answers[0] if len(answers) == 1 else None
 
 
