@@ -74,6 +74,15 @@ def test_the_users_own_price_takes_precedence() -> None:
     assert not price_of("qwen3:4bb", "openai", own).known
 
 
+def test_each_slip_is_read() -> None:
+    assert [
+        (slip["id"], example)
+        for slip in entry("slips.json")["slips"]
+        for example in slip["examples"]
+        if not slip["reason"] or read_reply(example["text"], lambda value: value) != example["json"]
+    ] == []
+
+
 def test_every_limit_says_why() -> None:
     assert all(block["reason"] for name, block in entry("limits.json").items() if name != "reason")
 

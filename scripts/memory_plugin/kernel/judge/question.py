@@ -27,36 +27,6 @@ Reader = Callable[[Values], "Values | None"]
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
-# A model that thinks aloud begins with a block, which may hold a draft of its answer. Some servers omit the tag that begins it.
-_TAG = r"(?:\w{1,9}:)?(?:think|thought|reason|reflection|analysis|scratchpad)\w{0,12}(?: [^>\n]{0,40})?[]>\u25b7]"
-_THOUGHTS = re.compile(
-    r"(?i)\s*(?:[<[\u25c1]%s|[^{]{0,20}<.channel.>(?!final)|<.START_THIN|<.begin_of_th|<unused94>|thinking\.\.\.|analysis(?=\w))"
-    % _TAG
-)
-_THOUGHTS_END = re.compile(
-    r"(?i)[<[\u25c1]/%s|<.channel.>final.{0,60}?<.message.>|<.END_(?:THIN|of_thought)|<unused95>|\.\.\.done thinking|assistantfinal"
-    % _TAG
-)
-# What small models write in place of JSON.
-_SLIP = re.compile(
-    r"""
-    (?<!\\)"(?:[^"\\]|\\.)*"(?=END)                                # a string, whose escapes may be wrong
-    | (?<!\\)"(?:[^"\\]|\\.)*(?:"(?!END)(?:[^"\\]|\\.)*){1,8}"(?=END)  # with quotes in it
-    | (?<=[{\[,:\s])'(?P<single>(?:[^'\\\n]|\\.)*)'(?=\s*[:,}\]])
-    | [\u201c\u201d](?P<curly>[^\u201c\u201d]*)[\u201c\u201d](?=\s*[:,}\]])
-    | (?<=[{,\s])(?P<name>[a-z_]\w*)(?=\s*:)                # without quotes
-    | (?<=["}\]\w])[ \t\r]{0,9}(?P<line>\n)\s{0,99}(?=")    # without the comma at its end
-    | (?://|\#)[^\n]*\n? | /\*.*?\*/ | \.{3} | [\u00a0\u200b]  # a comment, or what stands for more
-    | (?<=[:\s])\+(?=[\d.]) | (?<=\d)\.(?=\s*[,}\]])
-    | ,(?=\s*(?://[^\n]*\s*)?[}\]])                         # a comma before an end
-    | (?P<comma>:\s*-?\d+),(?=\d+\s*[,}\n])                 # in a number
-    | (?<=[:\s+])(?P<point>\.\d)
-    | \b(?:True|False|None)\b
-    """.replace("END", r'(?:\s*[]:,}/#]|[^\S\n]*\n\s*"[\w ]+"\s*:)'),
-    re.VERBOSE | re.DOTALL,
-)
-_WRITTEN = {"line": ",%s", "comma": "%s.", "point": "0%s"}
-_NAMES = {"True": "true", "False": "false", "None": "null"}
 _BAD_ESCAPE = re.compile(r'\\(["\\/bfnrtu])|\\.|"', re.DOTALL)
 
 # Characters that are redacted at each end, from where a key or word that the cut is in ends.
@@ -197,7 +167,7 @@ def read_reply(text: str, read: Reader) -> Values | None:
     as none, because one of them may quote the judged text. Never raises for any text.
     """
     text = _without_thoughts(text[:_MAX_REPLY])
-    answers = _answers(text, read) or _answers(_SLIP.sub(_fixed, text[max(text.find("{"), 0) :]), read)
+    answers = _answers(text, read) or _answers(_without_slips(text), read)
     return answers[0] if len(answers) == 1 else None
 
 
@@ -221,7 +191,8 @@ def _without_thoughts(text: str) -> str:
     A block ends at its first end tag: if the thoughts quote one from the judged text, a forged answer and the real one both stay. Without
     the tag that begins it, nothing but the answer may follow the end.
     """
-    begins, end = _THOUGHTS.match(text), _THOUGHTS_END.search(text)
+    thoughts = load_data("judges", "slips")["thoughts"]
+    begins, end = re.match(thoughts["begin"], text), re.search(thoughts["end"], text)
     if end is None:
         return "" if begins else text
     rest = text[end.end() :].strip()
@@ -230,19 +201,23 @@ def _without_thoughts(text: str) -> str:
     return rest if begins or (has_own_line and is_answer_alone) else text
 
 
-def _fixed(slip: re.Match[str]) -> str:
-    """Return the JSON for a slip, or for a string, which may hold wrong escapes."""
-    kind = slip.lastgroup
-    if kind in _WRITTEN:
-        return _WRITTEN[kind] % slip[kind]
-    if kind:
-        return json_dumps(slip[kind].replace("\\'", "'"))
-    if slip[0][0] == '"':
+def _without_slips(text: str) -> str:
+    """Return a reply from its first object on, with JSON for what models write in place of it (`config/judges/slips.json`)."""
+    slips = {slip["id"]: slip for slip in load_data("judges", "slips")["slips"]}
+    pattern = "|".join("(?P<%s>%s)" % (name, slip["pattern"]) for name, slip in slips.items())
+
+    def fixed(slip: re.Match[str]) -> str:
+        inner = (*slip.groups(), None)[slip.lastindex or 0]  # the group in the pattern's own
+        becomes = slips[str(slip.lastgroup)].get("becomes")
+        if becomes is not None:
+            return str(becomes.replace("%s", inner or ""))
+        if inner is not None:
+            return json_dumps(inner.replace("\\'", "'"))
         return '"%s"' % _BAD_ESCAPE.sub(
-            lambda escape: escape[0] if escape[1] else "\\" * (escape[0] == '"') + escape[0][-1],
-            slip[0][1:-1],
+            lambda one: one[0] if one[1] else one[0][-1].replace('"', '\\"'), slip[0][1:-1]
         )
-    return _NAMES.get(slip[0], "")
+
+    return re.sub("(?s)" + pattern, fixed, text[max(text.find("{"), 0) :])
 
 
 def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
