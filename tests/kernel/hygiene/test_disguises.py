@@ -50,6 +50,7 @@ FORMS = {
     "percent escapes": "".join("%%%02x" % ord(c) for c in KEY),
     "percent quotes": quote('password="%s"' % WORD),
     "zero-width space": KEY[:9] + "\u200b" + KEY[9:],
+    "a control character": KEY[:9] + "\x07" + KEY[9:],
     "soft hyphen": KEY[:9] + "\u00ad" + KEY[9:],
     "soft hyphen in the name": "pass\u00adword: " + WORD,
     "cyrillic letters": KEY.replace("p", "\u0440"),

@@ -33,6 +33,7 @@ _LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
 _TAG = r"/?(?:span|b|i|u|em|strong|code|wbr|br|font|mark)(?: [^<>]{0,60})?/?>"
 # Both begin with a character, which is searched faster than what must come before it.
 _INLINE = re.compile(r"<(?<=[\w+/=-]<)%s(?:<%s){0,3}(?=[\w+/=-])" % (_TAG, _TAG))
+_CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\\[)")
 _BOLD = re.compile(r"\*\*(?<=[A-Za-z0-9_]\*\*)(?=[A-Za-z0-9_])")
 # The first lookahead is redundant, but cheap: few quotes pass it.
 _CONCATENATION = re.compile(
@@ -143,7 +144,7 @@ def spellings(text: str) -> Iterator[Piece]:
         if mark in text:
             for match in pattern.finditer(text):
                 yield plain(match[0]), match.start(), match.end()
-    for pattern in (_CONCATENATION, _INLINE, _BOLD):
+    for pattern in (_CONCATENATION, _INLINE, _BOLD, _CONTROL):
         for match in pattern.finditer(text):
             yield "", match.start(), match.end()
     if not text.isascii():
