@@ -33,7 +33,7 @@ _LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
 _TAG = r"/?(?:span|b|i|u|em|strong|code|wbr|br|font|mark)(?: [^<>]{0,60})?/?>"
 # Both begin with a character, which is searched faster than what must come before it.
 _INLINE = re.compile(r"<(?<=[\w+/=-]<)%s(?:<%s){0,3}(?=[\w+/=-])" % (_TAG, _TAG))
-_CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\\[)")
+_CONTROL = re.compile("[\x01-\x08\x0e-\x1f\x7f]")
 _BOLD = re.compile(r"\*\*(?<=[A-Za-z0-9_]\*\*)(?=[A-Za-z0-9_])")
 # The first lookahead is redundant, but cheap: few quotes pass it.
 _CONCATENATION = re.compile(
