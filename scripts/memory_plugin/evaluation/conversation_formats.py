@@ -25,16 +25,6 @@ _ROLE_FIELD = re.compile(
     r"([a-z]+?)[ _-]?(?:message|input|prompt|query|question|text|content|turn|response|reply|answer|output|utterance)?"
 )
 _PROSE = re.compile(r"(?:[^\W\d_]+[^\w\n]+){2}[^\W\d_]")
-# Kinds of blocks: results of tools, and what no side says.
-_RESULT = re.compile(r"(?i)(?:tool|function).*(?:result|response|output|return)")
-_SILENT = re.compile(
-    r"(?i)th(?:ink|ought)|reasoning|(?:tool|function)_?(?:use|call)|^(?:tool|step|source)-|cache_?point|_context$"
-)
-_LABEL = re.compile(
-    r"^(?:<\|im_start\|>|[^a-z\n]{0,24})(?:role: *[\"']?)?(user|human|patient|caregiver|assistant|ai|bot|chatbot|companion|model|system)\b"
-    r"[^\w\n]*(?:\n\s*(?:content|text|value|message): *[|>]?-?|:[*_]*|$)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _MAX_NESTING = 5
 _MAX_RESULT = 200_000  # characters kept of a tool's result that is no text
 
@@ -43,6 +33,11 @@ _MAX_RESULT = 200_000  # characters kept of a tool's result that is no text
 def words(name: str) -> tuple[str, ...]:
     """Return a list of words of the data file."""
     return tuple(load_data("evaluation", "spellings")[name].split())
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(load_data("evaluation", "spellings")["patterns"][name], re.IGNORECASE | re.MULTILINE)
 
 
 @cache
@@ -94,7 +89,7 @@ def _table(text: str) -> list[object]:
 
 def _labeled(text: str) -> list[object]:
     """Return the turns of a text in which a label such as `User:` begins each; a text before the first is a record of its own."""
-    before, *pieces = map(str.strip, _LABEL.split(text))
+    before, *pieces = map(str.strip, _pattern("label").split(text))
     turns = [{"role": role, "content": said} for role, said in zip(pieces[::2], pieces[1::2])]
     return [before, *turns] if before and turns else [*turns]
 
@@ -103,14 +98,12 @@ def _split(record: object, depth: int = 0) -> list[object]:
     """Return the conversations in the list of a record, or the record."""
     lists = [record, *(as_object(record).get(name) for name in words("lists"))]
     for found in lists if depth < _MAX_NESTING else ():
-        entries = [found] if isinstance(found, dict) and found is not record else found
-        if isinstance(entries, list) and any(map(_is_turn, entries)):
-            if entries is not record and not turns_of(record):
-                return [entries]
-        elif isinstance(entries, list):
-            parts = [part for entry in entries for part in _split(entry, depth + 1)]
-            if any(map(_is_conversation, parts)):
-                return parts
+        entries = found if isinstance(found, list) else [found] if found is not record and found else []
+        is_one = any(map(_is_turn, entries))
+        nested = (part for entry in entries for part in _split(entry, depth + 1))
+        parts: list[object] = [entries] if is_one else [*nested]
+        if any(map(_is_conversation, parts)) and not (is_one and (found is record or turns_of(record))):
+            return parts
     return [record]
 
 
@@ -199,14 +192,13 @@ def texts_of(record: Any) -> Texts:  # noqa: ANN401
         return [("user", record[0]), ("assistant", record[1])]
     fields = _lowered(as_object(record))
     role, kind = _role_of(fields), as_text(fields.get("type"))
-    if "role" not in fields and _SILENT.search(kind) and not _RESULT.search(kind):
+    if "role" not in fields and _pattern("silent").search(kind) and not _pattern("result").search(kind):
         return []
     if not role:
         return _question_and_answer(fields)
     content = _content(fields)
-    if content is None and (role == "tool" or fields.get("tool_calls") or fields.get("function_call")):
-        content = []
-    return list(_pieces(role, content)) or [(role, "")]
+    is_call = role == "tool" or fields.get("tool_calls") or fields.get("function_call")
+    return list(_pieces(role, [] if content is None and is_call else content)) or [(role, "")]
 
 
 def _content(fields: Mapping[str, object]) -> object:
@@ -216,11 +208,10 @@ def _content(fields: Mapping[str, object]) -> object:
 
 
 def _question_and_answer(fields: Mapping[str, object]) -> Texts:
-    roles = {name: _role_of_field(name) for name in fields}
     texts: Texts = []
-    for name, role in roles.items():
-        is_name = name in words("names") and not _PROSE.search(as_text(fields[name]))
-        texts += _pieces(role, fields[name]) if role and not is_name else ()
+    for name, value in fields.items():
+        is_name = name in words("names") and not _PROSE.search(as_text(value))
+        texts += () if is_name or not _role_of_field(name) else _pieces(_role_of_field(name), value)
     return texts if texts and not may_hold_more(fields, texts) else [*texts, ("", None)]
 
 
@@ -247,13 +238,11 @@ def _pieces(role: str, value: object) -> Iterator[tuple[str, str | None]]:
     elif isinstance(value, dict):
         only_name = next(iter(value)) if len(value) == 1 else ""
         kind = as_text(value.get("type") or value.get("content_type")) or only_name
-        is_result = _RESULT.search(kind)
-        if not is_result and (_SILENT.search(kind) or value.get("thought") is True):
+        is_result = _pattern("result").search(kind)
+        if not is_result and (_pattern("silent").search(kind) or value.get("thought") is True):
             return
         role = "tool" if is_result else role
         inner = _content(value)
-        if inner is None and role == "tool":
-            inner = dumps(value)[:_MAX_RESULT]
-        yield from _pieces(role, inner)
+        yield from _pieces(role, dumps(value)[:_MAX_RESULT] if inner is None and role == "tool" else inner)
     else:
         yield role, value if isinstance(value, str) else None

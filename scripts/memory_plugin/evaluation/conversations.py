@@ -21,7 +21,6 @@ from ..kernel.transcript import parse_row
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
 from . import conversation_formats as formats
-from .conversation_formats import Texts, texts_of, turns_of
 
 STDIN = "-"
 _TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|Grep|Glob|LS|Task|Agent|Skill|PowerShell|WebFetch"
@@ -101,21 +100,21 @@ def conversation_of(identity: str, source: object) -> Conversation:
     entries = source if isinstance(source, list) else [source]
     turns: list[ConversationTurn] = []
     skipped, said = [], []
-    for place, record in enumerate((turn for entry in entries for turn in turns_of(entry) or [entry]), 1):
-        texts, fields = texts_of(record), as_object(record)
+    records = (turn for entry in entries for turn in formats.turns_of(entry) or [entry])
+    for place, record in enumerate(records, 1):
+        texts, fields = formats.texts_of(record), as_object(record)
         turns += _turns(texts, as_integer(fields.get("turn")), fields.get("failed") is True, len(turns) + 1)
         skipped += [place] if None in map(itemgetter(1), texts) else []
         said += texts
     fields = as_object(source)
-    if not skipped and formats.may_hold_more(fields, said):
-        skipped = [len(turns) + 1]
+    skipped += [len(turns) + 1] if not skipped and formats.may_hold_more(fields, said) else []
     names = (fields.get(field) for field in formats.words("id_fields"))
     name = next((name for name in names if isinstance(name, (str, int)) and name != ""), identity)
     tier = fields.get("tier", as_object(fields.get("metadata")).get("tier"))
     return Conversation(str(name), tuple(turns), tuple(skipped), "" if tier is None else str(tier))
 
 
-def _turns(texts: Texts, number: int | None, failed: bool, place: int) -> list[ConversationTurn]:
+def _turns(texts: formats.Texts, number: int | None, failed: bool, place: int) -> list[ConversationTurn]:
     """Return the turns with these texts, one for each change of the role."""
     turns = []
     for role, group in groupby(texts, itemgetter(0)):

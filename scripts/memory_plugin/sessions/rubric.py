@@ -23,7 +23,6 @@ CAUSES = (
     *("error_cascade", "output_quality", "multiple"),
 )
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
-_WORD = re.compile("[a-z]+")
 _MAX_EVIDENCE = 3
 _MAX_IMPROVEMENTS = 5
 _MAX_TEXT = 400
@@ -54,7 +53,7 @@ class Scale(NamedTuple):
 
     def level(self, value: object) -> int | None:
         """Return the level of a label, also with its number or marks; None for anything else."""
-        word = " ".join(_WORD.findall(value.lower())) if isinstance(value, str) else ""
+        word = " ".join(re.findall("[a-z]+", value.lower())) if isinstance(value, str) else ""
         return self.labels.index(word) if word in self.labels else None
 
     def number(self, value: object) -> float | None:

@@ -207,14 +207,12 @@ def _without_slips(text: str) -> str:
     pattern = "|".join("(?P<%s>%s)" % (name, slip["pattern"]) for name, slip in slips.items())
 
     def fixed(slip: re.Match[str]) -> str:
-        inner = (*slip.groups(), None)[slip.lastindex or 0]  # the group in the pattern's own
+        inner = (*slip.groups(""), "")[slip.lastindex or 0]  # the group in the pattern's own
         becomes = slips[str(slip.lastgroup)].get("becomes")
         if becomes is not None:
-            return str(becomes.replace("%s", inner or ""))
-        if inner is not None:
-            return json_dumps(inner.replace("\\'", "'"))
+            return str(becomes.replace("%s", inner))
         return '"%s"' % _BAD_ESCAPE.sub(
-            lambda one: one[0] if one[1] else one[0][-1].replace('"', '\\"'), slip[0][1:-1]
+            lambda one: one[0] if one[1] else one[0][-1].replace('"', '\\"'), inner
         )
 
     return re.sub("(?s)" + pattern, fixed, text[max(text.find("{"), 0) :])
