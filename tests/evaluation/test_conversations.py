@@ -129,6 +129,7 @@ FILES = {
     "CSV with semicolons": b"speaker;message\r\nuser;q\r\nassistant;a\r\n",
     "a table with tabs": b"role\tcontent\nuser\tq\nassistant\ta\n",
     "labels": b"User: q\n\n**Assistant:** a\n",
+    "labels as copied": b"You: q\n\nChatGPT: a\n",
     "headings": b"## User\n\nq\n\n## Assistant\n\na\n",
     "YAML": b"- role: user\n  content: q\n- role: assistant\n  content: |\n    a\n",
 }
@@ -268,6 +269,10 @@ def test_a_file_that_was_cut_off_is_not_read() -> None:
 
 def test_a_text_before_the_first_label_is_not_read() -> None:
     assert parse("A talk of Monday.\nUser: q\nBot: a\n").skipped == (1,)
+
+
+def test_an_unknown_label_is_told() -> None:
+    assert parse("Patient: q\n\nDoctor: You have a bad illness.\n").skipped == (2,)
 
 
 def test_the_sessions_of_a_conversation_follow_each_other() -> None:

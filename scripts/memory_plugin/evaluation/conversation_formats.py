@@ -88,10 +88,14 @@ def _table(text: str) -> list[object]:
 
 
 def _labeled(text: str) -> list[object]:
-    """Return the turns of a text in which a label such as `User:` begins each; a text before the first is a record of its own."""
+    """Return the turns of a text in which a label such as `User:` begins each; a text before the first is a record of its own.
+
+    If one side never speaks, its label may be unknown, and what it said part of a turn: then None is one more record.
+    """
     before, *pieces = map(str.strip, _pattern("label").split(text))
     turns = [{"role": role, "content": said} for role, said in zip(pieces[::2], pieces[1::2])]
-    return [before, *turns] if before and turns else [*turns]
+    lost = [] if {"user", "assistant"} <= {*map(_role, pieces[::2])} else [None]
+    return [*filter(None, [before]), *turns, *lost] if turns else []
 
 
 def _split(record: object, depth: int = 0) -> list[object]:
