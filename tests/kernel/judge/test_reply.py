@@ -90,6 +90,7 @@ def test_invalid_indices_are_dropped_and_counted() -> None:
         ([True, 0], [0], 1),
         ([1.0, "2", None, [1], {}, 0.5], [1, 2], 4),
         ([-1, 4, 1 << 70, 3], [3], 3),
+        ([{"index": 2, "why": "so"}, {"index": "1"}, {"title": "x"}], [1, 2], 1),
         ([2, 2, 2], [2], 2),
         (["Billing database"], None, 0),  # a title
         ([7], None, 0),

@@ -256,14 +256,14 @@ def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever 
 def chosen_indices(value: Values, key: str, offered: int) -> Values | None:
     """Return `chosen`, the valid indices in [0, offered) under `key` in ascending order, and `dropped`, the number of other items.
 
-    None if there is no list under the key, or nothing valid in it, such as titles. `"1"` and `1.0` are valid, `true` is not; a duplicate
-    counts as dropped.
+    None if there is no list under the key, or nothing valid in it, such as titles. `"1"`, `1.0` and `{"index": 1}` are valid, `true` is
+    not; a duplicate counts as dropped.
     """
     items = value.get(key)
     if not isinstance(items, list):
         return None
-    numbers = [number for number in map(read_number, items) if number is not None]
-    indices = {int(number) for number in numbers if 0 <= number < offered and number % 1 == 0}
+    numbers = [read_number(item.get("index") if isinstance(item, dict) else item) for item in items]
+    indices = {int(one) for one in numbers if one is not None and 0 <= one < offered and one % 1 == 0}
     if items and not indices:
         return None
     return {"chosen": sorted(indices), "dropped": len(items) - len(indices)}
