@@ -75,6 +75,18 @@ def test_every_tool_that_runs_commands_is_guarded(project: Project, tool: str) -
     assert decision(project.hook("PreToolUse", payload))[0] == "deny"
 
 
+def test_only_powershell_ignores_case(project: Project) -> None:
+    project.save("Keep the seeds", "They are made by hand.", "--guard-command", "Remove-Item -Recurse")
+    for tool, command in (
+        ("PowerShell", "remove-item seeds -RECURSE"),
+        ("Bash", "remove-item seeds -RECURSE"),
+    ):
+        payload = project.event(
+            "PreToolUse", tool_name=tool, tool_input={"command": command}, tool_use_id="t"
+        )
+        assert decision(project.hook("PreToolUse", payload))[0] == ("deny" if tool == "PowerShell" else "")
+
+
 def test_a_command_may_name_a_path_in_full(project: Project) -> None:
     project.save("Keep the seeds", "They are made by hand.", "--guard-command", "rm -rf data")
     project.git("init", "-q")

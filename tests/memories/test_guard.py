@@ -118,6 +118,7 @@ def test_a_guard_counts_as_content() -> None:
             Guard((), ("psql",), REMIND),
             "blocks the first call in each session that runs `psql`, and shows Claude this memory; a second try goes through",
         ),
+        (Guard(("/etc/hosts",), (), ASK), "Claude Code asks you each time Claude changes `./etc/hosts`"),
     ],
 )
 def test_guard_in_words_explains_action_and_condition(given_guard: Guard, words: str) -> None:
@@ -156,6 +157,10 @@ def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
         ("git push.*--force", "no regular expressions"),
         ("npm install, yarn add", "by itself"),
         ("npm run {build,test}", "by itself"),
+        ("/cargo publish.*/", "no regular expressions"),
+        ("\\bcargo\\s+publish", "no regular expressions"),
+        ("prefix:cargo publish", "no regular expressions"),
+        ("TRUNCATE TABLE orders", "psql"),
     ],
 )
 def test_a_command_that_no_call_could_run_is_refused_with_advice(written: str, advice: str) -> None:

@@ -237,7 +237,9 @@ def test_many_stars_do_not_take_forever() -> None:
     ("pattern", "fix"),
     [("!a", "no exceptions"), ("a/../b", "leave out"), ("./a", "leave out"), ("a//b", "empty"), ("a/b", ""), ("\\!a", ""),
      ("*.{js", "close the braces"), ("{a,{b}", "close the braces"), ("x{1..3}", "ranges"), ("\\{a,b", ""), ("a/{id}/b", ""),
-     ("{a,..}/b", "leave out"), ("a..b/.c", "")],
+     ("{a,..}/b", "leave out"), ("a..b/.c", ""), ("*.(go|rs)", "in braces"), ("app/(auth)/x.tsx", ""), ("a|b", "by itself"),
+     ("lib/ src/", "by itself"), ("my lib/", ""), ("^lib/", "no regular"), (".*\\.go$", "no regular"), ("routes/$id.go", ""),
+     ("file:lib/a.go", "colon"), ("lib/a.go:12", "colon"), ("lib/<name>/x", "any name"), ("[a-z", "bracket"), ("[id].go", "")],
 )  # fmt: skip
 def test_a_pattern_that_could_cover_nothing_is_refused(pattern: str, fix: str) -> None:
     assert fix in pattern_problem(pattern)

@@ -80,11 +80,29 @@ def test_all_guards_that_match_are_found() -> None:
     assert run_by("git push --force && sudo terraform apply", guards) == {0, 1, 2}
 
 
+def test_an_option_is_anywhere_also_directly_after_the_program() -> None:
+    assert run_by("pytest tests/pay --lf", [["pytest", "--lf"]])
+    assert run_by("git push origin -f", [["git", "-f"]])
+    assert not run_by("git push origin main", [["git", "-f"]])
+    assert not run_by("pytest-watch --lf", [["pytest", "--lf"]])
+
+
+def test_a_text_of_several_words_may_be_a_part() -> None:
+    guard = guard_words("psql -c 'DROP TABLE'")
+    hits = [
+        "psql -c 'DROP TABLE orders'",
+        "psql -d shop -c 'BEGIN; DROP TABLE a'",
+        "psql --quiet -c 'DROP TABLE'",
+    ]
+    assert [text for text in hits if not run_by(text, [guard])] == []
+    assert not run_by("psql -c 'SELECT 1' -f 'DROP TABLE.sql'", [guard])
+
+
 def test_the_words_of_a_guard() -> None:
     cases = [
         ("git push --force", FORCE),
         ("  /usr/bin/git  push '--force'", FORCE),
-        ("psql -c 'DROP TABLE'", ["psql", "-c", "DROP TABLE"]),
+        ("psql -c 'DROP TABLE'", ["psql", "-c", "*DROP TABLE*"]),
         ("sudo reboot", ["sudo", "reboot"]),
         ("", []),
         ("# comment", []),

@@ -101,7 +101,8 @@ def guard_in_words(guard: Guard) -> str:
     if guard.commands:
         conditions.append("runs " + _either(guard.commands))
     if guard.files:
-        conditions.append("changes " + _either(guard.files))
+        from_root = tuple("." * name.startswith("/") + name for name in guard.files)
+        conditions.append("changes " + _either(from_root))
     if guard.action == ASK:
         return "Claude Code asks you each time Claude %s" % " or ".join(conditions)
     text = "blocks the first call in each session that %s, and shows Claude this memory; a second try goes through"

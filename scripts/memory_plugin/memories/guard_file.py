@@ -76,7 +76,7 @@ class GuardFile:
         command = tool_input.get("command")
         if not isinstance(command, str):
             return any(guard.files for guard in self.guards)
-        bare = command.translate(_REMOVED)
+        bare = command.translate(_REMOVED).casefold()
         commands = [words for guard in self.guards for words in guard.commands]
         matches = any(all(map(bare.__contains__, _fixed_parts(words))) for words in commands)
         return matches or (bool(commands) and "$'" in command)  # in $'...' any character may be an escape
@@ -90,9 +90,9 @@ class GuardFile:
 def _fixed_parts(words: list[str]) -> Iterator[str]:
     """Yield the parts of a guard's words that each covered command line contains, as other options may be part of the same word."""
     for word in words:
-        name, sign, value = word.translate(_REMOVED).partition("=")
+        name, sign, value = word.translate(_REMOVED).casefold().partition("=")
         if word[:1] != "-" or word[1:2] == "-" or len(word) > len("-rfvx"):
-            parts = (name, value) if sign and word[:1] == "-" else (word.translate(_REMOVED),)
+            parts = (name, value) if sign and word[:1] == "-" else (name + sign + value,)
             yield from "*".join(parts).split("*")
 
 
@@ -211,8 +211,7 @@ def covers(pattern: str, path: str, *, ignores_case: bool = IGNORES_CASE) -> boo
     parts = path.split("/")
     if "/" not in pattern.rstrip("/"):
         segments = [_ANY_DEPTH, *segments]
-    lengths = _matched_lengths(segments, parts)
-    return any(length < len(parts) or not folders_only for length in lengths)
+    return any(length < len(parts) or not folders_only for length in _matched_lengths(segments, parts))
 
 
 def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:

@@ -49,6 +49,7 @@ def guard_words(pattern: str) -> list[str]:
         return []
     program, *arguments = commands[0].words[1:]
     words = [base_name(program), *map(_plain_path, arguments)]
+    words = ["*%s*" % word if " " in word else word for word in words]  # a text in quotes, or a part of one
     return words if words[0] and _ANY not in program and run_by(pattern, [words]) else []
 
 
@@ -97,9 +98,10 @@ def _options(name: str) -> Any:  # noqa: ANN401  (a list or a table of the data 
 def _covers(command: list[str], words: Sequence[str]) -> bool:
     """Return whether a command has the subcommand of a guard, and its other words after that."""
     at, program = 1, words[0]
-    has_subcommand = words[1:2] and words[1].rstrip(_ANY).replace("-", "").replace("_", "").isalnum()
+    second = words[1] if words[1:] else ""
+    has_subcommand = second[:1] != "-" and second.rstrip(_ANY).replace("-", "").replace("_", "").isalnum()
     if has_subcommand and "." not in program and program not in _options("operands_only"):
-        at = _after_subcommand(command, words[1])
+        at = _after_subcommand(command, second)
     with_value = _options("with_value").get(program, "")
     return at > 0 and _contain([*map(_plain_path, command[at:])], words[1 if at == 1 else 2 :], with_value)
 

@@ -59,7 +59,9 @@ class GuardedCall:
         # A guard's paths begin at the root of any worktree; a command may have them in full.
         tops = (root, project_root(self.folder or root))
         texts = dict.fromkeys([self.command, *(self.command.replace(top + "/", "") for top in tops)])
-        for at in sorted({at for text in texts for at in run_by(text, [words for _, words in commands])}):
+        fold = str.casefold if self.tool == "PowerShell" else str  # which ignores case
+        folded = [[*map(fold, words)] for _, words in commands]
+        for at in sorted({at for text in texts for at in run_by(fold(text), folded)}):
             guard, words = commands[at]
             first.setdefault(guard.key, (guard, " ".join(words)))
         self.matches = list(first.values())
