@@ -35,7 +35,7 @@ def test_a_submodule_names_the_project_around_it(project: Project, git: str) -> 
         project.write("libs/lib/.git", "gitdir: ../../.git/modules/lib\n")
     (line,) = unread(project, inner)
     assert project.root in line
-    assert "separate project" in line
+    assert line.endswith("start Claude Code in " + project.root)
 
 
 def test_a_package_with_a_store_is_named_where_it_is_the_working_folder(project: Project) -> None:
@@ -56,6 +56,41 @@ def test_the_packages_with_a_store_are_named_where_git_knows_them(project: Proje
         "pay/.claude/memory",
         "ship/.claude/memory",
     ]
+
+
+def test_stores_that_git_does_not_know_are_named_two_folders_down(project: Project) -> None:
+    for name in ("clones/api", "web", "too/far/down", ".hidden"):
+        make_store(os.path.join(project.root, name))
+    os.makedirs(os.path.join(project.root, "clones", "api", ".git"))
+    assert [line.partition(" are not read")[0].rpartition(project.root)[2] for line in unread(project)] == [
+        "/clones/api",
+        "/web",
+    ]
+
+
+def test_a_store_outside_the_sparse_checkout_is_named(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.write("src/a.py", "pass\n")
+    project.git("init", "-q")
+    project.git("add", "-f", "-A")
+    project.git("commit", "-q", "-m", "first")
+    project.git("sparse-checkout", "set", "--cone", "src")
+    (line,) = unread(project)
+    assert line.endswith("are outside the sparse checkout: git sparse-checkout add .claude/memory")
+    project.git("sparse-checkout", "add", ".claude/memory")
+    assert unread(project) == []
+
+
+def test_a_worktree_below_and_the_user_s_own_store_are_no_other_stores(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.git("init", "-q")
+    project.git("add", "-f", "-A")
+    project.git("commit", "-q", "-m", "first")
+    project.git("worktree", "add", "-q", "trees/x")
+    assert os.path.isdir(os.path.join(project.root, "trees", "x", ".claude", "memory"))
+    assert unread(project) == []
+    make_store(project.home)
+    assert project.home not in "".join(unread(project, os.path.dirname(project.home)))
 
 
 def test_other_worktrees_of_a_bare_repository_are_named(project: Project) -> None:

@@ -86,6 +86,15 @@ def test_of_two_files_of_a_name_none_is_guessed_and_show_and_check_say_what_is_g
     assert lines(project) == []
 
 
+def test_a_shallow_clone_says_that_git_may_know_more(project: Project) -> None:
+    stored(project, "plan.py")
+    project.write(".git/shallow", "")
+    assert (
+        "plan.py is not there (to ask git, which has only the last commits here: git fetch"
+        in lines(project)[0]
+    )
+
+
 @pytest.mark.parametrize("name", ["billing.py", "src/Billing.py", "billing.py:2"])
 def test_the_only_file_of_that_name_is_named_when_a_memory_is_saved(project: Project, name: str) -> None:
     stored(project, "Makefile")

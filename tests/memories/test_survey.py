@@ -98,6 +98,18 @@ def test_a_name_that_means_none_or_several_is_refused(paths: Paths, put: Put, na
     assert choose(items, "runbook/same").stored.memory.category == "runbook"
 
 
+def test_a_memory_whose_file_cannot_be_read_is_not_called_unknown(
+    paths: Paths, store: Store, put: Put
+) -> None:
+    put("good")
+    path = store.path("constraint", "half-merged")
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("<<<<<<< HEAD\n")
+    with pytest.raises(InvalidMemory, match="%s cannot be read; see: memory doctor" % path):
+        choose(survey(paths).items, "half")
+
+
 def test_the_shortest_name_that_means_one_memory(paths: Paths, put: Put) -> None:
     own = user_store(paths)
     assert own is not None

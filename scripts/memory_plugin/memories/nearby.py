@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from glob import escape, glob
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
 from ..kernel.fastjson import as_text, digest
 from ..kernel.files import open_regular, read_regular, stamp
-from ..kernel.paths import Paths, project_root
+from ..kernel.paths import Paths, main_worktree, project_root
 from ..kernel.settings import Settings
 from ..kernel.text.clean import inflected
 from ..kernel.transcript import parse_row
@@ -29,14 +29,16 @@ _HEAD_BYTES = 256 * 1024
 _MAX_FILES = 2000
 _MIN_FILES = 3  # that a project shares with one that is gone; many have a README and one more
 STORE = os.path.join(".claude", "memory")
-_OUTER = "the memories of %s are not read: %s is a separate project; start Claude Code there to use them"
-_INNER = "the memories in %s are not read: the project is %s; to have them here: memory import %s"
+_OTHER = "the memories of {0} are not read: the project is {1}; to use them, start Claude Code in {0}"
+_INNER = "the memories in {0} are not read: the project is {1}; to have them here: memory import {2}"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
+_SPARSE = "the memories in %s are outside the sparse checkout: git sparse-checkout add .claude/memory"
 _LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
 _MOVED = "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s"
+_UNCONFIRMED = "Claude Code has notes in %s, but no session in that folder names this project; the next will"
 _NO_LETTER = re.compile(r"[^A-Za-z0-9]")
 _MARKDOWN = "Markdown note in %s is", "Markdown notes in %s are"
-_MISPLACED = "JSON file in no category's folder of %s is", "JSON files in no category's folder of %s are"
+_MISPLACED = "JSON file in %s, misplaced or misnamed, is", "JSON files in %s, misplaced or misnamed, are"
 _IMPORT_NOTES = " not read; to make memories from notes: memory import %s"
 _MAX_WORKTREES = _MAX_STORES = 20
 
@@ -101,8 +103,9 @@ def notes_elsewhere(paths: Paths) -> list[str]:
     It has the same name, or most of its files are here.
     """
     found = [line for store in stores(paths)[1:] for line in _unread_files(store.root)]
-    if paths.config_dir is None or any(map(note_files, native_folders(paths, confirmed=False))):
-        return found
+    unread = [folder for folder in native_folders(paths, confirmed=False) if note_files(folder)]
+    if paths.config_dir is None or unread:
+        return found + [_UNCONFIRMED % folder for folder in unread if folder not in native_folders(paths)]
     root = paths.project_root
     for folder in sorted(glob(os.path.join(escape(paths.config_dir), "projects", "*"))):
         notes_folder = os.path.join(folder, "memory")
@@ -170,17 +173,25 @@ def _passages(name: str, text: str) -> list[tuple[str, str]]:
 
 def unread_nearby(paths: Paths) -> list[str]:
     """Return a sentence for each store above, below or beside the project's that is not read, and for what its own does not read."""
+    from .repository import git  # most callers only read the notes
+
     root, launch = paths.project_root, paths.launch_dir
     users = "" if paths.config_dir is None else os.path.realpath(paths.config_dir)
-    above = (one for one in _upward(os.path.dirname(root)) if os.path.join(one, ".claude") != users)
-    found = [_OUTER % (folder, root) for folder in above if has_store(folder)]
+
+    def is_other(folder: str) -> bool:
+        return has_store(folder) and os.path.join(folder, ".claude") != users
+
+    found = [_OTHER.format(folder, root) for folder in filter(is_other, _upward(os.path.dirname(root)))]
     is_inside = launch.startswith(root.rstrip(os.sep) + os.sep)
     below = dict.fromkeys(
-        [*(takewhile(root.__ne__, _upward(launch)) if is_inside else ()), *_tracked_stores(root)]
+        [*(takewhile(root.__ne__, _upward(launch)) if is_inside else ()), *_stores_below(root)]
     )
-    found += [_INNER % (folder, root, os.path.join(folder, STORE)) for folder in below if has_store(folder)]
+    for folder in (one for one in filter(is_other, below) if main_worktree(one) != root):
+        text = _OTHER if project_root(folder) == folder else _INNER
+        found.append(text.format(folder, root, os.path.join(folder, STORE)))
     if not has_store(project_store(paths).worktree or root):
         found += [_SIBLING % folder for folder in _worktrees(root) if has_store(folder)]
+        found += [_SPARSE % root] * git(root, "ls-files", "-t", "--", ".claude/memory").startswith("S ")
     links = [folder for folder in native_folders(paths, confirmed=False) if leads_into_project(folder)]
     found += [_LINKED % (folder, os.path.realpath(folder)) for folder in links]
     return found + list(_unread_files(project_store(paths).root))
@@ -202,14 +213,15 @@ def _worktrees(root: str) -> list[str]:
     return folders[:_MAX_WORKTREES] if ("bare", "", "") in fields else []
 
 
-def _tracked_stores(root: str) -> list[str]:
-    """Return the folders below a project, such as packages, in which git knows a store."""
+def _stores_below(root: str) -> list[str]:
+    """Return the folders below a project, such as packages and clones, with a store that git knows or that is at most two folders down."""
     from .repository import git  # most callers only read the notes
 
     inner = "/.claude/memory/"
     listed = git(root, "ls-files", "-z", "--", ":(glob)**/.claude/memory/*/*.json").split("\0")
-    names = dict.fromkeys(name.partition(inner)[0] for name in listed if inner in name)
-    return [os.path.join(root, name) for name in names][:_MAX_STORES]
+    found = {os.path.join(root, name.partition(inner)[0]) for name in listed if inner in name}
+    near = (glob(os.path.join(escape(root), depth, STORE)) for depth in ("*", "*/*"))
+    return sorted(found.union(path[: -len(STORE) - 1] for path in chain(*near)))[:_MAX_STORES]
 
 
 def _unread_files(store: str) -> Iterator[str]:

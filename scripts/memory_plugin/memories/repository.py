@@ -47,6 +47,8 @@ _NAMED = ("log", "--no-ext-diff", "--name-only", "--format=", "-n", "20000", "-z
 _STAGED = ("diff", "--no-ext-diff", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD")
 # A file outside the sparse checkout, and a submodule, as git marks them.
 _SKIPPED, _SUBMODULE = "S ", "160000 "
+_GONE, _ABSENT = " is gone", " is not there"
+_SHALLOW = " is not there (to ask git, which has only the last commits here: git fetch --unshallow)"
 _LINE_NUMBER = re.compile(r":\d+(?:-\d+)?\Z")
 _PATTERN = re.compile(r"/[^/]*[*?\[{].*\Z")  # below a folder
 _NO_PATH = re.compile(r"[*?\[{!]|\A(?:/|~|\.\.(?:/|\Z)|\w+:)")
@@ -69,7 +71,7 @@ class GoneFile(NamedTuple):
     stored: StoredMemory
     name: str
     places: dict[str, str]
-    was_known: bool
+    lack: str
 
     def __str__(self) -> str:
         """Return what happened, and the command that fixes it."""
@@ -88,9 +90,9 @@ class GoneFile(NamedTuple):
         """Return what happened to the file."""
         place = self.places[self.name]
         if place:
-            text = "%s was moved to %s" if self.was_known else "%s is not there, but %s is"
+            text = "%s was moved to %s" if self.lack == _GONE else "%s is not there, but %s is"
             return text % (self.name, place)
-        return self.name + (" is gone" if self.was_known else " is not there")
+        return self.name + self.lack
 
     @property
     def edit(self) -> str:
@@ -152,8 +154,9 @@ def gone_files(memories: list[StoredMemory]) -> list[GoneFile]:
         name: places[path] + wholes[name][len(path) :] if path in places else ""
         for name, path in gone.items()
     }
+    absent = _SHALLOW if os.path.lexists(os.path.join(git_folder(root) or root, "shallow")) else _ABSENT
     return [
-        GoneFile(one, name, now, gone[name] not in strange)
+        GoneFile(one, name, now, absent if gone[name] in strange else _GONE)
         for one in ours
         for name in one.memory.files
         if name in gone

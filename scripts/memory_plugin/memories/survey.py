@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection
+from glob import escape, glob
 from html import unescape
 from typing import NamedTuple
 
@@ -50,8 +52,7 @@ def read_item(item: Item) -> Item:
     """
     if item.stored.memory.data:
         return item
-    category = categories()[item.stored.memory.category]
-    stored = read_memory(item.stored.store, category, item.stored.path)
+    stored = read_memory(item.stored.store, categories()[item.stored.memory.category], item.stored.path)
     if stored.digest == item.stored.digest:
         return item._replace(stored=stored)
     return item._replace(stored=stored, trust=PENDING, reason=CHANGED)
@@ -85,7 +86,7 @@ def survey(paths: Paths, accept_from: Collection[str] = ()) -> Survey:
 def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
     """Return a memory with its trust, by its text as it is now."""
     if trust is None:
-        return Item(stored, PENDING, why_no_state)
+        return Item(stored, PENDING, why_no_state.partition("; ")[0])
     state = trust.state_of(stored)
     return judged_item(stored, state, trust, has_new_phrases=bool(trust.new_phrases(stored)))
 
@@ -176,6 +177,9 @@ def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
 
 
 def _unknown(items: list[Item], name: str) -> str:
+    for root in {item.stored.store.root for item in items if name}:
+        for path in glob(os.path.join(escape(root), "*", escape(name) + "*.json")):
+            return "%s cannot be read; see: memory doctor" % path
     short = shortest_names(items)
     names = {item.stored.memory.id: short[item.stored.key] for item in items}
     near = nearest(name, [(item.stored.memory.id, item.stored.memory.title) for item in items])

@@ -217,6 +217,18 @@ def test_one_line_says_what_was_saved_and_how_to_undo_it(
     assert project.cli(*line.rpartition("memory ")[2].split()).returncode == 0
 
 
+def test_a_worktree_without_a_store_of_its_own_says_where_a_memory_is_stored(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.git("init", "-q")
+    project.git("commit", "-q", "--allow-empty", "-m", "first")
+    main, linked = project.root, project.root + "-linked"
+    project.git("worktree", "add", "-q", linked)
+    project.root = linked
+    assert (
+        "stored in %s, whose memories this worktree shares" % main in project.cli("save", "Never push").stdout
+    )
+
+
 def test_the_one_line_form_reads_standard_input(project: Project) -> None:
     assert project.cli("save", "-", "--json", stdin="Never push. Ask.\n").json["id"] == "never-push"
 

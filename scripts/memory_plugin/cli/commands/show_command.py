@@ -42,8 +42,7 @@ def _configure_show(parser: ArgumentParser) -> None:
 
 def _show(arguments: Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
-    name = " ".join(arguments.id)
-    item = choose(context.overview().items, name)
+    item = choose(context.overview().items, " ".join(arguments.id))
     # The index does not know a file that changed just now.
     trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
     item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
@@ -121,9 +120,6 @@ ALL = "all"
 _MAX_REASON, _MOST = 300, 100_000
 _HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 _NO_NOTES = "Claude Code has no notes for this project."
-_UNCONFIRMED = """\
-Claude Code has notes in %s, but no session in that folder names this project, and several projects can share its name. They are read
-after the next session here."""
 
 
 def _configure_list(parser: ArgumentParser) -> None:
@@ -172,13 +168,10 @@ def _list_notes(context: CommandContext) -> None:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
-        from ...memories.nearby import native_folders, note_files, notes_elsewhere
+        from ...memories.nearby import notes_elsewhere
 
         is_on = context.settings.flag("native.enabled")
-        folders = native_folders(context.paths, confirmed=False) if is_on else []
-        unread = [folder for folder in folders if note_files(folder)]
-        unconfirmed = [_UNCONFIRMED.replace("\n", " ") % name for name in unread[:1]]
-        for text in unconfirmed or [_NO_NOTES, *(notes_elsewhere(context.paths) if is_on else ())]:
+        for text in (notes_elsewhere(context.paths) if is_on else ()) or [_NO_NOTES]:
             context.console.paragraph(text)
 
 
@@ -253,6 +246,7 @@ test a command or file against the guards
 """
 
 _MAX_GUARD = 2000
+_ASKS, _BLOCKS = "Claude Code would ask you", "the first call in each session would be blocked"
 _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
@@ -292,9 +286,7 @@ def _test_guards(arguments: Namespace, context: CommandContext) -> None:
     enabled = context.settings.flag("guards.enabled")
     lines, names = [], shortest_names(context.survey().items)
     for row in rows:
-        effect = "Claude Code would ask you"
-        if row["action"] != "ask":
-            effect = "the first call in each session would be blocked"
+        effect = _ASKS if row["action"] == "ask" else _BLOCKS
         lines.append("`%s` matches: %s" % (shown_line(row["matched"]), effect))
         lines.append("  %s  %s" % (names.get(row["key"], row["key"]), shown_line(row["title"])))
     if not rows:
