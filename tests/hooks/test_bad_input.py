@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.paths import YOURS
 from tests.events import PROMPT_HOOK, SCRIPTS, events_slow_except
 from tests.project import IS_WINDOWS, PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
@@ -170,7 +171,7 @@ def test_without_a_valid_home_folder_nothing_is_written_and_only_a_start_says_so
     before = {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))}
     run = recalling.hook(event, recalling.event(event, prompt=ASK, source="startup"), **home)
     assert (run.returncode, run.stderr) == (0, "")
-    why = "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
+    why = "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path" + YOURS
     line = {"systemMessage": "memory: Claude is shown nothing: " + why}
     assert run.stdout == ("" if event != "SessionStart" else json.dumps(line, separators=(",", ":")))
     assert {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))} == before

@@ -147,15 +147,14 @@ def test_a_state_folder_of_another_user_is_named(project: Project) -> None:
 def test_where_nothing_can_be_written_the_session_still_gets_its_titles(project: Project) -> None:
     project.save(TITLE, BODY)
     with at_home(project) as paths, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "access", lambda *_: False)
+        patch.setattr("memory_plugin.hooks.session_events.write_problem", lambda _: "No space left on device")
         # Nobody would wait for its process.
         patch.setattr("memory_plugin.work.background.start_refresh", lambda _: None)
         event = Event("SessionStart", {"source": "startup", "session_id": "s"}, paths, Taint(), Deadline(5))
         output = handle_start(event) or {}
     lines = str(output["systemMessage"]).split("\n")
-    assert (
-        lines[0] == "memory: nothing can be saved: you cannot write to the state folder; see: memory doctor"
-    )
+    why = "No space left on device"
+    assert lines[0] == "memory: nothing can be saved in the state folder (%s); see: memory doctor" % why
     assert lines[1] == "memory: Claude has the title of 1 memory"
     assert TITLE in str(output["hookSpecificOutput"])
 
@@ -163,7 +162,7 @@ def test_where_nothing_can_be_written_the_session_still_gets_its_titles(project:
 def test_damaged_settings_and_a_state_folder_for_reading_are_both_told(project: Project) -> None:
     project.write_settings(retrieval={"max_inject": "many"})
     with at_home(project) as paths, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "access", lambda *_: False)
+        patch.setattr("memory_plugin.hooks.session_events.write_problem", lambda _: "No space left on device")
         patch.setattr("memory_plugin.work.background.start_refresh", lambda _: None)
         event = Event("SessionStart", {"source": "startup", "session_id": "s"}, paths, Taint(), Deadline(5))
         output = handle_start(event) or {}

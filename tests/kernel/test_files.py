@@ -18,6 +18,7 @@ from memory_plugin.kernel.files import (
     read_regular,
     replace_file,
     stamp,
+    write_problem,
 )
 from tests.project import posix
 
@@ -166,7 +167,7 @@ def test_a_write_that_fails_keeps_the_old_file(folder: str, monkeypatch: pytest.
     def broken(*_arguments: object) -> int:
         raise OSError(28, "No space left on device")
 
-    for name in ("write", "fsync", "replace"):
+    for name in ("open", "write", "fsync", "replace"):
         with monkeypatch.context() as patch:
             patch.setattr(os, name, broken)
             with pytest.raises(OSError, match="No space left") as raised:
@@ -174,6 +175,17 @@ def test_a_write_that_fails_keeps_the_old_file(folder: str, monkeypatch: pytest.
         assert error_text(raised.value) == path + ": No space left on device"
         assert read_regular(path, 10)[0] == b"old"
         assert os.listdir(folder) == ["a"]
+
+
+def test_why_a_folder_cannot_be_written_to(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (write_problem(folder), os.listdir(folder)) == ("", [])
+    assert write_problem(os.path.join(folder, "none")) == "No such file or directory"
+
+    def full(*_arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    assert (write_problem(folder), os.listdir(folder)) == ("No space left on device", [])
 
 
 def test_a_draft_is_known_by_its_name(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,12 @@ def test_a_state_folder_of_another_user_is_refused(project: Project, part: str) 
     assert "belongs to another user" in why
 
 
+def test_a_path_that_is_not_utf_8_is_refused_in_words() -> None:
+    for config, root in (("/home/\udce9/.claude", "/work"), ("/home/a/.claude", "/work/\udce9")):
+        folder, why = state_folder(config, root)
+        assert (folder, "not UTF-8; rename" in why) == (None, True)
+
+
 def test_places_name_the_project_for_people_and_surely(
     make_project: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:

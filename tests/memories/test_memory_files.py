@@ -186,6 +186,13 @@ def test_only_a_project_s_store_may_belong_to_another_user(store: Store, put: Pu
     assert "belongs to another user" in why_not_read(own)
 
 
+def test_a_store_that_may_not_be_read_is_no_empty_one(store: Store, put: Put) -> None:
+    put("good")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        assert why_not_read(store) == "you may not read " + store.root
+
+
 def test_the_user_s_own_store_may_be_a_link(paths: Paths, put: Put) -> None:
     own = user_store(paths)
     assert own is not None

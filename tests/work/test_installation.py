@@ -80,3 +80,12 @@ def test_the_models_of_the_jury_are_checked_too(check_models: Callable[..., Chec
 
 def test_an_invalid_jury_is_reported_only_by_the_judge_check(check_models: Callable[..., Check]) -> None:
     assert check_models("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"
+
+
+def test_a_state_folder_on_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    paths = Bench(str(tmp_path)).paths
+    monkeypatch.setattr(module, "write_problem", lambda _: "No space left on device")
+    found = module.state_folder(CommandContext(paths, Console(io.StringIO(), io.StringIO()), Taint()))
+    assert (found.status, "(No space left on device)" in found.text) == ("fail", True)
+    assert found.fix.startswith("free some space")

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..kernel.fastjson import as_object, as_text, digest, loads
-from ..kernel.files import make_folder, open_to_read, os_error_text
+from ..kernel.files import make_folder, open_to_read, os_error_text, write_problem
 from ..kernel.paths import Paths, locate, read_state, record_once, session_file
 from ..work.status_line import FOLDER, refresh_script, status_text
 
@@ -27,7 +27,7 @@ _WAIT = 1.0  # seconds for the client to write the rows of its last calls
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 _PENDING, _PHRASES = "pending", "phrases"  # names of what the user was told last
 _MIN_WITHOUT_PHRASES, _OFFER_DAYS = 5, 7
-_READ_ONLY = "memory: nothing can be saved: you cannot write to the state folder; see: memory doctor"
+_UNWRITABLE = "memory: nothing can be saved in the state folder (%s); see: memory doctor"
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -51,7 +51,8 @@ def handle_start(event: Event) -> dict[str, object] | None:
     text = "\n\n".join(filter(None, (text, _past_sessions(event, source))))
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
-    readonly = "" if os.access(event.paths.state(), os.W_OK) else _READ_ONLY
+    why = write_problem(event.paths.state())
+    readonly = _UNWRITABLE % why if why else ""
     unread = _unread_nearby(event.paths) if source == "startup" else ""
     lines = [damaged, readonly, notice, unread, _offer(event), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
@@ -93,7 +94,7 @@ def _past_sessions(event: Event, source: str) -> str:
 def _unread_nearby(paths: Paths) -> str:
     """Return a line about a project's store that is not read, or about memories next to a project without any; usually empty."""
     store = os.path.join(paths.project_root, ".claude", "memory")
-    if os.path.isdir(store) and os.path.realpath(store) == store:
+    if os.path.isdir(store) and os.path.realpath(store) == store and os.access(store, os.R_OK | os.X_OK):
         return ""
     from ..memories.memory_files import project_store, why_not_read
     from ..memories.nearby import unread_nearby
@@ -361,8 +362,7 @@ def print_status_line() -> int:
         is_described = sys.stdin is not None and not sys.stdin.isatty()
         text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace") if is_described else "{}"
         payload = as_object(loads(text))
-        paths = locate(_folder(payload))
-        line = status_text(paths, as_text(payload.get("session_id")))
+        line = status_text(locate(_folder(payload)), as_text(payload.get("session_id")))
         os.write(1, (line + "\n").encode("utf-8"))
     except Exception:
         return 0

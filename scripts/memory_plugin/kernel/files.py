@@ -203,8 +203,8 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
     `durable` False: do not wait for the disk, for data that may be lost in a power failure.
     """
     draft = "%s.%d.%s%s" % (path, os.getpid(), os.urandom(_DRAFT_BYTES).hex(), _DRAFT_END)
-    handle = os.open(draft, _CREATE, mode)
     try:
+        handle = os.open(draft, _CREATE, mode)
         try:
             _write_all(handle, data)
             if durable:
@@ -213,7 +213,8 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
             os.close(handle)
         _rename(draft, path)
     except BaseException as error:
-        os.unlink(draft)
+        if os.path.lexists(draft):
+            os.unlink(draft)
         if isinstance(error, OSError):
             error.filename = path  # a write through a descriptor names no file
         raise
@@ -246,6 +247,17 @@ def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
     else:
         remove_file(path)
     return True
+
+
+def write_problem(folder: str) -> str:
+    """Return why no file can be written in a folder; empty if one can be."""
+    path = os.path.join(folder, ".probe")
+    try:
+        replace_file(path, b"probe", durable=False)
+        os.unlink(path)
+    except OSError as error:
+        return os_error_text(error)
+    return ""
 
 
 def remove_file(path: str) -> bool:

@@ -20,6 +20,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MAX_POINTER = 4096
 _MAX_BYTES = 1 << 20
 _LOCK_WAIT = 5.0  # seconds
+YOURS = "; set HOME or CLAUDE_CONFIG_DIR to a folder of your own outside the project"
 
 
 def data_path(*parts: str) -> str:
@@ -85,7 +86,10 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
     project that may contain it is the home folder itself.
     """
     if config is None:
-        return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
+        return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path" + YOURS
+    named = config + (project or "")
+    if named != named.encode("utf-8", "ignore").decode():
+        return None, "the path of the project or of the config folder is not UTF-8; rename the folder"
     owner = None if project is None or _is_home(project) else project
     if owner is not None and _inside(os.path.realpath(config), owner):
         why = "the config folder %s lies inside the project %s; go into a project's own folder, or name one with --root"
@@ -97,7 +101,7 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
         except OSError:
             continue
         if hasattr(os, "getuid") and status.st_uid != os.getuid():
-            return None, "%s belongs to another user" % path
+            return None, "%s belongs to another user" % path + YOURS
     if owner is not None and _inside(os.path.realpath(folder), owner):
         return None, "the state folder %s leads into the project" % folder
     return folder, ""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import Unreadable, read_regular, stamp
+from ..kernel.files import Unreadable, error_text, read_regular, stamp
 from ..kernel.paths import Paths, main_worktree
 from . import InvalidMemory
 from .record import Category, Memory, categories, parse_memory
@@ -117,16 +117,16 @@ def why_not_read(store: Store) -> str:
     A project's store must be inside the project itself. It may belong to another user, as in a container, because only the text of a
     memory is trusted; the user's own store may not.
     """
-    root = os.path.realpath(store.root)
-    inside = store.worktree is None or _inside(os.path.realpath(store.worktree)) == root
-    if not inside:
+    if store.worktree and _inside(os.path.realpath(store.worktree)) != os.path.realpath(store.root):
         return "%s is a symbolic link that leads elsewhere; replace it by a folder" % store.root
     try:
         status = os.stat(store.root)
-    except OSError:
-        return ""
+    except OSError as error:
+        return "" if isinstance(error, FileNotFoundError) else error_text(error)
     if not modes.S_ISDIR(status.st_mode):
         return "%s is not a folder" % store.root
+    if not os.access(store.root, os.R_OK | os.X_OK):
+        return "you may not read %s" % store.root
     if store.worktree is None and hasattr(os, "getuid") and status.st_uid != os.getuid():
         return "%s belongs to another user" % store.root
     return ""

@@ -79,9 +79,8 @@ def older_names(key: str, supersedes: tuple[str, ...], beside: str) -> list[str]
     A newer memory names the whole chain, so it still supersedes the oldest one after those between them are deleted. For a memory of
     another category or store the chain is left out, because its ids could mean other memories there.
     """
-    name = name_for(key, beside)
     same_folder = key.rpartition("/")[0] == beside.rpartition("/")[0]
-    return [name, *supersedes] if same_folder else [name]
+    return [name_for(key, beside), *(supersedes if same_folder else ())]
 
 
 def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Resolution:

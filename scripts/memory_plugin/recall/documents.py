@@ -144,8 +144,7 @@ def _may_inject(stored: StoredMemory, trust: str) -> bool:
     """Return whether a memory may be injected, apart from other memories: it is trusted, has not expired, and names no successor."""
     memory = stored.memory
     has_expired = bool(memory.expires_at) and memory.expires_at <= now_iso()
-    is_current = memory.status == ACTIVE and not memory.superseded_by
-    return trust == TRUSTED and is_current and not has_expired
+    return (trust, memory.status) == (TRUSTED, ACTIVE) and not memory.superseded_by and not has_expired
 
 
 def note_document(note: NativeNote) -> Document:
@@ -257,8 +256,7 @@ def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:
 def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
     """Return (path or pattern relative to the root, way) for an entry of `files`; an empty list if it is outside the root."""
     entry = _LINE_NUMBER.sub("", entry.strip()).replace("\\", "/")
-    start = root.replace(os.sep, "/").rstrip("/") + "/"
-    entry = entry.removeprefix(start)
+    entry = entry.removeprefix(root.replace(os.sep, "/").rstrip("/") + "/")
     found = []
     for name in alternatives(entry):
         is_pattern = bool(_WILD.search(name))

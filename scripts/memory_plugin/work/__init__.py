@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..memories.survey import Survey
 
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
-_MOVED = "%s is not used because the project's %s sets it"
-_UNREAD = "the project's %s cannot be read, so it may have set one"
+_MOVED = "{0} is not used because the project's {1} sets it; remove {0} from the env block of that file"
+_UNREAD = "the project's {1} cannot be read, so it may have set one; make that file readable, with valid JSON"
 
 
 class WorkError(Exception):
@@ -40,7 +40,7 @@ class WorkContext(Context):
         self.caller = caller
         if paths.config_dir is None and self.moved_home:
             path = taint.names[self.moved_home]
-            why = _UNREAD % path if path in taint.unread else _MOVED % (self.moved_home, path)
+            why = (_UNREAD if path in taint.unread else _MOVED).format(self.moved_home, path)
             paths.why_no_state = "no home folder is known: " + why
         settings = load(paths.config_dir, paths.project_root)
         follow_hygiene(settings)

@@ -71,7 +71,7 @@ def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
         return 0, [StoreFinding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []
     memories = list(all_memories(store, problems))
-    return len(memories), sorted([*file_findings(problems), *check_memories(memories, [store.root])])
+    return len(memories), sorted({*file_findings(problems), *check_memories(memories, [store.root])})
 
 
 def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
@@ -131,7 +131,7 @@ def secrets_in(roots: Iterable[str]) -> Iterator[StoreFinding]:
         try:
             content = read_regular(path, _MAX_BYTES)[0].decode("utf-8", "replace")
         except OSError as error:
-            yield StoreFinding(path, 0, "file", plain(str(error), _MAX_REASON))
+            yield StoreFinding(path, 0, "file", plain(str(error).removeprefix(path + ": "), _MAX_REASON))
             continue
         for finding in findings(content):
             if finding.action != "allow":

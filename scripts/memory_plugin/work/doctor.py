@@ -58,17 +58,17 @@ def _memories(findings: list[StoreFinding]) -> Check:
     """Report what `memory check` finds."""
     if not findings:
         return Check("memories", OK, "no problems in their files")
-    number, files = counted(len(findings), "problem"), counted(len({one.path for one in findings}), "file")
+    details = tuple(dict.fromkeys(map(str, findings)))  # a file that cannot be read is found twice
+    number, files = counted(len(details), "problem"), counted(len({one.path for one in findings}), "file")
     is_serious = any(one.rule not in NOTED for one in findings)
     fix = "correct these files, or move those that are no memories" if is_serious else ""
-    details = tuple(map(str, findings))
     return Check("memories", WARN if is_serious else NOTE, "%s in %s" % (number, files), fix, details)
 
 
 def _stores(survey: Survey) -> Check:
     """Report stores that are not read, else how many memories each store holds."""
     if survey.left_alone:
-        fix = "make it a regular folder that you own"
+        fix = "make it a plain folder that you can read; your own store must belong to you"
         return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
     scopes = sorted(Counter(item.stored.store.scope for item in survey.items).items())
     parts = ["%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in scopes]

@@ -15,11 +15,13 @@ from ..evaluation import EvaluationError
 from ..host.commands import first_on_path, is_own
 from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.context import days_ago, iso, now
+from ..kernel.files import write_problem
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
 from ..kernel.judge.models import family_of, model_table
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
+from ..kernel.paths import YOURS
 from ..kernel.records import Form, Records, text
 from ..kernel.settings import USER, feature_name
 from ..kernel.settings.user_file import line_of, problem_sentence
@@ -89,24 +91,17 @@ def state_folder(context: WorkContext) -> Check:
     """Check that the folder for ledgers, trust and the index is writable and private."""
     paths = context.paths
     if paths.state_dir is None:
-        why, _, what_to_do = paths.why_no_state.partition("; ")
-        fix = _fix_without_home(context) if paths.config_dir is None else what_to_do
+        why, _, fix = paths.why_no_state.partition("; ")
         return Check("state folder", FAIL, "%s; Claude is shown nothing, and nothing is saved" % why, fix)
     folder = _nearest(paths.state_dir)
-    if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
-        fix = "make it a folder that you can write to"
-        return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if why := write_problem(folder):
+        fix = "free some space, make it writable, or" + YOURS[1:]
+        return Check(
+            "state folder", FAIL, "%s is not writable (%s), so nothing can be stored" % (folder, why), fix
+        )
     if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHER_USERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, paths.state_dir)
-
-
-def _fix_without_home(context: WorkContext) -> str:
-    if context.taint.unread:
-        return "make that file readable, with valid JSON"
-    if context.moved_home:
-        return "remove %s from the env block of that file" % context.moved_home
-    return "set HOME or CLAUDE_CONFIG_DIR to a folder of your own outside the project"
 
 
 def _nearest(path: str) -> str:

@@ -282,6 +282,14 @@ def test_without_a_home_it_still_answers(project: Project) -> None:
 
 
 @AS_ROOT
+def test_a_config_folder_of_another_user_is_reported_with_what_to_do(project: Project) -> None:
+    os.chown(project.config, 12345, 12345)
+    check = checks(project)["state folder"]
+    assert "belongs to another user; Claude is shown nothing" in check["text"]
+    assert check["fix"].startswith("set HOME or CLAUDE_CONFIG_DIR")
+
+
+@AS_ROOT
 def test_a_store_of_another_user_is_reported(project: Project) -> None:
     os.makedirs(os.path.join(project.config, "memory"))
     os.chown(os.path.join(project.config, "memory"), 12345, 12345)

@@ -51,8 +51,7 @@ def _forget_approval(arguments: Namespace, context: CommandContext) -> Approval 
         return about("permanently delete", [stored])
     if not is_guarded(stored, context):
         return None
-    action = "archive" if arguments.keep else "forget"
-    return about(action, [stored], "Its guard ends.")
+    return about("archive" if arguments.keep else "forget", [stored], "Its guard ends.")
 
 
 def _forget(arguments: Namespace, context: CommandContext) -> None:

@@ -237,8 +237,7 @@ def _capture(arguments: Namespace, context: CommandContext) -> int:
             raise UsageError("memory capture clear takes no files")
         with CandidateFile(context.paths).change() as candidates:
             number = candidates.clear()
-        deleted = "deleted: %s" % counted(number, "suggestion")
-        context.console.result({"forgotten": number}, deleted)
+        context.console.result({"forgotten": number}, "deleted: %s" % counted(number, "suggestion"))
         return DONE
     if not (arguments.files or arguments.project):
         raise UsageError(_NOTHING)
