@@ -85,7 +85,7 @@ def test_no_folder_is_an_error_and_no_handle_is_left_open(project: Project) -> N
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL])
 def test_a_file_system_without_locks_is_used_without_them(
     project: Project, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

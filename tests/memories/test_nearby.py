@@ -91,6 +91,8 @@ def test_a_worktree_below_and_the_user_s_own_store_are_no_other_stores(project: 
     assert unread(project) == []
     make_store(project.home)
     assert project.home not in "".join(unread(project, os.path.dirname(project.home)))
+    make_store(os.path.join(project.home, "clone"))
+    assert unread(project, project.home) == []
 
 
 def test_other_worktrees_of_a_bare_repository_are_named(project: Project) -> None:

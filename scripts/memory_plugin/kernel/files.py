@@ -301,7 +301,7 @@ _PAUSE = 0.002
 # Errors of `flock` for a lock that another process holds (Wine sets no number), and for a file system without locks; any other error is
 # raised.
 _HELD = (0, errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL)
 
 
 class Busy(OSError):

@@ -183,9 +183,9 @@ def unread_nearby(paths: Paths) -> list[str]:
 
     found = [_OTHER.format(folder, root) for folder in filter(is_other, _upward(os.path.dirname(root)))]
     is_inside = launch.startswith(root.rstrip(os.sep) + os.sep)
-    below = dict.fromkeys(
-        [*(takewhile(root.__ne__, _upward(launch)) if is_inside else ()), *_stores_below(root)]
-    )
+    # In a home folder, looking into its folders makes macOS ask the user whether it may.
+    stores_below = [] if os.path.dirname(users) == root else _stores_below(root)
+    below = dict.fromkeys([*(takewhile(root.__ne__, _upward(launch)) if is_inside else ()), *stores_below])
     for folder in (one for one in filter(is_other, below) if main_worktree(one) != root):
         text = _OTHER if project_root(folder) == folder else _INNER
         found.append(text.format(folder, root, os.path.join(folder, STORE)))
