@@ -111,8 +111,11 @@ WHO = {
 }
 
 
-@pytest.mark.parametrize("event", ["command", "Stop", "UserPromptSubmit"])
-@pytest.mark.parametrize("by", WHO)
+ANSWERED = [(by, "command") for by in WHO]
+ANSWERED += [(by, event) for by in ("user", "hook", "nobody") for event in ("Stop", "UserPromptSubmit")]
+
+
+@pytest.mark.parametrize(("by", "event"), ANSWERED)
 def test_only_what_the_user_allowed_is_carried_out(pending: Project, by: str, event: str) -> None:
     pending.run_in_dialog("accept", "port", by=by)
     said = {
@@ -355,18 +358,14 @@ UNTYPED = {
 
 
 @pytest.mark.parametrize("marks", UNTYPED.values(), ids=UNTYPED)
-@pytest.mark.parametrize("prompt", ["Remember that we use tabs.", "/memory:save we use tabs"])
-def test_a_prompt_that_nobody_typed_trusts_no_save(
-    project: Project, prompt: str, marks: dict[str, object]
-) -> None:
+def test_a_prompt_that_nobody_typed_trusts_no_save(project: Project, marks: dict[str, object]) -> None:
     path = os.path.join(project.home, "session.jsonl")
-    content = prompt
-    if prompt.startswith("/"):
-        content = "<command-message>memory:save</command-message>\n<command-name>/memory:save</command-name>"
-    row = {"type": "user", "promptId": "p1", "message": {"role": "user", "content": content}, **marks}
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-    project.prompt(prompt, transcript_path=path)
+    command = "<command-message>memory:save</command-message>\n<command-name>/memory:save</command-name>"
+    for prompt, content in (("Remember that we use tabs.", ""), ("/memory:save we use tabs", command)):
+        message = {"role": "user", "content": content or prompt}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"type": "user", "promptId": prompt, "message": message, **marks}) + "\n")
+        project.prompt(prompt, prompt, transcript_path=path)
     project.save("Tabs", "We use tabs.", inside=True)
     assert trusted(project) == set()
 

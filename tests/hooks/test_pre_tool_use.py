@@ -128,13 +128,11 @@ def test_the_first_change_to_a_guarded_file_is_denied(project: Project, tool: st
     assert decision(change(project, path, tool)) == ("", "")
 
 
-@pytest.mark.parametrize(
-    "path", ["db/deep/1.sql", "db/1.txt", "src/db/1.sql", "../db/1.sql", "/db/1.sql", "", "db/\0.sql"]
-)
-def test_a_change_to_an_unguarded_file_is_allowed(project: Project, path: str) -> None:
+def test_a_change_to_an_unguarded_file_is_allowed(project: Project) -> None:
     guarded(project)
-    full = path if path.startswith("/") or not path else os.path.join(project.root, path)
-    assert decision(change(project, full)) == ("", "")
+    for path in ("db/deep/1.sql", "db/1.txt", "src/db/1.sql", "../db/1.sql", "/db/1.sql", "", "db/\0.sql"):
+        full = path if path.startswith("/") or not path else os.path.join(project.root, path)
+        assert decision(change(project, full)) == ("", ""), path
     assert project.ledger("recalls") == []
 
 

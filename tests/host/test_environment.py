@@ -206,12 +206,12 @@ def test_partial_matches_are_classified_the_same_alone_and_among_many(names: str
 
 
 def test_many_names_are_processed_quickly(project: Project) -> None:
-    project.write(".claude/settings.json", {"env": {"N%d" % number: "x" for number in range(200_000)}})
+    project.write(".claude/settings.json", {"env": {"N%d" % number: "x" for number in range(50_000)}})
     started = time.process_time()
     taint = clean(project.root)
     assert not taint.judges_off
-    assert len(taint.names) == 200_000
-    assert time.process_time() - started < 1.0, "0.2 s where this was written"
+    assert len(taint.names) == 50_000
+    assert time.process_time() - started < 0.25, "0.05 s where this was written"
 
 
 def test_a_settings_file_larger_than_any_environment_is_not_read(project: Project) -> None:

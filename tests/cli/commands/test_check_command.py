@@ -38,9 +38,8 @@ def test_a_store_in_order(project: Project) -> None:
     assert (run.returncode, run.stdout) == (0, "no problems in 4 memories\n")
 
 
-@pytest.mark.parametrize(
-    ("fields", "rule"),
-    [
+def test_a_problem_is_named_by_its_file(project: Project) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"title": "x" * 121}, "format"),
         ({"title": "one\ntwo"}, "format"),
         ({"tags": "x"}, "format"),
@@ -56,15 +55,15 @@ def test_a_store_in_order(project: Project) -> None:
         ({"title": ""}, "file"),
         ({"record_status": "odd"}, "file"),
         ({"content": {"decision": "The token is %s." % TOKEN}}, "secret"),
-    ],
-)
-def test_a_problem_is_named_by_its_file(project: Project, fields: dict[str, Any], rule: str) -> None:
+    ]
     put(project, "fine")
-    put(project, "odd", **fields)
-    assert check(project) == [("odd.json", rule)]
+    for number, (fields, _) in enumerate(cases):
+        put(project, "odd-%02d" % number, **fields)
+    expected = [("odd-%02d.json" % number, rule) for number, (_, rule) in enumerate(cases)]
+    assert sorted(check(project)) == expected
     run = project.cli("check")
-    assert ".claude/memory/decisions/odd.json" in run.stdout
-    assert run.stdout.splitlines()[-1].startswith("1 problem in ")
+    assert all(".claude/memory/decisions/" + name in run.stdout for name, _ in expected)
+    assert run.stdout.splitlines()[-1].startswith("%d problems in " % len(cases))
     assert TOKEN not in run.stdout
 
 

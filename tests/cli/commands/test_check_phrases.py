@@ -88,22 +88,21 @@ def test_twenty_memories_are_one_batch(project: Project) -> None:
     assert "23 memories without search phrases" in project.cli("check", "phrases").stdout
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        pytest.param(rows("x", name="no-such-memory"), "no trusted memory", id="unknown"),
-        pytest.param(rows("x", name="staging"), "no trusted memory", id="a prefix is no name"),
-        pytest.param(rows(), "1 to 8 texts", id="none"),
-        pytest.param(rows(*map(str, range(9))), "1 to 8 texts", id="too many"),
-        pytest.param(rows("x" * 121), "at most 120 characters", id="too long"),
-        pytest.param(rows("\u200b", "\u202e "), "1 to 8 texts", id="nothing visible"),
-        pytest.param("memory: staging-is-reset-every-night\n", "1 to 8 texts", id="no line"),
-    ],
-)
-def test_phrases_are_bounded(staging: Project, given: str, reason: str) -> None:
-    done = write(staging, given).json
+def test_phrases_are_bounded(staging: Project) -> None:
+    cases = [
+        (rows("x", name="no-such-memory"), "no trusted memory"),
+        (rows("x", name="staging"), "no trusted memory"),  # a prefix is no name
+        (rows(), "1 to 8 texts"),
+        (rows(*map(str, range(9))), "1 to 8 texts"),
+        (rows("x" * 121), "at most 120 characters"),
+        (rows("\u200b", "\u202e "), "1 to 8 texts"),  # nothing visible
+        ("memory: staging-is-reset-every-night\n", "1 to 8 texts"),
+    ]
+    done = write(staging, "".join(given for given, _ in cases)).json
     assert done["stored"] == []
-    assert reason in done["refused"][0]["reason"]
+    assert [reason in row["reason"] for row, (_, reason) in zip(done["refused"], cases)] == [True] * len(
+        cases
+    )
     assert done["left"] == 1
 
 

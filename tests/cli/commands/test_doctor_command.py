@@ -119,14 +119,8 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "ok", "no variable that", id="a harmless name"),
         pytest.param(settings({"env": {"PATH": "x"}}), "project environment", "warn", "no plugin can prevent", id="the path"),
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
-        pytest.param(stored("bad.json", "{"), "memories", "warn", "bad.json: file: invalid JSON", id="a damaged file"),
-        pytest.param(stored("Bad_Name.json", GOOD), "memories", "warn", "file: id: expected", id="a bad name"),
-        pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "memories", "warn", "memory check secrets --fix", id="a secret"),
-        pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "memories", "warn", "a.json: hidden: ", id="a hidden character"),
-        pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "memories", "warn", "a.json: hidden: ", id="a lone surrogate"),
         pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "memories", "ok", "no problems", id="only another form"),
         pytest.param(stored("a.json", GOOD), "pending", "note", "1 pending memory", id="a pending one"),
-        pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "memories", "warn", "got 31.12.2020", id="no date"),
         pytest.param(stored("a.json", {**GOOD, "superseded_by": "b"}), "memories", "note", "no memory is called b", id="a lost one"),
         pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
@@ -145,6 +139,24 @@ def test_each_problem_is_found(
     assert check["status"] == status
     assert says in " ".join([check["text"], check["fix"], *check["details"]])
     assert SECRET not in str(check)
+
+
+def test_each_problem_of_a_memory_is_named_by_its_file(project: Project) -> None:
+    cases = {
+        "bad.json": ("{", "bad.json: file: invalid JSON"),
+        "Bad_Name.json": (GOOD, "file: id: expected"),
+        "secret.json": ({**GOOD, "x": SECRET}, "memory check secrets --fix"),
+        "mark.json": ({**GOOD, "title": "a\u202eb"}, "mark.json: hidden: "),
+        "half.json": ({**GOOD, "title": "a\ud800"}, "half.json: hidden: "),
+        "date.json": ({**GOOD, "expires_at": "31.12.2020"}, "got 31.12.2020"),
+    }
+    for name, (content, _) in cases.items():
+        put(project, name, content)
+    check = checks(project)["memories"]
+    assert check["status"] == "warn"
+    shown = " ".join([check["text"], check["fix"], *check["details"]])
+    assert [says for _, says in cases.values() if says not in shown] == []
+    assert SECRET not in shown
 
 
 def trust_file(project: Project, content: str, name: str = "trusted.jsonl") -> str:

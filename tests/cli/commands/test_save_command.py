@@ -174,6 +174,10 @@ def test_every_category_keeps_the_problem(project: Project, category: str) -> No
     assert isinstance(content, dict)
     assert content["context"] == "Two invoices got\none number."
     assert "context: Two invoices got" in project.cli("show", "use-postgres").stdout
+
+
+def test_a_problem_is_searched_and_edited(project: Project) -> None:
+    project.save("Use Postgres", "b", "--context", "Two invoices got one number.")
     assert [row["id"] for row in project.cli("search", "invoices", "--json").json["results"]] == [
         "use-postgres"
     ]

@@ -220,7 +220,8 @@ def chunked(payload: object) -> Act:
 def certificate(folder: str, name: str = "IP:127.0.0.1") -> tuple[str, str]:
     """Return the paths of a self-made certificate and its key."""
     paths = folder + "/cert.pem", folder + "/key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command += ["-nodes", "-days", "2", "-subj", "/CN=x"]
     command += ["-addext", "subjectAltName=" + name, "-out", paths[0], "-keyout", paths[1]]
     subprocess.run(
         command, check=True, capture_output=True, env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": folder}
