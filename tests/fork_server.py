@@ -61,11 +61,8 @@ def warm_up() -> None:
     for sentence in statements.own_sentences(SAMPLE_TEXT):
         statements.rules_in(sentence)
     vars(sys.modules["memory_plugin.recall.index_file"])["_RESOLUTION_SECONDS"] = RESOLUTION_SECONDS
-    if not sys.flags.isolated:  # hooks load no packs and parse no command line
+    if not sys.flags.isolated:  # hooks parse no command line
         sys.modules["memory_plugin.cli.command_line"].parse_arguments(["list"])
-        packs = sys.modules["memory_plugin.evaluation.packs"]
-        for name in packs.shipped_names("packs"):
-            packs.load_pack(name)
 
 
 def start_in_forks(server: socket.socket) -> None:
