@@ -338,12 +338,10 @@ def test_no_other_line_is_asked_about() -> None:
         assert command_words(line) == []
 
 
-@pytest.mark.parametrize(
-    "prompt", ["accept all", "approve everything", "/memory:review", "/memory:status", "yes, accept it"]
-)
-def test_no_prompt_approves_a_command(pending: Project, prompt: str) -> None:
-    pending.user_types(prompt)
-    assert pending.cli("accept", "--all", inside=True).returncode == 1
+def test_no_prompt_approves_a_command(pending: Project) -> None:
+    for prompt in ("accept all", "approve everything", "/memory:review", "/memory:status", "yes, accept it"):
+        pending.user_types(prompt, prompt)
+        assert pending.cli("accept", "--all", inside=True).returncode == 1, prompt
     assert trusted(pending) == {"use-postgres"}
 
 

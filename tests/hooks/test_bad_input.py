@@ -73,40 +73,34 @@ def test_a_prompt_that_is_not_a_string_is_logged(project: Project, prompt: objec
     assert [row["kind"] for row in project.ledger("events")] == ["bad_input"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        pytest.param({"prompt": ASK, "session_id": {"a": []}, "prompt_id": 7}, id="wrong types"),
-        pytest.param(
-            {"prompt": ASK, "session_id": "../../x", "prompt_id": "\0"}, id="a session that is a path"
-        ),
-        pytest.param({"prompt": ASK, "session_id": "s" * 3_000_000}, id="a session id of 3 MB"),
-        pytest.param({"prompt": ASK, "prompt_id": "p" * 3_000_000}, id="a prompt id of 3 MB"),
-        pytest.param({"prompt": ASK, "session_id": "\ud800"}, id="a session id that is a lone surrogate"),
-        pytest.param({"prompt": "fix that", "transcript_path": []}, id="a transcript of another type"),
-        pytest.param(
-            {"prompt": "fix that", "transcript_path": "/dev/zero"}, id="a transcript that never ends"
-        ),
-        pytest.param({"prompt": "fix that", "transcript_path": "/etc/shadow"}, id="a transcript of secrets"),
-        pytest.param({"prompt": "fix that", "transcript_path": "a\0b"}, id="a path with a NUL"),
-        pytest.param({"prompt": "fix that", "transcript_path": "/x" * 50_000}, id="a path of 100 KB"),
-        pytest.param({"prompt": ASK, "cwd": "/nowhere"}, id="a working folder that is gone"),
-        pytest.param({"prompt": "\ud800 which database \udfff"}, id="lone surrogates"),
-        pytest.param({"prompt": ASK + "\0" * 1000}, id="NULs in the prompt"),
-        pytest.param({"prompt": '" OR 1 NEAR(*) : ^ - AND NOT ( billing'}, id="the search's own syntax"),
-        pytest.param({"prompt": "'; DROP TABLE documents; -- billing database"}, id="SQL"),
-        pytest.param({"prompt": "\u202e\U000e0041\u200b" * 10_000}, id="nothing visible"),
-        pytest.param({"prompt": "<private>" * 20_000}, id="private 20,000 times"),
-    ],
-)
-def test_an_event_with_unexpected_values_does_not_block_the_prompt(
-    recalling: Project, fields: dict[str, object]
-) -> None:
-    before = len(recalling.ledger("recalls"))
-    run = recalling.hook("UserPromptSubmit", recalling.event("UserPromptSubmit", **fields))
-    assert is_harmless(run)
-    assert run.stderr == ""
-    assert len(recalling.ledger("recalls")) == before + 1
+UNEXPECTED: dict[str, dict[str, object]] = {
+    "wrong types": {"prompt": ASK, "session_id": {"a": []}, "prompt_id": 7},
+    "a session that is a path": {"prompt": ASK, "session_id": "../../x", "prompt_id": "\0"},
+    "a session id of 3 MB": {"prompt": ASK, "session_id": "s" * 3_000_000},
+    "a prompt id of 3 MB": {"prompt": ASK, "prompt_id": "p" * 3_000_000},
+    "a session id that is a lone surrogate": {"prompt": ASK, "session_id": "\ud800"},
+    "a transcript of another type": {"prompt": "fix that", "transcript_path": []},
+    "a transcript that never ends": {"prompt": "fix that", "transcript_path": "/dev/zero"},
+    "a transcript of secrets": {"prompt": "fix that", "transcript_path": "/etc/shadow"},
+    "a path with a NUL": {"prompt": "fix that", "transcript_path": "a\0b"},
+    "a path of 100 KB": {"prompt": "fix that", "transcript_path": "/x" * 50_000},
+    "a working folder that is gone": {"prompt": ASK, "cwd": "/nowhere"},
+    "lone surrogates": {"prompt": "\ud800 which database \udfff"},
+    "NULs in the prompt": {"prompt": ASK + "\0" * 1000},
+    "the search's own syntax": {"prompt": '" OR 1 NEAR(*) : ^ - AND NOT ( billing'},
+    "SQL": {"prompt": "'; DROP TABLE documents; -- billing database"},
+    "nothing visible": {"prompt": "\u202e\U000e0041\u200b" * 10_000},
+    "private 20,000 times": {"prompt": "<private>" * 20_000},
+}
+
+
+def test_an_event_with_unexpected_values_does_not_block_the_prompt(recalling: Project) -> None:
+    for name, fields in UNEXPECTED.items():
+        before = len(recalling.ledger("recalls"))
+        run = recalling.hook("UserPromptSubmit", recalling.event("UserPromptSubmit", **fields))
+        assert is_harmless(run), name
+        assert run.stderr == "", name
+        assert len(recalling.ledger("recalls")) == before + 1, name
     assert max(len(json.dumps(row)) for row in recalling.ledger("recalls")) < 4000
     found = {name for _, _, names in os.walk(recalling.home) for name in names}
     assert "x" not in found

@@ -26,7 +26,6 @@ from tests.recall.store_files import (
     store,
     without_rights,
 )
-from tests.rows import every
 
 DEEP = 100_000
 
@@ -187,15 +186,15 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", every(3, [pytest.param(text, id=name) for name, text in WRONG.items()]))
-def test_a_malformed_file_causes_no_error_and_is_not_modified(recalling: Project, text: str) -> None:
-    path = put(recalling, "wrong", text)
+def test_malformed_files_cause_no_error_and_are_not_modified(recalling: Project) -> None:
+    paths = {put(recalling, "wrong-%d" % number, text): text for number, text in enumerate(WRONG.values())}
     assert TOLD in ask_in_new_session(recalling)
     refreshed = recalling.cli("refresh")
     assert (refreshed.returncode, refreshed.stderr) == (0, "")
     assert TOLD in ask_in_new_session(recalling)
-    with open(path, encoding="utf-8") as file:
-        assert file.read() == text  # nothing is repaired behind the user's back
+    for path, text in paths.items():
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == text  # nothing is repaired behind the user's back
 
 
 @posix("Windows has no such names")

@@ -22,19 +22,16 @@ def stored(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_a_title_or_its_first_words(stored: Project) -> None:
+    for name in (
         TITLE,
         "use postgres & <b> FOR",
         "Use Postgres &amp; &lt;b&gt; for the billing",
         "Use Postgres & <b> for the billing datab\u2026",
         "  Use   Postgres & ",
         "billing",
-    ],
-)
-def test_a_title_or_its_first_words(stored: Project, name: str) -> None:
-    assert stored.cli("show", name, "--json").json["id"] == "billing"
+    ):
+        assert stored.cli("show", name, "--json").json["id"] == "billing", name
 
 
 def test_words_need_no_quotes(stored: Project) -> None:
@@ -58,9 +55,9 @@ def test_names_beyond_the_tenth_are_counted(project: Project) -> None:
     assert "step-09 and 2 more\n" in project.cli("forget", "use", "--now").stderr
 
 
-@pytest.mark.parametrize("name", ["nothing like it", "\u2026", " "])
-def test_words_that_begin_none_are_an_error(stored: Project, name: str) -> None:
-    assert "no memory has this id" in stored.cli("show", name).stderr
+def test_words_that_begin_none_are_an_error(stored: Project) -> None:
+    for name in ("nothing like it", "\u2026", " "):
+        assert "no memory has this id" in stored.cli("show", name).stderr, name
 
 
 def test_an_active_memory_goes_before_a_superseded_one(project: Project) -> None:
@@ -69,16 +66,16 @@ def test_an_active_memory_goes_before_a_superseded_one(project: Project) -> None
     assert project.cli("show", "four spaces for", "--json").json["id"] == new
 
 
-NAMED = {
-    "id": "rotate-the-secret-key",
-    "category and id": "constraint/rotate-the-secret-key",
-    "beginning": "rot",
-    "beginning in mid-word": "rotate-the-sec",
-    "beginning after the category": "constraint/rotate",
-    "beginning after the scope": "project:constraint/rot",
-    "title": "Rotate the SECRET_KEY in March!",
-    "first words of the title": "rotate the secret_key in",
-}
+NAMED = (
+    "rotate-the-secret-key",
+    "constraint/rotate-the-secret-key",
+    "rot",
+    "rotate-the-sec",
+    "constraint/rotate",
+    "project:constraint/rot",
+    "Rotate the SECRET_KEY in March!",
+    "rotate the secret_key in",
+)
 COMMANDS = {
     "show": ("show",),
     "edit": ("edit", "--add-tag", "x"),
@@ -106,10 +103,11 @@ def several(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("name", NAMED.values(), ids=NAMED)
-def test_every_form_of_a_name_means_one_memory(several: Project, name: str) -> None:
-    assert several.cli("show", name, "--json").json["id"] == "rotate-the-secret-key"
-    assert several.cli("edit", name, "--add-tag", "x", "--json").json["id"] == "rotate-the-secret-key"
+def test_every_form_of_a_name_means_one_memory(several: Project) -> None:
+    for number, name in enumerate(NAMED):
+        assert several.cli("show", name, "--json").json["id"] == "rotate-the-secret-key", name
+        run = several.cli("edit", name, "--add-tag", "x%d" % number, "--json")
+        assert run.json["id"] == "rotate-the-secret-key", name
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)

@@ -79,23 +79,19 @@ def test_the_body_goes_into_the_main_field_of_the_category(
     assert read_memory(run.json["path"])["content"] == content
 
 
-@pytest.mark.parametrize(
-    ("stdin", "reason"),
-    [
-        pytest.param(b"caf\xe9", "not UTF-8 (byte 3)", id="not UTF-8"),
-        pytest.param(b"x" * ((1 << 20) + 1), "more than 1048576 bytes", id="too much"),
-        pytest.param(b"x" * (1 << 20), "a memory holds at most", id="more than a file holds"),
-        pytest.param(b" \n", "--body: standard input is empty", id="empty"),
-        pytest.param(b"<private>all of it</private>", "nothing is left", id="private"),
-    ],
-)
-def test_an_invalid_body_is_refused_and_nothing_is_written(
-    project: Project, stdin: bytes, reason: str
-) -> None:
-    run = project.memory("save", *WORDS, "--body", "-", "--root", project.root, stdin=stdin)
-    assert run.returncode == 1
-    assert reason in run.stderr
-    assert run.stderr.count("\n") == 1
+def test_an_invalid_body_is_refused_and_nothing_is_written(project: Project) -> None:
+    cases = [
+        (b"caf\xe9", "not UTF-8 (byte 3)"),
+        (b"x" * ((1 << 20) + 1), "more than 1048576 bytes"),
+        (b"x" * (1 << 20), "a memory holds at most"),
+        (b" \n", "--body: standard input is empty"),
+        (b"<private>all of it</private>", "nothing is left"),
+    ]
+    for stdin, reason in cases:
+        run = project.memory("save", *WORDS, "--body", "-", "--root", project.root, stdin=stdin)
+        assert run.returncode == 1
+        assert reason in run.stderr
+        assert run.stderr.count("\n") == 1
     assert project.cli("list", "--json").json["memories"] == []
 
 
