@@ -7,8 +7,10 @@ import os
 
 import pytest
 
-from memory_plugin.cli.memory_input import add_fields, guard_of, project_files
+from memory_plugin.cli.command_context import UsageError
+from memory_plugin.cli.memory_input import MAX_TAGS, add_fields, check_fields, guard_of, project_files
 from memory_plugin.kernel.paths import locate
+from memory_plugin.memories.record import MAX_ASKED_AS
 from tests.project import Project
 
 
@@ -17,6 +19,16 @@ def expires(text: str) -> str:
     parser = argparse.ArgumentParser(exit_on_error=False)
     add_fields(parser)
     return str(parser.parse_args(["--expires", text]).expires)
+
+
+@pytest.mark.parametrize(("name", "most"), [("tags", MAX_TAGS), ("asked_as", MAX_ASKED_AS)])
+def test_tags_and_phrases_are_counted(name: str, most: int) -> None:
+    given = argparse.Namespace(title=None, body=None, context=None, tags=None, asked_as=None)
+    setattr(given, name, ["x"] * most)
+    check_fields(given)
+    setattr(given, name, ["x"] * (most + 1))
+    with pytest.raises(UsageError, match="expected at most %d, got %d" % (most, most + 1)):
+        check_fields(given)
 
 
 def test_a_date_is_kept_as_it_is_and_a_time_in_utc() -> None:
