@@ -84,20 +84,6 @@ def test_a_heading_with_a_verdict_is_a_record_with_all_below_it(
     assert said == "We looked at four.\n\nWhy so:\n- It is easy to clean.\n- It is cheap."
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("We take option 2.", "We take Option 2: A tank with ice."),
-        ("Option 2, the tank.", "Option 2, the tank."),
-        ("Option 3.", "Option 3."),
-    ],
-    ids=["the number alone", "already named", "no such option"],
-)
-def test_a_decision_names_the_option_that_it_only_numbers(project: Project, said: str, told: str) -> None:
-    _, reading = imported(project, {"adr/0007-milk.md": RECORD % said})
-    assert reading.drafts[0].data["content"]["decision"] == told
-
-
 def test_a_verdict_on_an_alternative_is_a_part_of_its_record(project: Project) -> None:
     text = (RECORD % "Option 2.").replace("### Option 1: A brook in the cellar", "### A brook - REJECTED")
     found, _ = imported(project, {"adr/0007-milk.md": text})

@@ -225,19 +225,7 @@ def test_what_a_document_is_not_for_is_in_each_memory_of_it(project: Project) ->
         assert all("legacy" in str(draft.data["content"]) for draft in drafts)
 
 
-def test_of_two_ways_each_is_one_step(project: Project) -> None:
-    text = "# Restore\n\n## Steps\n\n1. Stop it.\n\n### Option A\n\n1. Copy.\n2. Start.\n\n### Option B\n\n1. Rebuild.\n"
-    (draft,) = read(project.write("runbooks/restore.md", text), root=project.root).drafts
-    assert draft.data["content"]["steps"][-2:] == ["Option A: Copy.\nStart.", "Option B: Rebuild."]
-
-
-def test_what_goes_on_stays_with_its_rule_and_a_lead_goes_with_its_list(project: Project) -> None:
-    text = "# Team\n\n- Log every call to the store.\n- This helps at night.\n\n**Symptoms**:\n- It is white.\n- It fails at noon.\n"
-    rules = read(project.write("AGENTS.md", text), root=project.root).drafts
-    assert [draft.data["title"] for draft in rules] == [
-        "Log every call to the store",
-        "Symptoms: It is white, It fails at noon",
-    ]
+def test_links_alone_are_no_part_of_a_note(project: Project) -> None:
     text = "---\ntitle: Oven of clay\n---\nIt burns peat.\n\nRead these:\n\n- [One](https://a.test/)\n- [Two](https://b.test/)\n"
     (note,) = read(project.write("notes/oven.md", text), root=project.root).drafts
-    assert note.data["content"]["decision"] == "It burns peat."
+    assert "https" not in note.data["content"]["decision"]

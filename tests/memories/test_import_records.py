@@ -74,12 +74,11 @@ def test_a_record_replaces_what_it_names(project: Project, said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "first", "expected"),
     [
-        ("ADR 24 (gas boiler)", "Accepted", ["archived", "active", ""]),
         ("[ADR-24](0024-gas-boiler.md)", "Accepted", ["archived", "active", ""]),
         ("ADR-24", "Superseded by ADR-25", ["archived", "active", ""]),
         ("ADR-24", "Accepted", ["active", "active", "perhaps over: a later record is called Heat with wood"]),
     ],
-    ids=["words in brackets", "a link", "its own status", "nothing but the number"],
+    ids=["a link", "its own status", "nothing but the number"],
 )
 def test_of_two_records_with_one_number_the_named_one_is_replaced(
     project: Project, said: str, first: str, expected: list[str]

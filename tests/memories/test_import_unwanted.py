@@ -47,7 +47,6 @@ IN_RULES = [
     ("how to read the file", "Follow this when you knead with Kim.\n\n- Sift flour.\n", "Sift flour", "Kim"),
     ("what the file does", "This file gives Claude a picture of the oven.\n\n- Sift flour.\n", "Sift flour", "picture"),
     ("a call to follow it", "When you bake, follow the rules below.\n\n- Sift flour.\n", "Sift flour", "When you bake"),
-    ("an example in code alone", "## Example\n\n```\nbake(bread)\n```\n", "must rest", "bake("),
     ("a paragraph to do", "Flour must be sifted.\n\nTODO ask Kim about the sieve\n", "sifted", "Kim"),
     ("a callout that is over", "## Flour\n\nIt must be sifted.\n\n> [!warning] Veraltet\n> Kim siebt.\n", "sifted", "Kim"),
     ("a placeholder", "Flour must be sifted.\n\nOwner: {Name the person who sifts}\n", "sifted", "Name the"),
@@ -64,7 +63,6 @@ IN_OPTIONS = [
     ("a table", "| Option | Pro | Verdict |\n|---|---|---|\n| Peat | cheap | rejected |\n", "beech", "cheap"),
     ("Portuguese labels", "- Peat\n  - Prós: mais barato\n  - Contras: menos calor\n", "menos calor", "mais barato"),
     ("Russian labels", "- Peat\n  - Плюсы: дёшево\n  - Минусы: дым\n", "дым", "дёшево"),
-    ("signs", "**Peat**\n\n+ It is cheap\n- It smokes\n", "It smokes", "cheap"),
     ("columns after a number", "| # | Option | For | Against |\n|---|---|---|---|\n| 1 | Peat | cheap | smoke |\n", "beech", "cheap"),
     ("rows of pros", "| | Peat |\n|---|---|\n| **Pros** | cheap |\n| **Cons** | it smokes |\n", "it smokes", "cheap"),
     ("columns of plus and minus", "| Option | Plus | Minus |\n|---|---|---|\n| Peat | cheap | smoke |\n", "beech", "cheap"),
@@ -103,9 +101,7 @@ def test_rules_and_objections_are_told_and_not_what_is_wrong_or_praised(
         pytest.param("Do not forget to run:\n\n```\nmake rest\n```\n", "make rest", id="code below an order"),
         pytest.param("Never bake without:\n\n```\nmake rest\n```\n", "make rest", id="code that a ban asks for"),
         pytest.param("## Labels\n\n- **Status:** `open`, `done`\n- Bread must be round.\n", "be round", id="labels"),
-        pytest.param("**Oven** (`oven/**`):\n\n- NEVER open it\n- It must be hot.\n", "Oven (`oven/**`): NEVER", id="a place"),
         pytest.param("## Out of scope (rejected by default)\n\n- Guests must not bake.\n", "must not", id="no verdict"),
-        pytest.param("### Oven (`oven/**`)\n\nMUST:\n\n- Keep it hot.\n", "Oven (`oven/**`): MUST: Keep", id="a place above"),
         pytest.param("## Clients\n\n- Deprecated: `oldbake`, so use `bake`.\n- Bake twice.\n", "oldbake", id="a rule about what is over"),
         pytest.param("### Pitfalls\n\n- Opening the door of a hot oven\n", "Pitfalls: Opening", id="a ban by its heading"),
     ],
@@ -158,11 +154,10 @@ def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> N
     assert told(project, "notes/0009-fire.md", text) == "[]"
 
 
-@pytest.mark.parametrize(
-    "outcome", ["### Decision Outcome\n\nWe burn beech.\n", "## Decision: We burn beech.\n"]
-)
-def test_the_decision_is_found_below_the_options_and_in_its_heading(project: Project, outcome: str) -> None:
-    text = "# 9. Fire\n\n## Context\n\nCold.\n\n## Considered Options\n\n- Peat\n\n" + outcome
+def test_the_decision_is_found_in_its_heading(project: Project) -> None:
+    text = (
+        "# 9. Fire\n\n## Context\n\nCold.\n\n## Considered Options\n\n- Peat\n\n## Decision: We burn beech.\n"
+    )
     _, reading = imported(project, {"adr/0009-fire.md": text})
     assert reading.drafts[0].data["content"]["decision"] == "We burn beech."
 
@@ -182,11 +177,10 @@ def test_what_a_runbook_says_aside_is_named_as_left_out(project: Project) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "## Stop the fire\n\nAsk a mason.\n\n## Remove the stones\n\nWait a day.\n\n## Build it\n\nWith six people.\n",
         "## 0. First\n\nAsk a mason.\n\n## 1. Fire\n\nWait a day.\n",
         "## Away\n\n1. Ask a mason.\n2. Wait.\n\n## Back\n\n3. Lift it.\n",
     ],
-    ids=["orders", "numbers", "a list that goes on"],
+    ids=["numbers", "a list that goes on"],
 )
 def test_a_procedure_over_several_headings_is_one_memory(project: Project, text: str) -> None:
     text = "# Move the oven\n\n" + text
@@ -318,11 +312,10 @@ def test_numbered_rules_and_checks_are_rules_and_no_procedure(project: Project, 
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("# Stones\n\nFlat ones are best.\n\n# Clay\n\nTake it from the river.\n", "Clay oven: Stones"),
         ("# Build an oven\n\nFlat stones are best.\n", "Build an oven"),
         ("```sh\n# light it\n```\n\n## Fire\n\nIn the evening.\n\n## Bread\n\nAt night.\n", "Clay oven"),
     ],
-    ids=["the first of several", "its own", "a comment in code"],
+    ids=["its own", "a comment in code"],
 )
 def test_a_note_is_called_by_its_file_if_its_heading_is_of_a_part(
     project: Project, text: str, title: str
@@ -366,13 +359,9 @@ def test_a_memory_bank_is_read_without_its_state(project: Project) -> None:
     }  # fmt: skip
 
 
-def test_what_two_writers_at_once_leave_in_a_file_of_entities_is_read(project: Project) -> None:
-    entity = '{"type":"entity","name":"Oven","entityType":"house","observations":%s}'
-    one, both = entity % '["It is of clay"]', entity % '["It is of clay", "It burns beech"]'
-    for text in ('[]%s%s"beech"]}' % (one, both), "%s\n%s\n{" % (one, both)):
-        reading = read(project.write("oven.json", text))
-        assert [draft.data["content"] for draft in reading.drafts] == [
-            {"decision": "It is of clay\nIt burns beech"}
-        ]
-        ((_, why),) = reading.problems
-        assert why.count("not JSON") == 1
+def test_what_two_writers_at_once_leave_on_a_line_is_read(project: Project) -> None:
+    entity = '{"type":"entity","name":"%s","entityType":"house","observations":["It is of clay"]}'
+    reading = read(project.write("oven.json", '[]%s%s"beech"]}' % (entity % "Oven", entity % "Kiln")))
+    assert [draft.data["title"] for draft in reading.drafts] == ["Oven: It is of clay", "Kiln: It is of clay"]
+    ((_, why),) = reading.problems
+    assert why.count("not JSON") == 1

@@ -42,11 +42,6 @@ Nobody knows how full the hall is.
     ("name", "decision", "says"),
     [
         ("notes/gate.md", "## Decision Outcome\n\nWe count with a turnstile.", "We count with a turnstile."),
-        (
-            "notes/gate.md",
-            "## Decision\n\n### B) A turnstile\n\n## Figures\n\nIt took a week.",
-            "B) A turnstile",
-        ),
         ("decisions/0007-gate.md", "## The way to go: a turnstile\n\nWe count with it.", "We count with it."),
         ("docs/architecture-decisions/7-gate.md", "## Plan\n\n- We count with it.", "We count with it."),
         ("notes/gate.md", "## The way to go\n\n- Each gate has one.", "Each gate has one."),
@@ -97,14 +92,6 @@ def test_names_for_links_and_openings_and_dialogs_are_no_memory(project: Project
         project, {"reels.md": "# Reels\n\n%s\n\n## Care\n\n- Never wind a reel twice.\n" % said}
     )
     assert list(found) == ["Never wind a reel twice"]
-
-
-def test_an_index_with_steps_is_none(project: Project) -> None:
-    steps = "# Open the hall\n\nAll steps must be taken.\n\n1. Switch on the lamps.\n2. Unlock the gate.\n"
-    links = "# Halls\n\nAll of our halls:\n\n1. [North](north.md)\n2. [South](south.md)\n"
-    found, reading = imported(project, {"hall/index.md": steps, "index.md": links})
-    assert any("hall" in title for title in found)
-    assert [source.rpartition("/docs/")[2] for source, _ in reading.left_out] == ["index.md"]
 
 
 def test_many_empty_items_in_a_note_take_no_quadratic_time(project: Project) -> None:

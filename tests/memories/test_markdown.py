@@ -185,8 +185,6 @@ def test_a_list_in_a_code_fence_is_code() -> None:
         pytest.param("Welcome! We are glad.\n\nPatches need two reviews.\n", ["Patches need two reviews"], id="courtesy above a rule"),
         pytest.param("## Map\n```mermaid\ngraph TD\n  a --> b\n```\n", [], id="a diagram"),
         pytest.param("## About\nThis document describes how we release.\n", [], id="a text about the document"),
-        pytest.param("## Minor\n**Examples**\n- The search is slow for some\n- A memory leak that needs days\n",
-                     ["Minor: Examples: The search is slow for some, A memory leak that needs days"], id="examples"),
         pytest.param("## Incidents\nWho raises it is the lead. The lead has to:\n- Tell support at once\n- Take notes in the channel\n",
                      ["The lead has to: Tell support at once", "The lead has to: Take notes in the channel"], id="lead of two sentences"),
         pytest.param("## Sources\n- **Rates of the bank**: [all of them](https://a.test/)\n", [], id="names of links"),

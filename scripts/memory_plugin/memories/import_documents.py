@@ -23,7 +23,6 @@ from .import_facts import (
     status_in,
     title_of,
     why_over,
-    with_options,
 )
 from .markdown import ANSWERS, Section, form, role_of, texts_in, without_markdown
 from .record import CONTEXT
@@ -45,7 +44,7 @@ _ORDERS = frozenset(["constraint", "preference"])
 _DIARY = "a diary, minutes or a working paper: only what is marked as a decision is kept"
 _UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
 _LONG = "a long text rather than notes; to import it, name it"
-_MAX_NOTE, _MAX_SECTIONS = 400, 15  # of one memory, and of a document without a form that nobody named
+_MAX_NOTE = 400  # words
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12  # of a memory
 INDEX = "an index, a history or a list of things to do, not a note"
@@ -80,13 +79,12 @@ def _rows(document: Document, part: Section) -> Iterator[Entry]:
 
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
-    has_many = len(parts) > _MAX_SECTIONS and not form("in_steps").search(document.text)
-    is_long = has_many or content(document.text) > _MAX_NOTE
+    is_long = content(document.text) > _MAX_NOTE
     is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
     alike = sum(map(bool, map(_APART.match, (part.heading for part in parts))))
     is_log = any(form("day").match(part.heading) for part in parts)
     is_apart = is_mixed or is_log or 2 * alike > max(2, len(parts))
-    is_one = document.fields or document.is_record or _is_procedure(document, parts)
+    is_one = document.fields or document.is_record or _is_procedure(document, parts, is_long)
     if parts and is_one and not is_apart:
         yield from _note(document, (), parts, reading)
     elif is_long and reading.is_folder and not (document.is_runbook or is_mixed):
@@ -96,15 +94,11 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
             yield from _note(document, owner, group, reading)
 
 
-def _is_procedure(document: Document, parts: list[Section]) -> bool:
-    """Return whether most sections order something or are steps, or a runbook goes on with its numbers from one to the next."""
-    names = [form("number").sub("", part.heading) for part in parts]
-    orders = sum(map(bool, map(form("states").match, names)))
-    if 2 * orders > len(names) or any(form("step").match(part.heading) for part in parts):
-        return True
-    is_short = document.is_runbook and content(document.text) <= _MAX_NOTE
-    is_numbered = is_short and any(form("number").match(part.heading) for part in parts)
-    return is_numbered or (document.is_runbook and any(_GOES_ON.match(part.text) for part in parts))
+def _is_procedure(document: Document, parts: list[Section], is_long: bool) -> bool:
+    """Return whether the sections are steps, or those of a runbook are numbered or go on with the numbers of the one before."""
+    is_numbered = any(form("number").match(part.heading) for part in parts) and not is_long
+    goes_on = is_numbered or any(_GOES_ON.match(part.text) for part in parts)
+    return any(form("step").match(part.heading) for part in parts) or (document.is_runbook and goes_on)
 
 
 def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:
@@ -130,8 +124,6 @@ def _note(
     is_checklist = document.is_runbook or bool(form("checklist").search(document.title))
     for part in parts:
         said = said_in(part, unsaid, is_checklist)
-        at = next((at for at, name in enumerate(part.path) if role_of(name) == "alternatives"), -1)
-        said = said_of_option(said, part.path[at + 1 :], "") if at >= 0 and document.is_record else said
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
     reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
@@ -169,9 +161,8 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
     bound = _bound_to(document, reading) if rules else []
     for kind, (section, rule) in zip(kinds, rules):
-        has_steps = role_of(section.heading) == _STEPS and form("list").search(rule.text)
         item = _rule_item(document, rule, section, bound)
-        yield Entry("%s:%d" % (document.path, rule.line), item, "runbook" if has_steps else kind)
+        yield Entry("%s:%d" % (document.path, rule.line), item, kind)
 
 
 def _decided(part: Section) -> Iterator[Section]:
@@ -235,9 +226,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_record = document.is_record or document.is_runbook or _STATUS in filled
     asks = is_record and filled.isdisjoint(ANSWERS)
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
-    is_called_so = bool(form("index_name").fullmatch(document.stem)) and not form("in_steps").search(text)
-    is_called_so &= not document.is_record
-    is_index = is_called_so or (links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text)))
+    is_index = form("index_name").fullmatch(document.stem) or (
+        links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
+    )
     names = os.path.split(document.path)
     reasons = {
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
@@ -253,14 +244,12 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
 def _place(part: Section) -> tuple[str, int, int]:
     """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
 
-    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below, and an
-    outcome is the decision wherever it stands. A heading that says what became of it begins a record, and a line that says the status
-    makes a section the head of one.
+    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below. A heading
+    that says what became of it begins a record, and a line that says the status makes a section the head of one.
     """
     named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
     judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
-    is_outcome = named and form("outcome").fullmatch(part.path[named[-1][1]])
-    others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS and not is_outcome)
+    others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
     role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
@@ -296,15 +285,12 @@ def _record(
     texts = _fields(owner, places, unsaid)
     if ANSWER not in texts and _PROPOSAL in texts:
         texts[ANSWER] = texts.pop(_PROPOSAL)
-    if ANSWER in texts:
-        texts[ANSWER] = with_options(texts[ANSWER], [name for part in parts for name in part.path])
     # An entry in a log of decisions has only a status.
     is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
     is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
     texts.update({_STATUS: status} if status and _STATUS not in texts else {})
     title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
-    has_context = {_STATUS, CONTEXT} <= roles and (form("number").match(title) or "consequences" in roles)
-    answer = _NOTES if is_logged else CONTEXT if has_context and ANSWER not in roles else ANSWER
+    answer = _NOTES if is_logged else ANSWER
     lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
     if not form("structure").match(title) and (is_logged or not lacks_answer):
         reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
@@ -350,8 +336,6 @@ def _entries(
         return
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
-    alone = document.heading if fields and len(texts) == 1 else None
-    given = [fields.get("title"), fields.get("name"), alone]
     in_head = form("stated").findall(head) if document.is_record else []
     stated = form("picked").sub(r"\1", texts.get(_STATUS, "")).strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
@@ -370,7 +354,8 @@ def _entries(
         **({"date": dated[1]} if dated else {}),
         **({"type": kind[1]} if kind else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": title_of(title, "" if title in given else about) or title,
+        "title": title_of(title, "" if title in (fields.get("title"), fields.get("name")) else about)
+        or title,
         "body": body,
         _STATUS: "unknown status: %s" % stated if is_unknown else status,
     }

@@ -29,7 +29,6 @@ Fields = dict[str, "str | list[str]"]
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
-_FEW_LINES = 3  # of talk, each with a time
 _HEAD_OF_STATUS = 100  # characters; what is accepted later in a long one is something else
 _NEAR = 3  # folders above a file whose names say what it is
 
@@ -37,14 +36,14 @@ _NEAR = 3  # folders above a file whose names say what it is
 class Draft(NamedTuple):
     """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
 
-    Of a decision record, `names` are those by which others call it, `replaces` those of what it replaces, each with the text around.
+    Of a decision record, `names` are those by which others call it, `replaces` those of what it replaces.
     """
 
     source: str
     data: dict[str, Any]
     path: str
     names: frozenset[str] = frozenset()
-    replaces: tuple[tuple[str, str], ...] = ()
+    replaces: tuple[str, ...] = ()
 
 
 class Reading(NamedTuple):
@@ -94,11 +93,10 @@ def bind(data: dict[str, Any], package: str | None, root: str) -> None:
 
 def _path_in(package: str, name: str, root: str) -> str:
     """Return the path from the root that a name in a part of a project means: there or in the nearest folder above that has it."""
-    folders, first = package.split("/")[:-1], name.partition("/")[0]
+    folders = package.split("/")[:-1]
     places = ["/".join([*folders[:depth], name]) for depth in range(len(folders), -1, -1)]
     there = (place for place in places if os.path.exists(os.path.join(root, place.partition("*")[0])))
-    depth = folders.index(first) if first in folders else len(folders)
-    return next(there, "/".join([*folders[:depth], name]))
+    return name if name.startswith(package) else next(there, places[0])
 
 
 def below(name: str, title: str) -> str:
@@ -156,41 +154,19 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
     return "only proposed" if is_open and not is_work else ""
 
 
-def with_options(answer: str, headings: list[str]) -> str:
-    """Return an answer with the heading of an option for its number alone, such as `Option 2`."""
-
-    def told(said: re.Match[str]) -> str:
-        start = re.compile(re.escape(said[0]) + r"\b", re.IGNORECASE)
-        return next(filter(start.match, headings), said[0])
-
-    return form("option").sub(told, answer)
-
-
 def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
-    """Return what to keep of a text below the headings of an option, or of a list of them: all that is said of a chosen one.
+    """Return what to keep of a text below the headings of an option, or of a list of them: of one not chosen its name and objections.
 
-    `chosen` is the text of the decision in lower case.
+    What speaks for it decided nothing. `chosen` is the text of the decision in lower case.
     """
-    option, side = "".join(path[:1]).lower(), "".join(path[1:])
+    option, part = "".join(path[:1]).lower(), "".join(path[1:])
     is_chosen = any(name and name in chosen for name in re.split("[:\u2014] ", option))
-    is_whole = is_chosen or form("chosen").search(option) or form("objection").search(side)
-    return text if is_whole else _objections(text, is_list=not path)
-
-
-def _objections(text: str, *, is_list: bool) -> str:
-    """Return what a text says against options, after their names if it lists them; what is marked as chosen stays whole.
-
-    What speaks for an option that was not chosen decided nothing.
-    """
+    if is_chosen or form("chosen").search(option) or form("objection").search(part):
+        return text
     kept, is_whole = list[str](), False
-    lines = form("continued").sub(" ", text).splitlines()
-    has_signs = {"+ ", "- "} <= {line[:2] for line in lines}
-    for line in lines:
-        if has_signs and line[:2] in ("+ ", "- "):
-            kept += [line] if line[0] == "-" else []
-            continue
+    for line in form("continued").sub(" ", text).splitlines():
         side = form("side").match(line)  # a label such as `Pros`
-        name = form("option_name").match(line) if is_list and not side else None
+        name = None if path or side else form("option_name").match(line)
         if name or (side and side.end() == len(line)):
             is_whole = bool(form("objection" if side else "chosen").search(line))
         start = name.end() if name else 0
@@ -263,34 +239,27 @@ def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
     # The folders above the project say nothing about it.
     *folders, name = (path[len(os.path.dirname(root)) :] if is_inside else path).split(os.sep)
     stem, text = os.path.splitext(name)[0], visible_text(text)
-    bare = outside_code(text)
-    headed = form("first_heading").match(bare)
+    headed = form("first_heading").match(outside_code(text))
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
     title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
     of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
-    is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
     names = "\n".join([title or label or heading or about, stem, *folders[-_NEAR:]])
     parts = headings(text)
-    roles = {role_of(part.heading) for part in parts}
-    of_record = "context" in roles and not roles.isdisjoint(("answer", "rationale"))
-    is_runbook = not of_record and bool(form("runbook").search(names))
+    is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     is_one = is_called or (not is_rules and is_record(heading, parts, is_runbook))
-    is_part = form("top_heading").findall(bare)[1:]  # the first of several headings
-    of_text = below(of_file, heading) if heading and is_part and not (is_rules or is_one) else heading
-    said = (one for one in (title, label, of_text, about) if " " in one or (one and not _NAME.search(one)))
-    title = next(said, of_file)
+    is_free = not (is_named or is_one or is_rules or is_runbook)
+    is_paper = is_free and any(map(form("paper").fullmatch, (*folders[2:][-_NEAR:], stem, heading)))
     labels = [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))]
-    day = stem[len(stem.rstrip("-0123456789")) :]
-    called = (day,) if is_runbook else (*folders[2:][-_NEAR:], stem, heading)
-    is_paper = not (is_named or is_one or is_rules) and any(map(form("paper").fullmatch, called))
+    days = [part for part in parts if form("diary").fullmatch(part.heading)] + form("chat_line").findall(text)
+    is_diary = is_paper or len(days) > 1 or any(map(form("diary").fullmatch, labels))
+    is_guide = is_rules or (not is_runbook and bool(form("rules").search(names)))
+    limit = form("limit").search(text.partition("\n## ")[0])
     return Document(
-        path, stem, fields, text, headings(text, True) if is_one else parts, heading, title,
-        is_runbook, is_rules, is_one,
-        is_guide=is_rules or (not is_runbook and bool(form("rules").search(names))),
-        is_diary=is_paper or any(map(form("diary").fullmatch, labels)) or len(form("chat_line").findall(text)) > _FEW_LINES
-        or len([part for part in parts if form("diary").fullmatch(part.heading)]) > 1,
-        limit=without_markdown(limit[0]) if (limit := form("limit").search(text.partition("\n## ")[0])) else "",
+        path, stem, fields, text, parts, heading, next(said, of_file),
+        is_runbook, is_rules, is_one, is_guide, is_diary, without_markdown(limit[0]) if limit else "",
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from .markdown import form, is_named, table, texts_in, title_for
 from .memory_files import has_store
 from .nearby import STORE
 from .repository import git
-from .statements import statement_category
+from .statements import blocks_of, statement_category
 
 STDIN = "-"
 _MAX_BYTES = 32 << 20
@@ -34,9 +34,8 @@ _TALK = "a conversation or a task, nothing to keep"
 _DECODER = JSONDecoder(parse_constant=loads)  # which refuses NaN and infinity
 _OPENED = re.compile(r"\s*(?=[{\[])")
 _JOINED = re.compile(r'(?<=[}\]])\s*(?=\{\s*"\w)')  # a quote before a word opens a string, so this is in none
-_CODE_OR_TABLE = re.compile(markdown.FENCED.pattern + r"|^[ \t]*\|(?:[^\n]*\n[ \t]*\|)+[^\n]*")
+_CODE_OR_TABLE = ("```", "~~~", "|")
 PERHAPS_OVER = "perhaps over: a later record is called "
-_NAMES = re.compile(r"[(\[]([^()\[\]]*[^\W\d_]{4}[^()\[\]]*)")  # in brackets; ADR alone is none
 _RELATIONS = "%d relations between its entities"
 _LOADED = "Claude Code reads it anyway; to import it, name it or add --all"
 _LOADED_RULES = os.path.join("", ".claude", "rules", "")
@@ -94,7 +93,7 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
             bind(data, package, reading.root)
-            reading.drafts.append(Draft(entry.source, data, path, entry.names, tuple(_replaced(entry.head))))
+            reading.drafts.append(Draft(entry.source, data, path, entry.names, _replaced(entry.head)))
     except UnicodeDecodeError as error:
         _refuse(path, "not UTF-8 (byte %d): save it as UTF-8" % error.start, reading)
     except (OSError, InvalidMemory) as error:
@@ -132,29 +131,17 @@ def _parsed(text: str) -> object:
 
 
 def _lines(path: str, text: str, reading: Reading) -> Iterator[Entry]:
-    """Yield the lines of JSON Lines, except the relations between entities in the file of MCP's memory server, which are counted.
-
-    Two writers at once leave several objects on a line there, and an entity on two lines: it is read once, with all observations.
-    """
+    """Yield the objects of JSON Lines; the relations between entities in the file of MCP's memory server are counted."""
     lines = enumerate(text.split("\n"), 1)
-    values = [(at, value) for at, line in lines for value in _values(line)]
-    entries = [(at, value) for at, value in values if as_object(value).get("type") != "relation"]
-    if entries != values:
+    values = [("%s:%d" % (path, at), value) for at, line in lines for value in _values(line)]
+    entries = [Entry(at, value) for at, value in values if as_object(value).get("type") != "relation"]
+    if len(entries) < len(values):
         reading.left_out.append((path, _RELATIONS % (len(values) - len(entries))))
-    found: dict[str, Entry] = {}
-    for at, value in entries:
-        item = as_object(value)
-        observed, names = item.get("observations"), (item.get("entityType"), item.get("name"))
-        name = str(names if isinstance(observed, list) and names[1] else len(found))
-        first = found.setdefault(name, Entry("%s:%d" % (path, at), value))
-        known = as_object(first.item).get("observations")
-        if isinstance(known, list) and known is not observed:
-            known.extend(texts_in(observed))
-    yield from found.values()
+    yield from entries
 
 
 def _values(line: str) -> Iterator[object]:
-    """Yield the JSON values of a line, then the rest of it that is none; not an empty list, which a person may have put into the file."""
+    """Yield the JSON values of a line, of which two writers at once leave several, then the rest of it that is none; no empty list."""
     end = 0
     with suppress(ValueError, RecursionError):
         while opened := _OPENED.match(line, end):
@@ -191,65 +178,60 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
     source = {**as_object(item.get("metadata")), **item}
-    observed = source.get("observations")
-    if isinstance(observed, list):
-        said_once = dict.fromkeys(texts_in(observed))
-        observed = [one for one in said_once if not (form("ended").search(one) or form("passing").match(one))]
-        source["observations"] = observed
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
-    is_over = any(form("ended_field").fullmatch("%s: %s" % pair) for pair in source.items())
-    stated = "\n".join(form("stated").findall("\n".join(texts_in(observed))))
-    said = "archived" if is_over else as_text(source.get("status") or source.get("state")) or stated
-    body = visible_text("\n".join(texts_in(body))).strip() if isinstance(body, list) else body
+    observed = list(dict.fromkeys(texts_in(body))) if isinstance(body, list) else []
+    if isinstance(body, list):
+        said = [one for one in observed if not (form("ended").search(one) or form("passing").match(one))]
+        if observed and not said:
+            raise InvalidMemory(_TALK)
+        title = below(title, title_for(said[0])) if title and said and " " not in title else title
+        body = visible_text("\n".join(said)).strip()
     if not isinstance(body, str) or not body:
-        raise InvalidMemory(_TALK if observed == [] and texts_in(item.get("observations")) else _UNKNOWN)
+        raise InvalidMemory(_UNKNOWN)
     body = markdown.FENCED.sub(lambda code: form("bad_code").sub("", code[0]), body)
     named = _category(found.pop("category")) or category
     named = named or (record.DEFAULT_CATEGORY if title else statement_category(body))
     kind = record.categories()[named]
     content = _steps(kind, body) if named == "runbook" else record.body_content(kind, body)
-    context, moment = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("created_at")), "00:00:00")
-    ends = record.utc_time(as_text(found.pop("expires_at")))
+    context, ends = found.pop(record.CONTEXT), record.utc_time(as_text(found.pop("expires_at")))
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
+    times = [record.utc_time(as_text(found.pop(name)), "00:00:00") for name in ("created_at", "updated_at")]
     extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
     extra.update({"expires_at": ends} if ends else {})
-    if moment:
-        changed = record.utc_time(as_text(source.get("updated_at")), "00:00:00")
-        extra.update(created_at=moment, updated_at=changed or moment)
+    extra.update({"created_at": times[0], "updated_at": times[1] or times[0]} if times[0] else {})
     # A UUID describes nothing, and a person would have to type it.
     identity = "" if form("uuid").match(as_text(item.get("id"))) else as_text(item.get("id"))
-    if title and isinstance(observed, list) and " " not in title:
-        title = below(title, title_for(observed[0]))
     data = record.new_memory(kind, identity, title or title_for(body), content, extra)
-    archive(data, why_over(said, named))
+    is_over = any(form("ended_field").fullmatch("%s: %s" % pair) for pair in source.items())
+    stated = "\n".join(form("stated").findall("\n".join(observed)))
+    state = "archived" if is_over else as_text(source.get("status") or source.get("state")) or stated
+    archive(data, why_over(state, named))
     return data
 
 
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
-    """Return the steps of a runbook: its paragraphs and list items, the first below a heading with that, unless it names a field."""
-    steps = list[str]()
+    """Return the steps of a runbook: its paragraphs and list items, the first below a heading with that, unless it names a field.
+
+    Code, tables and points after a colon stay with the step above them.
+    """
+    steps: list[str] = []
     for part in markdown.sections(body):
-        first, *others = _steps_below(kind, part.text)
-        if form("one_of").match(part.heading):  # nobody takes two ways
-            first, others = "\n".join([first, *others]), []
-        steps += [markdown.with_lead("" if markdown.role_of(part.heading) else part.heading, first), *others]
+        found, leads = list[str](), False
+        for block in blocks_of(part.text):
+            is_point = block.text[:2] in ("- ", "* ", "+ ")
+            is_more = bool(found) and (block.text.startswith(_CODE_OR_TABLE) or (is_point and leads))
+            leads = leads if is_point else block.text.endswith(":")
+            lines = texts_in(record.body_content(kind, block.text)[kind.primary])
+            head, _, below_it = block.text.partition("\n")
+            has_code = is_more or "```" in below_it
+            said = ("%s\n%s" % (head.strip(), dedent(below_it))).strip() if has_code else "\n".join(lines)
+            found[-1:] = (
+                ["%s\n%s" % (found[-1], said)] if is_more else [*found[-1:], markdown.MARK.sub("", said)]
+            )
+        heading = "" if markdown.role_of(part.heading) else part.heading
+        steps += [markdown.with_lead(heading, found[0]), *found[1:]] if found else []
     return {kind.primary: steps or [body]}
-
-
-def _steps_below(kind: record.Category, text: str) -> list[str]:
-    """Return the steps below a heading; code, tables, what is indented and points after a colon stay with the step above them."""
-    steps, end, leads = [""], 0, False
-    for code in (*_CODE_OR_TABLE.finditer(text), None):
-        for part in form("step_end").split(text[end : code.start() if code else None].strip("\n")):
-            is_point = part[:2] in ("- ", "* ", "+ ")
-            step = "\n".join(texts_in(record.body_content(kind, part)[kind.primary]))
-            leads = leads if is_point else step.endswith(":")
-            joins = part[:1].isspace() or (is_point and leads)
-            steps[-1:] = ["%s\n%s" % (steps[-1], "- " * is_point + step)] if joins else [steps[-1], step]
-        if code:
-            steps[-1], end = "%s\n%s" % (steps[-1], dedent(code[0]).strip()), code.end()
-    return [step.strip() for step in steps if step.strip()] or [text]
 
 
 def _first(source: dict[str, object], names: list[str]) -> object:
@@ -286,43 +268,30 @@ def archive_replaced(drafts: list[Draft]) -> None:
         for name in draft.names:
             by_name.setdefault(os.path.join(os.path.dirname(draft.path), name), []).append(draft)
     for draft in drafts:
-        for name, said in draft.replaces if _holds(draft) else ():
+        for name in draft.replaces if _holds(draft) else ():
             path = os.path.normpath(os.path.join(os.path.dirname(draft.path), name))
             old = [one for one in by_name.get(path, ()) if one.path != draft.path]
-            meant = _meant(old, said)
+            # Of several with one number, the one that says itself that it is over is meant.
+            is_one = len({one.path for one in old}) < 2
+            meant = old if is_one else [one for one in old if not _holds(one)]
             for one in filter(_holds, meant):
                 archive(one.data, "replaced by " + draft.data["title"])
             for one in old if not meant else ():
-                _doubt(one, draft)
+                content = one.data["content"]
+                content["status"] = "\n".join(
+                    filter(None, (content.get("status"), PERHAPS_OVER + draft.data["title"]))
+                )
 
 
 def _holds(draft: Draft) -> bool:
     return bool(draft.data["record_status"] == record.ACTIVE)
 
 
-def _meant(drafts: list[Draft], said: str) -> list[Draft]:
-    """Return which of the records with one number is replaced: the one that brackets name, or that says itself that it is over."""
-    names = [name.lower() for name in _NAMES.findall(said)]
-    told = ["%s %s" % (draft.path, draft.data["title"]) for draft in drafts]
-    meant = [one for one, text in zip(drafts, told) if any(name in text.lower() for name in names)]
-    is_one = len({draft.path for draft in drafts}) < 2
-    return drafts if is_one else meant if len(meant) == 1 else [one for one in drafts if not _holds(one)]
-
-
-def _doubt(old: Draft, new: Draft) -> None:
-    """Let a record say that a new one may have ended it."""
-    content, said = old.data["content"], PERHAPS_OVER + new.data["title"]
-    content["status"] = "\n".join(filter(None, (content.get("status"), said)))
-
-
-def _replaced(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a record says that it replaces, with the text around: numbers without leading zeros, paths and names as linked."""
-    for said in form("replaces").finditer(text):
-        line = text[text.rfind("\n", 0, said.start()) + 1 : said.start()]
-        if markdown.MARK.match(line) and form("target").search(line):
-            continue  # an item about another record, which replaces them
-        for name in map("".join, form("target").findall(said[1])):
-            yield name.lstrip("0") if name.isdigit() else name, said[1]
+def _replaced(text: str) -> tuple[str, ...]:
+    """Return what a record says that it replaces: paths and names as linked, then numbers without leading zeros."""
+    said = "\n".join(form("replaces").findall(text))
+    names = map("".join, form("target").findall(said))
+    return tuple(sorted((name.lstrip("0") if name.isdigit() else name for name in names), key=str.isdigit))
 
 
 def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:

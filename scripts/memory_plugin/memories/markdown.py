@@ -112,11 +112,8 @@ def named_paragraphs(part: Section) -> list[Section]:
     return [piece for piece in pieces if piece.text.strip()]
 
 
-def headings(text: str, is_record: bool = False) -> list[Section]:
-    """Return the same, also with the sections whose text is empty. A record has one title, whatever other headings are of its level.
-
-    A heading alone below that of an answer is the answer's text, as in `Decision > Use Postgres`.
-    """
+def headings(text: str) -> list[Section]:
+    """Return the same, also with the sections whose text is empty."""
     lines = text.split("\n")
     matches = (
         (number, _HEADING.match(line))
@@ -124,22 +121,18 @@ def headings(text: str, is_record: bool = False) -> list[Section]:
         if "#" in line[:4]
     )
     marks = [(0, 0, ""), *((number, len(mark[1]), mark[2]) for number, mark in matches if mark)]
+    tops = [number for number, level, _ in marks if level == 1]
     found: list[Section] = []
     parents: list[tuple[int, int, str]] = []
-    top, *others = [(line_of, heading) for line_of, level, heading in marks if level == 1] or [(0, "")]
-    title = 0 if others and (role_of(top[1]) or not is_record) else top[0]
-    for (line_of, level, heading), (end, next_level, _) in zip(marks, [*marks[1:], (len(lines) + 1, 0, "")]):
+    for (line_of, level, heading), (end, _, _) in zip(marks, [*marks[1:], (len(lines) + 1, 0, "")]):
         parents = [*(parent for parent in parents if parent[1] < level), (line_of, level, heading)]
-        untold = {0} if line_of == title and role_of(heading) else {0, title}
+        untold = [0, *tops] if len(tops) == 1 and not (line_of in tops and role_of(heading)) else [0]
         path = tuple(name for line, _, name in parents if line not in untold)
         body = _RULER.sub("", "\n".join(lines[line_of : end - 1])).rstrip()
         first = line_of + 1 + len(body) - len(body.lstrip("\n"))
         name, _, said = heading.partition(": ")
         if said and role_of(name) in ANSWERS:  # "Decision: use Postgres"
             path, body = (*path[:-1], name), "\n\n".join(filter(None, (said, body.strip("\n"))))
-        is_alone = not body and next_level <= level and not role_of(heading)
-        if is_alone and role_of("".join(path[-2:-1])) in ANSWERS:
-            path, body = path[:-1], heading
         found.append(Section(path[-1] if path else heading, path, body.lstrip("\n"), max(line_of, 1), first))
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import NamedTuple
 
 from .markdown import (
@@ -18,7 +18,6 @@ from .markdown import (
     first_sentence,
     form,
     outside_code,
-    role_of,
     table,
     title_for,
     with_lead,
@@ -36,7 +35,6 @@ TASK = re.compile(
     r"\A(?:[\d.]+\s)?(?:TODO|FIXME|#todo)\b"
     r"|\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
 )
-_BOLD = re.compile(r"\*\*[^*\n]+[.!]\*\*\s")  # a sentence before others
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MAX_TEXT = 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
@@ -53,7 +51,9 @@ class Statement(NamedTuple):
     last: int
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
+    """A paragraph, list item or step with its first line in the whole text."""
+
     kind: str
     text: str
     line: int
@@ -62,27 +62,25 @@ class _Block(NamedTuple):
 def statements_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
-    Empty for a section of links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of
-    such items are added to `unsaid`.
+    None for links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of such items are
+    added to `unsaid`.
     """
-    headings = list(map(without_markdown, section.path or (section.heading,)))
-    found = _unordered(list(_blocks(section.text, section.first)))
-    blocks = _to_keep(found, headings, is_checklist)
-    code = FENCED if form("examples").match(headings[-1]) else form("program")
-    is_sample = all(code.match(block.text) for block in blocks) and not _states(headings[-1])
+    found = _unordered(list(blocks_of(section.text, section.first)))
+    blocks, heading = _to_keep(found, section, is_checklist), without_markdown(section.heading)
+    is_sample = all(form("program").match(block.text) for block in blocks) and not _states(heading)
     says = not is_sample and any(content(block.text) for block in blocks)
     # A step is not taken without the others, also if a note stands between them.
     in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
     is_whole = in_steps or all(block.kind == _TEXT for block in blocks)
     said = [_whole(section, blocks)] if is_whole and says else []
-    statements = _rules_in(blocks, headings[-1]) if says and not is_whole else said
+    statements = _rules_in(blocks, heading) if says and not is_whole else said
     statements = [one for one in statements if not form("lead").match(one.text)]
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
 
 
-def _unordered(blocks: list[_Block]) -> list[_Block]:
+def _unordered(blocks: list[Block]) -> list[Block]:
     """Return the blocks with numbered items as rules, if most of them are no orders to do something, or whole sentences in bold."""
     texts = [MARK.sub("", block.text) for block in blocks if block.kind == _STEP]
     are_rules = bool(texts) and 2 * sum(map(bool, map(form("rule").match, texts))) >= len(texts)
@@ -91,35 +89,25 @@ def _unordered(blocks: list[_Block]) -> list[_Block]:
 
 def said_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> str:
     """Return the text of a section of a note without links alone and things to do; the lines of such items are added to `unsaid`."""
-    found = list(_blocks(section.text, section.first))
-    kept = _to_keep(found, [*map(without_markdown, section.path)], is_checklist)
+    found = list(blocks_of(section.text, section.first))
+    kept = _to_keep(found, section, is_checklist)
     said = [block for block in kept if content(block.text) or not LINK.search(block.text)]
-    said = [block for block in said if not _leads_to_none(block, found, said)]
-    kept_lines = {block.line for block in said}
-    left_out = [block for block in found if block.line not in kept_lines]
-    unsaid.extend(block.line for block in left_out if block.kind != _TEXT or not said)
+    unsaid.extend(block.line for block in found if block not in said and (block.kind != _TEXT or not said))
     return _joined(said)
 
 
-def _joined(blocks: list[_Block]) -> str:
+def _joined(blocks: list[Block]) -> str:
     pairs = zip(blocks, [*blocks[1:], None])
     ends = ("\n" if after and _TEXT not in (block.kind, after.kind) else "\n\n" for block, after in pairs)
     return "".join(block.text + end for block, end in zip(blocks, ends)).strip("\n")
 
 
-def _leads_to_none(block: _Block, blocks: list[_Block], said: list[_Block]) -> bool:
-    """Return whether a block introduces a list of which nothing is said."""
-    is_lead = block.text.endswith(":") and len(block.text) <= _MAX_TEXT
-    below = blocks[blocks.index(block) + 1 :] if is_lead else []
-    items = list(takewhile(lambda other: other.kind != _TEXT, below))
-    return bool(items) and not any(item in said for item in items)
-
-
-def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = False) -> list[_Block]:
-    """Return the blocks below these headings, without things to do; none below one as `See also`, or if they say that they are over."""
+def _to_keep(blocks: list[Block], section: Section, is_checklist: bool) -> list[Block]:
+    """Return the blocks of a section without things to do and quotes that say that they are over; none below a heading as `See also`."""
+    headings = list(map(without_markdown, section.path))
     is_checklist |= bool(form("checklist").search(" ".join(headings)))
-    opening = [block.text for block in blocks[:1] if headings and block.kind == _TEXT]
-    if any(map(form("ended").match, opening)) or any(map(form("structure").match, headings)):
+    is_over = blocks and blocks[0].kind == _TEXT and form("ended").match(blocks[0].text)
+    if is_over or any(map(form("structure").match, headings)):
         return []
     return [
         block
@@ -129,7 +117,7 @@ def _to_keep(blocks: list[_Block], headings: list[str], is_checklist: bool = Fal
     ]
 
 
-def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
+def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
     """Return the rules of the lists among these blocks, and the texts between them."""
     statements: list[Statement] = []
     lead, is_one = "", True
@@ -151,14 +139,14 @@ def _rules_in(blocks: list[_Block], heading: str) -> list[Statement]:
     return statements
 
 
-def _leads(block: _Block, blocks: list[_Block]) -> bool:
+def _leads(block: Block, blocks: list[Block]) -> bool:
     """Return whether a paragraph introduces the list below it: unless it is long, and ends as a text does that says something itself."""
     is_above = block.line < blocks[-1].line and not FENCED.match(block.text) and block.text[0] != ">"
     looks_so = block.text.startswith("**") or not block.text.endswith((".", "!", "?", "\u3002"))
     return is_above and (looks_so or len(block.text) <= _MAX_TEXT) and content(block.text) > 0
 
 
-def _whole(section: Section, blocks: list[_Block]) -> Statement:
+def _whole(section: Section, blocks: list[Block]) -> Statement:
     """Return these blocks of a section without rules as one statement."""
     text = _joined(blocks)
     heading = without_markdown(section.heading)
@@ -167,7 +155,7 @@ def _whole(section: Section, blocks: list[_Block]) -> Statement:
     return Statement(title, text, "", section.line, section.first + section.text.count("\n"))
 
 
-def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
+def _of_list(items: list[Block], lead: str, heading: str) -> list[Statement]:
     """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
     telling = [item for item in items if content(item.text)]
     texts = [MARK.sub("", item.text) for item in telling]
@@ -180,23 +168,16 @@ def _of_list(items: list[_Block], lead: str, heading: str) -> list[Statement]:
     if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
     is_procedure = telling[0].kind == _STEP
-    label = lead or heading
-    is_one = is_procedure or form("examples").search(label) or role_of(label) == "symptoms"
-    if name and (is_one or 2 * sum(alone) < len(alone)):
+    if name and (is_procedure or 2 * sum(alone) < len(alone)):
         is_named = is_procedure and not lead and len(heading.split()) >= MIN_WORDS
         text = "\n".join(item.text for item in items)
         title = heading if is_named else with_lead(name, ", ".join(sentences))
         body = text if is_procedure and not lead else with_lead(name, text)
         return [Statement(title_for(title), body, lead if ended else "", items[0].line, items[-1].line)]
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
-    if form("place").search(heading) and heading not in binding:
-        binding = with_lead(heading, binding)
     found: list[Statement] = []
     for item, text, sentence, is_rule in zip(telling, texts, sentences, alone):
-        if found and form("refers").match(text):
-            found[-1] = found[-1]._replace(text="%s\n%s" % (found[-1].text, item.text), last=item.line)
-            continue
-        is_whole = form("order").search("%s\n%s" % (binding, sentence)) and not form("place").search(binding)
+        is_whole = form("order").search("%s\n%s" % (binding, sentence))
         above = "" if is_whole else binding or ("" if is_rule else name)
         last = form("sentence_end").split(above.rstrip(" .:"))[-1].strip()
         title = title_for(with_lead(last, sentence)) if above else title_for(text, heading)
@@ -215,10 +196,7 @@ def _states(sentence: str) -> bool:
 def _is_sentence(text: str, first: str) -> bool:
     """Return whether a text with this first sentence is too long for a name, or ends like a sentence."""
     words, ends = len(first.split()), text.rstrip().endswith((".", "\u3002"))
-    is_bold = _BOLD.match(text) and len(text.split()) >= _LONG_ITEM
-    return not form("label").match(text) and (
-        words >= _LONG_ITEM or (ends and words > MIN_WORDS) or bool(is_bold)
-    )
+    return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
 
 
 @lru_cache(maxsize=1024)  # a note is measured as rules, and then as a note
@@ -227,7 +205,7 @@ def content(text: str) -> int:
     return len(_WORD.findall(form("nothing").sub(" ", text)))
 
 
-def _blocks(text: str, first: int) -> Iterator[_Block]:
+def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
     """Yield the paragraphs, list items and code of a text from this line on; an item includes everything that is indented below it."""
     lines, starts = text.split("\n"), list[tuple[str, int]]()
     kind, indent, blank = "", 0, True
@@ -240,7 +218,7 @@ def _blocks(text: str, first: int) -> Iterator[_Block]:
             starts.append((kind, number))
         blank = not line.strip()
     for (kind, start), (_, end) in zip(starts, [*starts[1:], ("", len(lines))]):
-        yield _Block(kind, "\n".join(lines[start:end]).rstrip(), first + start)
+        yield Block(kind, "\n".join(lines[start:end]).rstrip(), first + start)
 
 
 def statement_category(text: str) -> str:
