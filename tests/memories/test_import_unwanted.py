@@ -26,9 +26,6 @@ IN_RULES = [
     ("how it was", "## The old way (until 2020)\n\nDough was kneaded by feet.\n", "must rest", "feet"),
     ("what is undecided", "## Noch zu klären\n\nVielleicht backen wir sonntags.\n", "must rest", "sonntags"),
     ("a history below a number", "## 4. Past executions\n\nKim was ill in May.\n", "must rest", "Kim"),
-    ("a rule that is over", "## Regions\n\n*Withdrawn in 2020.* Loaves are round.\n", "must rest", "round"),
-    ("a quotation", "Not like this:\n\n> pour it all\n\nFlour must be sifted.\n", "sifted", "pour"),
-    ("an invalid example", '<example type="invalid">\npour(bag)\n</example>\n\nSift it.\n', "Sift it", "pour"),
     ("an indented block", "Sift it.\n\nNot like this:\n\n    pour the bag\n\n", "Sift it", "pour the bag"),
     ("a heading that asks", "## Questions?\n\nCome and eat cake with us.\n", "must rest", "cake"),
     ("what is open", "## Still open\n\nWho brings the flour?\n", "must rest", "flour"),
@@ -39,14 +36,12 @@ IN_RULES = [
     ("a bad span", "- Sift it. Not like this: `pour(bag)`.\n", "Sift it", "pour"),
     ("what nobody wants", "Sift.\n\nThis is what we do not want:\n\n```\npour(bag)\n```\n", "Sift", "pour"),
     ("a dubious quote below a mark", '- Sift it.\n\n  ❌ "I pour it"\n', "Sift it", "pour it"),
-    ("an offer to help", "Flour must be sifted.\n\n📝 Found an error here? Write to Kim.\n", "sifted", "Kim"),
     ("who reads the file", "These rules are read by Kim in the morning.\n\n- Sift flour.\n", "Sift flour", "Kim"),
     ("sign-offs", "## Sign-off\n\n- Kim approved it in May.\n", "must rest", "Kim"),
     ("a pair of links at the top", "[Bread](b.md) / [Ovens](o.md)\n\nFlour must be sifted.\n", "sifted", "Ovens"),
     ("a history of revisions", "## Änderungshistorie\n\n| B | Kim war im Urlaub |\n|---|---|\n", "must rest", "Kim"),
     ("how to read the file", "Follow this when you knead with Kim.\n\n- Sift flour.\n", "Sift flour", "Kim"),
     ("what the file does", "This file gives Claude a picture of the oven.\n\n- Sift flour.\n", "Sift flour", "picture"),
-    ("a call to follow it", "When you bake, follow the rules below.\n\n- Sift flour.\n", "Sift flour", "When you bake"),
     ("a paragraph to do", "Flour must be sifted.\n\nTODO ask Kim about the sieve\n", "sifted", "Kim"),
     ("a callout that is over", "## Flour\n\nIt must be sifted.\n\n> [!warning] Veraltet\n> Kim siebt.\n", "sifted", "Kim"),
     ("a placeholder", "Flour must be sifted.\n\nOwner: {Name the person who sifts}\n", "sifted", "Name the"),
@@ -127,7 +122,6 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "---\nstatut: proposé\ntitre: Le feu\n---\nBurn beech.\n",
         "# 5. Fire\n\n![status: deprecated](https://b.example/badge/status-deprecated-grey)\n\n## Decision\n\nBurn peat.\n",
         "# Log\n\n## D-3 ❌ Burn peat\n\nIt is cheap.\n\n## D-4 🟡 Burn oak\n\nIt burns long.\n",
-        "# Log\n\n| Decision | Why | State |\n|---|---|---|\n| Burn peat | cheap | Not agreed |\n| Burn oak | old | Replaced by 4 |\n",
         "> ♻️ **SUPERSEDED**, see [7](0007.md)\n\n# 5. Fire\n\n## Context\n\nCold.\n\n## Decision\n\nBurn peat.\n",
         "# 5. Fire\n\n![status](https://b.example/badge/status-deprecated-red)\n\n## Decision\n\nBurn peat.\n",
         "# Log\n\n## D-3 · Burn peat\n**2025-01-09** · ❌ Withdrawn · Kim\n\nIt is cheap.\n",
@@ -142,13 +136,12 @@ def test_what_only_looks_wrong_is_told(project: Project, text: str, kept: str) -
         "# Fire\n\n> ⛔ **PÉRIMÉ — remplacé par v3**\n\nBurn beech.\n",
         "---\ntags: [oven, outdated]\n---\nBurn beech.\n",
         "---\nsource: https://bread.example\ntags: [clipping]\n---\nBurn beech, always.\n",
-        "---\ntype: note\n---\n# Fire\n\n- [idea] perhaps burn peat\n\n## Relations\n- part_of [[Oven]]\n",
         "# Fires\n\nAll of them.\n\n- [Beech](beech.md)\n- [Peat](peat.md)\n- [Oak](oak.md)\n",
     ],
     ids=["link", "note", "table", "callout", "property", "heading", "dash", "arrow", "later", "off", "chat",
-         "French field", "badge", "marks", "rows", "banner", "badge alone", "parts", "heading of parts",
+         "French field", "badge", "marks", "banner", "badge alone", "parts", "heading of parts",
          "French banner", "interest", "capitals", "one-off", "Dutch table", "German table", "log", "French note", "tag",
-         "clipping", "idea", "links"],
+         "clipping", "links"],
 )  # fmt: skip
 def test_what_is_over_or_of_others_is_not_told(project: Project, text: str) -> None:
     assert told(project, "notes/0009-fire.md", text) == "[]"
@@ -186,33 +179,6 @@ def test_a_procedure_over_several_headings_is_one_memory(project: Project, text:
     text = "# Move the oven\n\n" + text
     found, _ = imported(project, {"runbooks/oven.md": text})
     assert list(found) == ["Move the oven"]
-
-
-@pytest.mark.parametrize(
-    ("label", "kept"),
-    [
-        ("What we looked at:\n\n- Peat: cheap\n- Coal: too hot\n\nThe oven is built for it.", "built for it"),
-        ("**Not chosen:** peat, cheap and near.\n\nThe oven is built for it.", "built for it"),
-    ],
-    ids=["a list", "a sentence"],
-)
-def test_what_a_label_calls_an_alternative_is_praised_in_no_record(
-    project: Project, label: str, kept: str
-) -> None:
-    text = "# 9. Fire\n\nStatus: accepted\n\n## Decision\n\nWe burn beech.\n\n## Notes\n\n%s\n" % label
-    said = told(project, "adr/0009-fire.md", text)
-    assert (kept in said, "cheap" in said) == (True, False)
-
-
-def test_each_row_of_a_table_of_decisions_is_a_record(project: Project) -> None:
-    rows = "| D-2 | Burn beech | No smoke | In force |\n| D-1 | Burn peat | Cheap | Replaced by D-2 |\n"
-    text = "# Log\n\nSmall ones.\n\n| # | Decision | Why | State |\n|---|---|---|---|\n" + rows
-    found, reading = imported(project, {"log.md": text})
-    assert found == {"Burn beech": "active", "Burn peat": "archived"}
-    assert (reading.drafts[0].data["content"]["rationale"], reading.drafts[0].source[-2:]) == (
-        "No smoke",
-        ":7",
-    )
 
 
 def test_each_question_of_a_page_of_questions_is_a_memory(project: Project) -> None:
@@ -329,14 +295,6 @@ def test_a_note_is_called_by_its_file_if_its_heading_is_of_a_part(
 def test_a_first_heading_of_several_is_said_once(project: Project) -> None:
     _, reading = imported(project, {"vault/Clay oven.md": "# Stones\n\nFlat ones.\n\n# Clay\n\nWet.\n"})
     assert reading.drafts[0].data["content"] == {"decision": "## Stones\n\nFlat ones.\n\n## Clay\n\nWet."}
-
-
-def test_the_items_of_a_raw_export_are_notes_without_their_fields(project: Project) -> None:
-    fields = "\n\nid: %032d\nparent_id: \nencryption_applied: 0\ntype_: %d"
-    files = {"1.md": "Clay oven\n\nWet it." + fields % (1, 1), "5.md": "ovens" + fields % (5, 5)}
-    found, reading = imported(project, files)
-    assert found == {"Clay oven": "active"}
-    assert "id:" not in str(reading.drafts[0].data["content"])
 
 
 def test_a_readme_alone_in_its_folder_is_a_document(project: Project) -> None:

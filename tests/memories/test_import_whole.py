@@ -79,9 +79,7 @@ def test_the_step_that_keeps_the_data_stays_with_the_one_that_deletes(project: P
 @pytest.mark.parametrize(
     "said",
     [
-        "(archive:reels)=",
         "This guide explains how the reels are moved.",
-        "In case of a flood, this document\ncovers the reels.",
         "This file defines how people work with the reels.",
         "(For all shelves)",
         'User: "where is it"\nBot:\n- "Which reel do you mean?"\n- Then show the shelf',

@@ -56,49 +56,34 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     parts = [part for part in document.parts if part.text]
     if not document.is_diary:
         parts = [piece for part in parts for piece in markdown.named_paragraphs(part)]
-    rows = {part: list(_rows(document, part)) for part in parts if not document.is_record}
-    parts = [part for part in parts if not rows.get(part)]
-    records, others = _records(document, parts, reading)
-    records += [row for found in rows.values() for row in found]
+    records, others = _records(document, parts)
     if reason := _why_left_out(document, parts, has_records=bool(records)):
         raise LeftOut(reason)
     yield from records
     is_note = document.is_record or (document.fields and not (document.is_diary or document.is_rules))
     if others or not records:
         yield from (_notes if is_note else _rules)(document, others, reading)
-
-
-def _rows(document: Document, part: Section) -> Iterator[Entry]:
-    """Yield the rows of a table of decisions with their states as records."""
-    lines = [(at, line.strip(" |")) for at, line in enumerate(part.text.splitlines()) if line.startswith("|")]
-    roles = [role_of(cell) for _, line in lines[:1] for cell in line.split("|")]
-    for at, line in lines[2:] if {ANSWER, _STATUS} <= {*roles} else ():
-        texts = {role: cell.strip() for role, cell in zip(roles, line.split("|")) if role}
-        yield from _entries(document, (texts.get(ANSWER, ""),), texts, part.first + at)
+    reading.left_out.extend(("%s:%d" % (path, line), _UNSAID) for line in document.unsaid)
 
 
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
+    names = [part.heading for part in parts]
     is_long = content(document.text) > _MAX_NOTE
     is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
-    alike = sum(map(bool, map(_APART.match, (part.heading for part in parts))))
-    is_log = any(form("day").match(part.heading) for part in parts)
-    is_apart = is_mixed or is_log or 2 * alike > max(2, len(parts))
-    is_one = document.fields or document.is_record or _is_procedure(document, parts, is_long)
-    if parts and is_one and not is_apart:
-        yield from _note(document, (), parts, reading)
+    is_log = any(map(form("day").match, names))
+    is_apart = is_mixed or is_log or 2 * sum(map(bool, map(_APART.match, names))) > max(2, len(names))
+    # Or the numbers of a runbook go on from one section to the next.
+    goes_on = any(map(form("number").match, names)) and not is_long
+    goes_on |= any(_GOES_ON.match(part.text) for part in parts)
+    is_procedure = any(map(form("step").match, names)) or (document.is_runbook and goes_on)
+    if parts and (document.fields or document.is_record or is_procedure) and not is_apart:
+        yield from _note(document, (), parts)
     elif is_long and reading.is_folder and not (document.is_runbook or is_mixed):
         raise LeftOut(_LONG)
     else:
         for owner, group in _split(parts, int(document.is_runbook or is_long or is_apart)):
-            yield from _note(document, owner, group, reading)
-
-
-def _is_procedure(document: Document, parts: list[Section], is_long: bool) -> bool:
-    """Return whether the sections are steps, or those of a runbook are numbered or go on with the numbers of the one before."""
-    is_numbered = any(form("number").match(part.heading) for part in parts) and not is_long
-    goes_on = is_numbered or any(_GOES_ON.match(part.text) for part in parts)
-    return any(form("step").match(part.heading) for part in parts) or (document.is_runbook and goes_on)
+            yield from _note(document, owner, group)
 
 
 def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], list[Section]]]:
@@ -114,19 +99,15 @@ def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], 
             yield owner, group
 
 
-def _note(
-    document: Document, owner: tuple[str, ...], parts: list[Section], reading: Reading
-) -> Iterator[Entry]:
+def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield a note, or the part of it below a heading, as one memory with the other headings; as a runbook if it has steps."""
-    unsaid: list[int] = []
     title = below(document.title, ": ".join(owner)) if owner else document.title
     texts: list[str] = []
     is_checklist = document.is_runbook or bool(form("checklist").search(document.title))
     for part in parts:
-        said = said_in(part, unsaid, is_checklist)
+        said = said_in(part, document.unsaid, is_checklist)
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
-    reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
     if texts and not owner and document.heading not in ("", title, *parts[0].path):
         texts.insert(0, "# " + document.heading)
     about = "" if owner else str(document.fields.get("description", ""))
@@ -145,9 +126,8 @@ def _note(
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
-    unsaid: list[int] = []
     stated = [part for part in parts if not form("reasons").match(part.heading)]
-    unsaid.extend(part.line for part in parts if part not in stated)
+    unsaid = [part.line for part in parts if part not in stated]
     is_checklist = bool(form("checklist").search(document.title))
     rules = [(part, rule) for part in stated for rule in statements_in(part, unsaid, is_checklist)]
     kinds = [statement_category(rule.text) for _, rule in rules]
@@ -158,7 +138,7 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
         return
     if document.is_diary and not rules:
         raise LeftOut(_DIARY)
-    reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
+    document.unsaid.extend(unsaid)
     bound = _bound_to(document, reading) if rules else []
     for kind, (section, rule) in zip(kinds, rules):
         item = _rule_item(document, rule, section, bound)
@@ -224,7 +204,6 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
     named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
     is_record = document.is_record or document.is_runbook or _STATUS in filled
-    asks = is_record and filled.isdisjoint(ANSWERS)
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
     is_index = form("index_name").fullmatch(document.stem) or (
         links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
@@ -234,7 +213,7 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
         _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
         INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
         _WEB: is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds])),
-        _UNWRITTEN: asks and not ANSWERS.isdisjoint(named),
+        _UNWRITTEN: is_record and not ANSWERS.isdisjoint(named - filled) and filled.isdisjoint(ANSWERS),
         _ENDED: form("past").match(first) or (is_over and not has_records),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
@@ -254,7 +233,7 @@ def _place(part: Section) -> tuple[str, int, int]:
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
 
-def _records(document: Document, parts: list[Section], reading: Reading) -> tuple[list[Entry], list[Section]]:
+def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
     """Return the decision records and runbooks of a document, and its other sections: all of it is one, or what a heading holds."""
     places = [(part.path, *_place(part)) for part in parts]
     owners = {path[:first] for path, role, first, _ in places if role}
@@ -264,20 +243,18 @@ def _records(document: Document, parts: list[Section], reading: Reading) -> tupl
     for part in parts:
         above = (part.path[:length] for length in range(len(part.path), 0, -1) if not is_whole)
         groups.setdefault(next((owner for owner in above if owner in owners), ()), []).append(part)
-    found = {owner: list(_record(document, owner, group, reading)) for owner, group in groups.items()}
+    found = {owner: list(_record(document, owner, group)) for owner, group in groups.items()}
     records = [record for entries in found.values() for record in entries]
     # A text above records is about the document.
     others = (part for owner, group in groups.items() if not found[owner] for part in group)
     return records, [part for part in others if part.path or not records]
 
 
-def _record(
-    document: Document, owner: tuple[str, ...], parts: list[Section], reading: Reading
-) -> Iterator[Entry]:
+def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     places = [(part, _place(part)) for part in parts]
-    stated = (_stated(part.text) for part, (_, _, at) in places if at < 0)
+    stated = (status_in(part.text) for part, (_, _, at) in places if at < 0)
     status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
     if not status and not any(role for _, (role, _, _) in places):
         return
@@ -293,14 +270,8 @@ def _record(
     answer = _NOTES if is_logged else ANSWER
     lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
     if not form("structure").match(title) and (is_logged or not lacks_answer):
-        reading.left_out.extend(("%s:%d" % (document.path, line), _UNSAID) for line in unsaid)
+        document.unsaid.extend(unsaid)
         yield from _entries(document, owner, texts, parts[0].line, answer)
-
-
-def _stated(text: str) -> str:
-    """Return the status in a line of a text, or the banner at its beginning that says that it is over."""
-    ended = form("ended").match(text)
-    return status_in(text) or ("outdated: " + ended[0] if ended else "")
 
 
 def _fields(

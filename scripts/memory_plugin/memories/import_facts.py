@@ -23,7 +23,7 @@ from .markdown import (
     with_lead,
     without_markdown,
 )
-from .record import DEFAULT_CATEGORY
+from .record import ACTIVE, DEFAULT_CATEGORY
 
 Fields = dict[str, "str | list[str]"]
 _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
@@ -44,6 +44,11 @@ class Draft(NamedTuple):
     path: str
     names: frozenset[str] = frozenset()
     replaces: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Return whether it is in force."""
+        return bool(self.data["record_status"] == ACTIVE)
 
 
 class Reading(NamedTuple):
@@ -122,10 +127,13 @@ def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
 
 @lru_cache(maxsize=1024)
 def status_in(text: str) -> str:
-    """Return the status in a line of a text, as in a record's head or an entry of a log."""
-    text = FENCED.sub("", text) if form("status_line").search(text) else ""
-    found = form("status_line").findall(text)
-    return "\n".join(form("picked").sub(r"\1", line).strip(" |*_\\") for line in found)
+    """Return the status in a line of a text, as in a record's head or an entry of a log, or the banner that says that it is over."""
+    text = FENCED.sub("", text)
+    found = (form("picked").sub(r"\1", line).strip(" |*_\\") for line in form("status_line").findall(text))
+    ended = (
+        None if text.startswith(("- ", "* ")) else form("ended").match(text)
+    )  # an item says it of something else
+    return "\n".join(found) or ("outdated: " + ended[0] if ended else "")
 
 
 def relations(fields: Fields) -> Iterator[str]:
@@ -230,6 +238,7 @@ class Document(NamedTuple):
     is_guide: bool
     is_diary: bool
     limit: str  # what a note above its sections says that it is not for
+    unsaid: list[int]  # the lines that state nothing
 
 
 def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
@@ -259,7 +268,7 @@ def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
     limit = form("limit").search(text.partition("\n## ")[0])
     return Document(
         path, stem, fields, text, parts, heading, next(said, of_file),
-        is_runbook, is_rules, is_one, is_guide, is_diary, without_markdown(limit[0]) if limit else "",
+        is_runbook, is_rules, is_one, is_guide, is_diary, without_markdown(limit[0]) if limit else "", [],
     )  # fmt: skip
 
 

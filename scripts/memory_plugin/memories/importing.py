@@ -1,7 +1,6 @@
 """Read what people and other tools have as memories to be stored: a file, its kind, its entries, and from each entry a memory.
 
-The kinds are Markdown (decision records and runbooks, notes with fields at their head, lists of rules), JSON and JSON Lines, and the files
-of a store. An entry may have the common field names, times and categories of other tools.
+Markdown is read in import_documents; JSON, JSON Lines and the files of a store here.
 """
 
 from __future__ import annotations
@@ -59,10 +58,7 @@ def read(path: str, category: str = "", root: str = "", *, everything: bool = Fa
 
 
 def read_lines(text: str, category: str = "") -> Reading:
-    """Read JSON objects, one a line, or entries in plain lines, whose source is `-` with the line.
-
-    Plain lines, because the client asks about each command with braces and quotes: `title: ...` begins an entry, other fields follow.
-    """
+    """Read JSON objects, one a line, or plain lines, because the client asks about each command with braces and quotes."""
     reading = Reading([], [], [], category)
     is_json = text.lstrip()[:1] in "{["
     _keep(STDIN, _lines(STDIN, text, reading) if is_json else _plain_lines(STDIN, text), reading)
@@ -70,7 +66,7 @@ def read_lines(text: str, category: str = "") -> Reading:
 
 
 def _plain_lines(path: str, text: str) -> Iterator[Entry]:
-    """Yield the entries of plain lines: a line without the name of a field goes on with the field above."""
+    """Yield the entries of plain lines: `title: ...` begins one; a line without the name of a field goes on with the one above."""
     line = 1
     for part in form("plain_title").split(text):
         _, *parts = form("plain_field").split(part)
@@ -165,10 +161,7 @@ def _items(path: str, value: object) -> Iterator[Entry]:
 
 
 def item_data(item: object, category: str) -> dict[str, Any]:
-    """Return the data of one memory from an entry under any common field names; `category` is the one if it names none.
-
-    A text is a line of JSON. Raises InvalidMemory that names the invalid field.
-    """
+    """Return a memory from an entry, or a line of JSON, under any common field names. Raises InvalidMemory that names the invalid field."""
     item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
@@ -211,26 +204,23 @@ def item_data(item: object, category: str) -> dict[str, Any]:
 
 
 def _steps(kind: record.Category, body: str) -> dict[str, object]:
-    """Return the steps of a runbook: its paragraphs and list items, the first below a heading with that, unless it names a field.
-
-    Code, tables and points after a colon stay with the step above them.
-    """
+    """Return the steps of a runbook: its paragraphs and items with the code, tables and points below; the first says its heading."""
     steps: list[str] = []
     for part in markdown.sections(body):
-        found, leads = list[str](), False
-        for block in blocks_of(part.text):
+        lead, leads = "" if markdown.role_of(part.heading) else part.heading, False
+        for at, block in enumerate(blocks_of(part.text)):
             is_point = block.text[:2] in ("- ", "* ", "+ ")
-            is_more = bool(found) and (block.text.startswith(_CODE_OR_TABLE) or (is_point and leads))
+            is_more = at > 0 and (block.text.startswith(_CODE_OR_TABLE) or (is_point and leads))
             leads = leads if is_point else block.text.endswith(":")
-            lines = texts_in(record.body_content(kind, block.text)[kind.primary])
-            head, _, below_it = block.text.partition("\n")
-            has_code = is_more or "```" in below_it
-            said = ("%s\n%s" % (head.strip(), dedent(below_it))).strip() if has_code else "\n".join(lines)
-            found[-1:] = (
-                ["%s\n%s" % (found[-1], said)] if is_more else [*found[-1:], markdown.MARK.sub("", said)]
-            )
-        heading = "" if markdown.role_of(part.heading) else part.heading
-        steps += [markdown.with_lead(heading, found[0]), *found[1:]] if found else []
+            said, _, more = block.text.partition("\n")
+            if is_more or "```" in more:
+                said = ("%s\n%s" % (said.strip(), dedent(more))).strip()
+            else:
+                said = "\n".join(texts_in(record.body_content(kind, block.text)[kind.primary]))
+            if is_more:
+                steps[-1] = "%s\n%s" % (steps[-1], said)
+            else:
+                steps.append(markdown.with_lead("" if at else lead, markdown.MARK.sub("", said)))
     return {kind.primary: steps or [body]}
 
 
@@ -262,29 +252,23 @@ def archive(data: dict[str, object], reason: str) -> None:
 
 
 def archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that one in force says it replaces, whether or not their own status was changed."""
+    """Archive the records that one in force says it replaces; of several with one number it may be any, unless one says it is over."""
     by_name: dict[str, list[Draft]] = {}
     for draft in drafts:
         for name in draft.names:
             by_name.setdefault(os.path.join(os.path.dirname(draft.path), name), []).append(draft)
-    for draft in drafts:
-        for name in draft.replaces if _holds(draft) else ():
+    for draft in (one for one in drafts if one.holds):
+        title = draft.data["title"]
+        for name in draft.replaces:
             path = os.path.normpath(os.path.join(os.path.dirname(draft.path), name))
             old = [one for one in by_name.get(path, ()) if one.path != draft.path]
-            # Of several with one number, the one that says itself that it is over is meant.
             is_one = len({one.path for one in old}) < 2
-            meant = old if is_one else [one for one in old if not _holds(one)]
-            for one in filter(_holds, meant):
-                archive(one.data, "replaced by " + draft.data["title"])
-            for one in old if not meant else ():
-                content = one.data["content"]
-                content["status"] = "\n".join(
-                    filter(None, (content.get("status"), PERHAPS_OVER + draft.data["title"]))
-                )
-
-
-def _holds(draft: Draft) -> bool:
-    return bool(draft.data["record_status"] == record.ACTIVE)
+            for one in old if is_one or all(one.holds for one in old) else ():
+                if is_one and one.holds:
+                    archive(one.data, "replaced by " + title)
+                elif not is_one:
+                    said = (one.data["content"].get("status"), PERHAPS_OVER + title)
+                    one.data["content"]["status"] = "\n".join(filter(None, said))
 
 
 def _replaced(text: str) -> tuple[str, ...]:
@@ -295,10 +279,7 @@ def _replaced(text: str) -> tuple[str, ...]:
 
 
 def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator[str]:
-    """Yield the files below a folder that may hold memories, in order; what is skipped is added to those left out, with the reason.
-
-    Of another project with a store, only the store is read.
-    """
+    """Yield the files below a folder that may hold memories, of another project only its store; what is skipped is left out."""
     if has_store(folder) and os.path.realpath(folder) != reading.root:
         folder = os.path.join(folder, STORE)
     # What is imported goes there; of it only the notes of people are read.
@@ -312,18 +293,15 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
         reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
         for name in sorted(names):
             path = os.path.join(above, name)
-            is_text = name.lower().endswith(_MARKDOWN + _JSON) and not name.startswith(".")
-            is_text &= not is_own or name.lower().endswith(_MARKDOWN)
-            is_loaded = is_named(path, "loaded") or _LOADED_RULES in path
-            is_own_index = is_own and name == "index.md"
-            if is_own_index or not (is_text or is_named(path, "rules")):
+            is_text = name.lower().endswith(_MARKDOWN if is_own else _MARKDOWN + _JSON) and name[0] != "."
+            if (is_own and name == "index.md") or not (is_text or is_named(path, "rules")):
                 continue
             # Alone in its folder it is the folder's document.
             is_alone = names == [name] and above != folder and name.lower().startswith("readme.")
-            if form("index").fullmatch(name) and not is_alone:
-                reading.left_out.append((path, INDEX))
-            elif is_loaded and not everything:
-                reading.left_out.append((path, _LOADED))
+            is_index = form("index").fullmatch(name) and not is_alone
+            is_loaded = (is_named(path, "loaded") or _LOADED_RULES in path) and not everything
+            if is_index or is_loaded:
+                reading.left_out.append((path, INDEX if is_index else _LOADED))
             else:
                 yield path
 

@@ -28,6 +28,13 @@ _LINK = re.compile(
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
 _OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
+LINK = re.compile(
+    _CODE_SPAN
+    + r"|!?\[(?P<shown>(?:[^\[\]\n`]|`[^`\n]{0,500}`){0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])"
+)
+# No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
+_STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
+_OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
 # A list, or else a paragraph.
 _BELOW = re.compile(r"(?:[ \t]*(?:[-*+]|\d{1,3}[.)])\s[^\n]*\n?(?:[ \t]+\S[^\n]*\n?)*\n*)+|(?:[^\n]+\n?)+")
 LINK = re.compile(r"\]\(|\[\[|http")
@@ -96,19 +103,13 @@ def named_paragraphs(part: Section) -> list[Section]:
     marks = [(mark, name) for mark, name in named if role_of(name)]
     roles = {role_of(name) for _, name in marks}
     is_record = len(roles) >= max(2, len(marks)) and not ANSWERS.isdisjoint(roles)
-    above = {role_of(name) for name in part.path} - {""}
-    ends = [*(mark.start() for mark, _ in marks), len(part.text)]
-    is_aside = roles == {"alternatives"} != above and (not above or part.text[: ends[0]].strip())
-    if not (is_record and not above) and not is_aside:
+    if not is_record or any(map(role_of, part.path)):
         return [part]
-    pieces = [part._replace(text=part.text[: ends[0]].rstrip())]
-    for (mark, name), end in zip(marks, ends[1:]):
-        path, first = (*part.path, name), part.first + part.text.count("\n", 0, mark.end())
-        below = None if is_record else _BELOW.match(part.text, mark.end(), end)
-        last = below.end() if below else end
-        pieces.append(Section(name, path, part.text[mark.end() : last].rstrip(" |\n"), part.line, first))
-        first = part.first + part.text.count("\n", 0, last)
-        pieces.append(part._replace(text=part.text[last:end].rstrip(), first=first))
+    pieces = [part._replace(text=part.text[: marks[0][0].start()].rstrip())]
+    for (mark, name), (after, _) in zip(marks, [*marks[1:], (None, "")]):
+        text = part.text[mark.end() : after.start() if after else None].rstrip(" |\n")
+        first = part.first + part.text.count("\n", 0, mark.end())
+        pieces.append(Section(name, (*part.path, name), text, part.line, first))
     return [piece for piece in pieces if piece.text.strip()]
 
 
