@@ -7,23 +7,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from . import import_facts as facts
 from . import markdown
 from .guard_file import files_problem
-from .import_facts import (
-    BOUND,
-    Document,
-    Entry,
-    LeftOut,
-    Reading,
-    below,
-    package_of,
-    read_document,
-    relations,
-    said_of_option,
-    status_in,
-    title_of,
-    why_over,
-)
+from .import_facts import Document, Entry, LeftOut, Reading
 from .markdown import ANSWERS, Section, form, role_of, texts_in, without_markdown
 from .record import CONTEXT
 from .statements import Statement, content, said_in, statement_category, statements_in
@@ -38,12 +25,8 @@ _THIS_REPLACES = re.compile(
 )
 _APART = re.compile(r"\d+\.\d|.*\?\Z")  # a chapter, or a question
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
-_TEMPLATE, _ENDED, _WEB = "a template", "it says that it is over", "a page of others, saved from the web"
-_UNWRITTEN = "its decision or its steps are still to be written"
 _ORDERS = frozenset(["constraint", "preference"])
-_DIARY = "a diary, minutes or a working paper: only what is marked as a decision is kept"
 _UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
-_LONG = "a long text rather than notes; to import it, name it"
 _MAX_NOTE = 400  # words
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12  # of a memory
@@ -52,7 +35,7 @@ INDEX = "an index, a history or a list of things to do, not a note"
 
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
-    document = read_document(path, text, reading.root, not reading.is_folder)
+    document = facts.read_document(path, text, reading.root, not reading.is_folder)
     parts = [part for part in document.parts if part.text]
     if not document.is_diary:
         parts = [piece for part in parts for piece in markdown.named_paragraphs(part)]
@@ -80,7 +63,7 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
     if parts and (document.fields or document.is_record or is_procedure) and not is_apart:
         yield from _note(document, (), parts)
     elif is_long and reading.is_folder and not (document.is_runbook or is_mixed):
-        raise LeftOut(_LONG)
+        raise LeftOut("a long text rather than notes; to import it, name it")
     else:
         for owner, group in _split(parts, int(document.is_runbook or is_long or is_apart)):
             yield from _note(document, owner, group)
@@ -101,7 +84,7 @@ def _split(parts: list[Section], depth: int) -> Iterator[tuple[tuple[str, ...], 
 
 def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
     """Yield a note, or the part of it below a heading, as one memory with the other headings; as a runbook if it has steps."""
-    title = below(document.title, ": ".join(owner)) if owner else document.title
+    title = facts.below(document.title, ": ".join(owner)) if owner else document.title
     texts: list[str] = []
     is_checklist = document.is_runbook or bool(form("checklist").search(document.title))
     for part in parts:
@@ -114,7 +97,7 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
     is_said = about.rstrip(" .").lower() in "\n".join(texts).lower()
     text = "\n\n".join([*([] if is_said else [about]), *texts])
     told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
-    fields = {_STATUS: told or status_in(text)} if document.is_record else {}
+    fields = {_STATUS: told or facts.status_in(text)} if document.is_record else {}
     fields.update({CONTEXT: document.limit} if owner and document.limit else {})
     steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
     field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
@@ -137,7 +120,7 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
         yield from _notes(document, parts, reading)
         return
     if document.is_diary and not rules:
-        raise LeftOut(_DIARY)
+        raise LeftOut("a diary, minutes or a working paper: only what is marked as a decision is kept")
     document.unsaid.extend(unsaid)
     bound = _bound_to(document, reading) if rules else []
     for kind, (section, rule) in zip(kinds, rules):
@@ -155,16 +138,13 @@ def _decided(part: Section) -> Iterator[Section]:
 
 
 def _bound_to(document: Document, reading: Reading) -> list[str]:
-    """Return the patterns of the files to which a rule file applies, in the subfolder that it is for, or that; empty for all files.
-
-    What no pattern can say is named.
-    """
-    bound = [name for field in BOUND for name in texts_in(document.fields.get(field))]
+    """Return the patterns of the files to which a rule file applies, in the subfolder that it is for, or that; others are named."""
+    bound = [name for field in facts.BOUND for name in texts_in(document.fields.get(field))]
     problems = {name: files_problem(name) for name in bound}
     named = ("%s is not kept: %s" % pair for pair in problems.items() if pair[1])
     reading.left_out.extend((document.path, why) for why in named)
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
-    folder = package_of(document.path, reading.root) or ""
+    folder = facts.package_of(document.path, reading.root) or ""
     paths = (name if "/" in name else "**/" + name for name in kept)
     inside = [folder + re.sub(r"\A\.?/", "", path).removeprefix(folder) for path in paths]
     return (inside if folder else kept)[:_MAX_FILES] or [folder][: len(folder)]
@@ -175,7 +155,7 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
     title, about = rule.title, without_markdown(document.title)
     # A short heading says nothing without its document.
     is_bare = title == section.heading and not title.split()[3:] and not form("document").search(about)
-    title = below(about, title) if is_bare else title
+    title = facts.below(about, title) if is_bare else title
     said = ("%s\n%s" % (title, rule.text)).lower()
     path = map(without_markdown, section.path)
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
@@ -210,11 +190,14 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     )
     names = os.path.split(document.path)
     reasons = {
-        _TEMPLATE: any(map(form("template").fullmatch, names)) or form("blank").match(title),
+        "a template": any(map(form("template").fullmatch, names)) or form("blank").match(title),
         INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
-        _WEB: is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds])),
-        _UNWRITTEN: is_record and not ANSWERS.isdisjoint(named - filled) and filled.isdisjoint(ANSWERS),
-        _ENDED: form("past").match(first) or (is_over and not has_records),
+        "a page of others, saved from the web": is_linked
+        and any(map(form("of_web").fullmatch, [*fields, *kinds])),
+        "its decision or its steps are still to be written": is_record
+        and not ANSWERS.isdisjoint(named - filled)
+        and filled.isdisjoint(ANSWERS),
+        "it says that it is over": form("past").match(first) or (is_over and not has_records),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
@@ -223,13 +206,14 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
 def _place(part: Section) -> tuple[str, int, int]:
     """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
 
-    The highest decides, so that an alternative keeps its consequences; but a decision and steps may have other fields below. A heading
-    that says what became of it begins a record, and a line that says the status makes a section the head of one.
+    The highest decides, so that an alternative keeps its consequences; a decision and steps may have other fields below.
     """
     named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
     judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
     others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
-    role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
+    role, at = (
+        named[next(others, -1)] if named else (_STATUS if judged or facts.status_in(part.text) else "", -1)
+    )
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
 
@@ -254,7 +238,7 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     places = [(part, _place(part)) for part in parts]
-    stated = (status_in(part.text) for part, (_, _, at) in places if at < 0)
+    stated = (facts.status_in(part.text) for part, (_, _, at) in places if at < 0)
     status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
     if not status and not any(role for _, (role, _, _) in places):
         return
@@ -289,7 +273,7 @@ def _fields(
         field = _STEPS if is_cure and role == ANSWER else field
         below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
         name = ": ".join((*path[len(owner) : first], *below))
-        kept = said_of_option(text, below, chosen) if field == "alternatives" else text
+        kept = facts.said_of_option(text, below, chosen) if field == "alternatives" else text
         told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     return texts
@@ -313,8 +297,8 @@ def _entries(
     in_title = form("titled" if category == "decision" else "titled_steps").findall(title)
     statuses = (", ".join(texts_in(fields.get(_STATUS))), stated, draft, *map("".join, in_title))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
-    is_unknown = stated and not why_over(status) and form("unknown").match(without_markdown(status))
-    related = (said for said in relations(fields) if said.lower() not in status.lower())
+    is_unknown = stated and not facts.why_over(status) and form("unknown").match(without_markdown(status))
+    related = (said for said in facts.relations(fields) if said.lower() not in status.lower())
     texts[_STATUS] = status = "\n".join(filter(None, (status, *related)))
     symptoms = (without_markdown(said).strip("\"' ") for said in texts.get("symptoms", "").splitlines())
     asked = "\n".join([texts.get(CONTEXT, ""), *(part.heading for part in document.parts if part.text)])
@@ -325,7 +309,7 @@ def _entries(
         **({"date": dated[1]} if dated else {}),
         **({"type": kind[1]} if kind else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": title_of(title, "" if title in (fields.get("title"), fields.get("name")) else about)
+        "title": facts.title_of(title, "" if title in (fields.get("title"), fields.get("name")) else about)
         or title,
         "body": body,
         _STATUS: "unknown status: %s" % stated if is_unknown else status,

@@ -9,20 +9,8 @@ from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from .markdown import (
-    FENCED,
-    Section,
-    form,
-    headings,
-    is_named,
-    outside_code,
-    role_of,
-    table,
-    texts_in,
-    title_for,
-    with_lead,
-    without_markdown,
-)
+from . import markdown
+from .markdown import Section, form, is_named, role_of, table, texts_in, title_for, without_markdown
 from .record import ACTIVE, DEFAULT_CATEGORY
 
 Fields = dict[str, "str | list[str]"]
@@ -34,10 +22,7 @@ _NEAR = 3  # folders above a file whose names say what it is
 
 
 class Draft(NamedTuple):
-    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
-
-    Of a decision record, `names` are those by which others call it, `replaces` those of what it replaces.
-    """
+    """A memory to be stored, the place and file where it was found, and the names of a record and of those that it replaces."""
 
     source: str
     data: dict[str, Any]
@@ -52,17 +37,14 @@ class Draft(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The memories that were found; problems, and what was left out, as (source, reason).
-
-    `category` is that of entries that name none, `root` the project's folder, and `is_folder` says that nobody named the files themselves.
-    """
+    """The memories that were found; problems, and what was left out, as (source, reason); `category` is that of entries that name none."""
 
     drafts: list[Draft]
     problems: list[tuple[str, str]]
     left_out: list[tuple[str, str]]
     category: str = ""
     root: str = ""
-    is_folder: bool = False
+    is_folder: bool = False  # nobody named the files themselves
 
 
 class Entry(NamedTuple):
@@ -106,7 +88,7 @@ def _path_in(package: str, name: str, root: str) -> str:
 
 def below(name: str, title: str) -> str:
     """Return a title after a name, unless it says that."""
-    return title if name.lower() in title.lower() else title_for(with_lead(name, title))
+    return title if name.lower() in title.lower() else title_for(markdown.with_lead(name, title))
 
 
 def title_of(title: str, answer: str) -> str:
@@ -128,7 +110,7 @@ def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
 @lru_cache(maxsize=1024)
 def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log, or the banner that says that it is over."""
-    text = FENCED.sub("", text)
+    text = markdown.FENCED.sub("", text)
     found = (form("picked").sub(r"\1", line).strip(" |*_\\") for line in form("status_line").findall(text))
     ended = (
         None if text.startswith(("- ", "* ")) else form("ended").match(text)
@@ -148,10 +130,7 @@ def relations(fields: Fields) -> Iterator[str]:
 
 
 def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
-    """Return why an entry is not in force: how a statement of its status begins, or that it is only proposed; empty for one that holds.
-
-    Work to do holds until it is done.
-    """
+    """Return why an entry is not in force, by how its status begins; empty for one that holds, as work to do until it is done."""
     text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status))
     lines = list(map(without_markdown, re.split(r"[\n|]|(?<=[.;])\s+", text)))
     is_work = category == "tech_debt"
@@ -163,10 +142,7 @@ def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
 
 
 def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
-    """Return what to keep of a text below the headings of an option, or of a list of them: of one not chosen its name and objections.
-
-    What speaks for it decided nothing. `chosen` is the text of the decision in lower case.
-    """
+    """Return a text below the headings of options, of those not in the decision (`chosen`, lower case) only names and objections."""
     option, part = "".join(path[:1]).lower(), "".join(path[1:])
     is_chosen = any(name and name in chosen for name in re.split("[:\u2014] ", option))
     if is_chosen or form("chosen").search(option) or form("objection").search(part):
@@ -189,7 +165,7 @@ def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
 @cache
 def _code_or_hidden() -> re.Pattern[str]:
     """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
-    parts = (FENCED.pattern, form("hidden").pattern)
+    parts = (markdown.FENCED.pattern, form("hidden").pattern)
     # What follows these words is hidden, too.
     code = r"(?<!ot like this: )`[^`\n]+`"
     return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:%s|%s)" % (parts[0], code, parts[1]), form("hidden").flags)
@@ -220,10 +196,7 @@ def _as_lines(head: re.Match[str]) -> str:
 
 
 class Document(NamedTuple):
-    """A Markdown file: the fields at its head, its text without them, and what its names say.
-
-    Its title is that of its fields or its first heading, else its file's.
-    """
+    """A Markdown file: the fields at its head, its text without them, and what its names say."""
 
     path: str
     stem: str
@@ -248,13 +221,13 @@ def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
     # The folders above the project say nothing about it.
     *folders, name = (path[len(os.path.dirname(root)) :] if is_inside else path).split(os.sep)
     stem, text = os.path.splitext(name)[0], visible_text(text)
-    headed = form("first_heading").match(outside_code(text))
+    headed = form("first_heading").match(markdown.outside_code(text))
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
     title, label, about = (str(fields.get(field, "")) for field in ("title", "name", "description"))
     of_file = stem if " " in stem else _NAME.sub(" ", form("before_name").sub("", stem) or stem)
     said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
     names = "\n".join([title or label or heading or about, stem, *folders[-_NEAR:]])
-    parts = headings(text)
+    parts = markdown.headings(text)
     is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
@@ -273,10 +246,7 @@ def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
 
 
 def front_matter(text: str) -> tuple[Fields, str]:
-    """Return the front matter of a file with lower-case names, and the text with blank lines in its place.
-
-    It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
-    """
+    """Return the front matter of a file, in the YAML that notes use, with lower-case names, and the text with blank lines in its place."""
     fields: Fields = {}
     start = 0
     # A tool may have put its own above that of the note.

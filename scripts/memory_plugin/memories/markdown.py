@@ -46,10 +46,7 @@ ANSWERS = frozenset(["answer", "steps", "proposal"])  # the fields of which a re
 
 
 class Section(NamedTuple):
-    """A heading, the `path` of headings to it, the text up to the next one, and the lines of the heading and of the text, from 1.
-
-    The title of the whole document distinguishes no section and is in no path.
-    """
+    """A heading, the `path` of headings to it without the document's title, the text below, and the lines of heading and text, from 1."""
 
     heading: str
     path: tuple[str, ...]

@@ -8,26 +8,14 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from .markdown import (
-    CLAUSE,
-    FENCED,
-    LINK,
-    MARK,
-    MIN_WORDS,
-    Section,
-    first_sentence,
-    form,
-    outside_code,
-    table,
-    title_for,
-    with_lead,
-    without_markdown,
-)
+from . import markdown
+from .markdown import MARK, MIN_WORDS, Section, first_sentence, form, title_for, without_markdown
 from .record import DEFAULT_CATEGORY
 
 # A list item, or a paragraph that begins with the name of a rule, as 7.1 or **R-7**, or with one in bold.
 _ITEM = re.compile(
-    r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s|\d+(?:\.\d+)+(?=\s[A-Z])|\*\*[A-Z]{1,6}-?\d[\d.]*\*\*)\s+\S" % CLAUSE
+    r"(\s*)(?:[-*+]|(\d{1,3})[.)]|%s|\d+(?:\.\d+)+(?=\s[A-Z])|\*\*[A-Z]{1,6}-?\d[\d.]*\*\*)\s+\S"
+    % markdown.CLAUSE
     + r"|(\s*)\*\*[^*\n]{3,140}[.!]\*\*(?:\s|\Z)"
 )
 # What is to be done: a paragraph that says so, a box, or a mark of an outline.
@@ -60,11 +48,7 @@ class Block(NamedTuple):
 
 
 def statements_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> list[Statement]:
-    """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
-
-    None for links, placeholders, things to do or bare paths, which say nothing without what they point to; the lines of such items are
-    added to `unsaid`.
-    """
+    """Return the rules of a list; one for a procedure, names or a text; the lines of links, tasks and the like go into `unsaid`."""
     found = _unordered(list(blocks_of(section.text, section.first)))
     blocks, heading = _to_keep(found, section, is_checklist), without_markdown(section.heading)
     is_sample = all(form("program").match(block.text) for block in blocks) and not _states(heading)
@@ -91,7 +75,7 @@ def said_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> 
     """Return the text of a section of a note without links alone and things to do; the lines of such items are added to `unsaid`."""
     found = list(blocks_of(section.text, section.first))
     kept = _to_keep(found, section, is_checklist)
-    said = [block for block in kept if content(block.text) or not LINK.search(block.text)]
+    said = [block for block in kept if content(block.text) or not markdown.LINK.search(block.text)]
     unsaid.extend(block.line for block in found if block not in said and (block.kind != _TEXT or not said))
     return _joined(said)
 
@@ -130,7 +114,9 @@ def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
             lead = form("number").sub("", without_markdown(part.pop().text))
         for block in () if is_list else part:
             # Code explains the rule above it, as does a text, unless that stands alone below rules.
-            if statements and (is_one or FENCED.match(block.text) or form("refers").match(block.text)):
+            if statements and (
+                is_one or markdown.FENCED.match(block.text) or form("refers").match(block.text)
+            ):
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
             elif content(block.text):
@@ -141,7 +127,7 @@ def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
 
 def _leads(block: Block, blocks: list[Block]) -> bool:
     """Return whether a paragraph introduces the list below it: unless it is long, and ends as a text does that says something itself."""
-    is_above = block.line < blocks[-1].line and not FENCED.match(block.text) and block.text[0] != ">"
+    is_above = block.line < blocks[-1].line and not markdown.FENCED.match(block.text) and block.text[0] != ">"
     looks_so = block.text.startswith("**") or not block.text.endswith((".", "!", "?", "\u3002"))
     return is_above and (looks_so or len(block.text) <= _MAX_TEXT) and content(block.text) > 0
 
@@ -151,7 +137,7 @@ def _whole(section: Section, blocks: list[Block]) -> Statement:
     text = _joined(blocks)
     heading = without_markdown(section.heading)
     says = len(heading.split()) >= MIN_WORDS and not form("document").search(heading)
-    title = title_for(heading if heading and says else with_lead(heading, first_sentence(text)))
+    title = title_for(heading if heading and says else markdown.with_lead(heading, first_sentence(text)))
     return Statement(title, text, "", section.line, section.first + section.text.count("\n"))
 
 
@@ -164,15 +150,15 @@ def _of_list(items: list[Block], lead: str, heading: str) -> list[Statement]:
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
     is_free = ended or not (lead and _states(lead))
     alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
-    name = heading if ended else with_lead(heading, lead)
+    name = heading if ended else markdown.with_lead(heading, lead)
     if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
     is_procedure = telling[0].kind == _STEP
     if name and (is_procedure or 2 * sum(alone) < len(alone)):
         is_named = is_procedure and not lead and len(heading.split()) >= MIN_WORDS
         text = "\n".join(item.text for item in items)
-        title = heading if is_named else with_lead(name, ", ".join(sentences))
-        body = text if is_procedure and not lead else with_lead(name, text)
+        title = heading if is_named else markdown.with_lead(name, ", ".join(sentences))
+        body = text if is_procedure and not lead else markdown.with_lead(name, text)
         return [Statement(title_for(title), body, lead if ended else "", items[0].line, items[-1].line)]
     binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
     found: list[Statement] = []
@@ -180,9 +166,9 @@ def _of_list(items: list[Block], lead: str, heading: str) -> list[Statement]:
         is_whole = form("order").search("%s\n%s" % (binding, sentence))
         above = "" if is_whole else binding or ("" if is_rule else name)
         last = form("sentence_end").split(above.rstrip(" .:"))[-1].strip()
-        title = title_for(with_lead(last, sentence)) if above else title_for(text, heading)
+        title = title_for(markdown.with_lead(last, sentence)) if above else title_for(text, heading)
         context = "" if lead in above else lead
-        found.append(Statement(title, with_lead(above, text), context, item.line, item.line))
+        found.append(Statement(title, markdown.with_lead(above, text), context, item.line, item.line))
     return found
 
 
@@ -209,7 +195,7 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
     """Yield the paragraphs, list items and code of a text from this line on; an item includes everything that is indented below it."""
     lines, starts = text.split("\n"), list[tuple[str, int]]()
     kind, indent, blank = "", 0, True
-    for number, (line, seen) in enumerate(zip(lines, outside_code(text).split("\n"))):
+    for number, (line, seen) in enumerate(zip(lines, markdown.outside_code(text).split("\n"))):
         item = _ITEM.match(seen)
         is_inside = kind in (_RULE, _STEP) and len(line) - len(line.lstrip()) > indent
         if seen.strip() and not is_inside and (item or blank):
@@ -224,6 +210,6 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
 def statement_category(text: str) -> str:
     """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
     sentence = without_markdown(form("statement_end").split(text.strip(), maxsplit=1)[0])
-    forms = table()["forms"]
+    forms = markdown.table()["forms"]
     hits = (row["category"] for row in forms if re.search(row["pattern"], sentence, re.IGNORECASE))
     return next(hits, DEFAULT_CATEGORY)
