@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -110,7 +110,7 @@ def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
 @lru_cache(maxsize=1024)
 def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log, or the banner that says that it is over."""
-    text = markdown.FENCED.sub("", text)
+    text = form("code").sub("", text)
     found = (form("picked").sub(r"\1", line).strip(" |*_\\") for line in form("status_line").findall(text))
     ended = (
         None if text.startswith(("- ", "* ")) else form("ended").match(text)
@@ -162,15 +162,6 @@ def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
     return "\n".join(kept).strip()
 
 
-@cache
-def _code_or_hidden() -> re.Pattern[str]:
-    """Return a pattern for code, and for what no reader sees or nobody has written yet; code keeps its marks and lines in brackets."""
-    parts = (markdown.FENCED.pattern, form("hidden").pattern)
-    # What follows these words is hidden, too.
-    code = r"(?<!ot like this: )`[^`\n]+`"
-    return re.compile(r"%s|(?:(?=[`<!~(])|^)(?:%s|%s)" % (parts[0], code, parts[1]), form("hidden").flags)
-
-
 def visible_text(text: str) -> str:
     """Return a text with blank lines for what is hidden, the descriptions of images, and all of its headings with `#`."""
     has_headings = form("under_heading").search(text)
@@ -186,7 +177,7 @@ def visible_text(text: str) -> str:
             return ("status: " if is_status else "") + part["image"] if part["image"] else part[0]
         return (part["ban"] or "") + "\n" * part[0].count("\n")
 
-    return form("one_row").sub(_as_lines, _code_or_hidden().sub(shown, text))
+    return form("one_row").sub(_as_lines, form("hidden").sub(shown, text))
 
 
 def _as_lines(head: re.Match[str]) -> str:

@@ -45,13 +45,9 @@ _NOT_RULES = "ignored by git, text of others, prompts, skills or history; to imp
 
 
 def read(path: str, category: str = "", root: str = "", *, everything: bool = False) -> Reading:
-    """Read all memories in a file or folder; `category` is that of entries that name none, `root` the project's folder.
-
-    Unless `everything` is wanted, the files in a folder that Claude Code reads itself are left out. Never raises for invalid content:
-    whatever cannot be parsed becomes a problem with its source and reason.
-    """
-    path, root = os.path.abspath(path), os.path.realpath(root) if root else ""
-    reading = Reading([], [], [], category, root, os.path.isdir(path))
+    """Read all memories in a file or folder, without those that Claude Code reads itself unless `everything` is wanted; never raises."""
+    path = os.path.abspath(path)
+    reading = Reading([], [], [], category, os.path.realpath(root) if root else "", os.path.isdir(path))
     for file in _files_below(path, reading, everything=everything) if reading.is_folder else [path]:
         _keep(file, _entries(file, reading), reading)
     return reading
@@ -113,10 +109,9 @@ def _entries(path: str, reading: Reading) -> Iterator[Entry]:
     text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig").replace("\r\n", "\n")
     if is_markdown:
         yield from document_entries(path, text, reading)
-    elif ending in _JSON[1:] or _JOINED.search(text):  # as of MCP's memory server, in a file named .json
-        yield from _lines(path, text, reading)
-    else:
-        yield from _items(path, _parsed(text))
+    else:  # MCP's memory server writes JSON Lines into a file named .json
+        is_lines = ending in _JSON[1:] or _JOINED.search(text)
+        yield from _lines(path, text, reading) if is_lines else _items(path, _parsed(text))
 
 
 def _parsed(text: str) -> object:
@@ -182,7 +177,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
         body = visible_text("\n".join(said)).strip()
     if not isinstance(body, str) or not body:
         raise InvalidMemory(_UNKNOWN)
-    body = markdown.FENCED.sub(lambda code: form("bad_code").sub("", code[0]), body)
+    body = form("code").sub(lambda code: form("bad_code").sub("", code[0]), body)
     named = _category(found.pop("category")) or category
     named = named or (record.DEFAULT_CATEGORY if title else statement_category(body))
     kind = record.categories()[named]

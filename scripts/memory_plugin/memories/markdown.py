@@ -13,8 +13,6 @@ from ..kernel.paths import load_data
 from .record import MAX_TITLE
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
-# Code in backticks on one line opens no fence. One of the same character and at least its length closes it (CommonMark 4.5).
-FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _RULER = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 CLAUSE = r"\*\*\d+(?:\.\d+)+[.)]?\*\*|\d+(?:\.\d+)+[.)]"  # the number of one, as "1.2."
 MARK = re.compile(
@@ -112,12 +110,8 @@ def named_paragraphs(part: Section) -> list[Section]:
 
 def headings(text: str) -> list[Section]:
     """Return the same, also with the sections whose text is empty."""
-    lines = text.split("\n")
-    matches = (
-        (number, _HEADING.match(line))
-        for number, line in enumerate(outside_code(text).split("\n"), 1)
-        if "#" in line[:4]
-    )
+    lines, seen = text.split("\n"), enumerate(outside_code(text).split("\n"), 1)
+    matches = ((number, _HEADING.match(line)) for number, line in seen if "#" in line[:4])
     marks = [(0, 0, ""), *((number, len(mark[1]), mark[2]) for number, mark in matches if mark)]
     tops = [number for number, level, _ in marks if level == 1]
     found: list[Section] = []
@@ -139,7 +133,7 @@ def outside_code(text: str) -> str:
     """Return a text in which the lines of a code block below its first one are blank."""
     if "```" not in text and "~~~" not in text:
         return text
-    return FENCED.sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
+    return form("code").sub(lambda code: re.sub(r"(?<=\n)[^\n]+", "", code[0]), text)
 
 
 @lru_cache(maxsize=1024)

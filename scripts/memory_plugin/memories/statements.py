@@ -49,7 +49,10 @@ class Block(NamedTuple):
 
 def statements_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> list[Statement]:
     """Return the rules of a list; one for a procedure, names or a text; the lines of links, tasks and the like go into `unsaid`."""
-    found = _unordered(list(blocks_of(section.text, section.first)))
+    found = list(blocks_of(section.text, section.first))
+    steps = [MARK.sub("", block.text) for block in found if block.kind == _STEP]
+    if 2 * sum(map(bool, map(form("rule").match, steps))) >= len(steps):  # no orders to do something
+        found = [block._replace(kind=_RULE) if block.kind == _STEP else block for block in found]
     blocks, heading = _to_keep(found, section, is_checklist), without_markdown(section.heading)
     is_sample = all(form("program").match(block.text) for block in blocks) and not _states(heading)
     says = not is_sample and any(content(block.text) for block in blocks)
@@ -62,13 +65,6 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool = Fals
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
     return statements
-
-
-def _unordered(blocks: list[Block]) -> list[Block]:
-    """Return the blocks with numbered items as rules, if most of them are no orders to do something, or whole sentences in bold."""
-    texts = [MARK.sub("", block.text) for block in blocks if block.kind == _STEP]
-    are_rules = bool(texts) and 2 * sum(map(bool, map(form("rule").match, texts))) >= len(texts)
-    return [block._replace(kind=_RULE) if are_rules and block.kind == _STEP else block for block in blocks]
 
 
 def said_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> str:
@@ -110,13 +106,11 @@ def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
         if is_list:
             found = _of_list(part, lead, heading)
             statements, lead, is_one = statements + found, "", len(found) == 1 < len(part)
-        elif _leads(part[-1], blocks):
+        elif part[-1].line < blocks[-1].line and _leads(part[-1].text):
             lead = form("number").sub("", without_markdown(part.pop().text))
         for block in () if is_list else part:
             # Code explains the rule above it, as does a text, unless that stands alone below rules.
-            if statements and (
-                is_one or markdown.FENCED.match(block.text) or form("refers").match(block.text)
-            ):
+            if statements and (is_one or form("code").match(block.text) or form("refers").match(block.text)):
                 last = statements[-1]
                 statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
             elif content(block.text):
@@ -125,11 +119,10 @@ def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
     return statements
 
 
-def _leads(block: Block, blocks: list[Block]) -> bool:
-    """Return whether a paragraph introduces the list below it: unless it is long, and ends as a text does that says something itself."""
-    is_above = block.line < blocks[-1].line and not markdown.FENCED.match(block.text) and block.text[0] != ">"
-    looks_so = block.text.startswith("**") or not block.text.endswith((".", "!", "?", "\u3002"))
-    return is_above and (looks_so or len(block.text) <= _MAX_TEXT) and content(block.text) > 0
+def _leads(text: str) -> bool:
+    """Return whether a paragraph introduces a list below it: a long one does not if it ends as a text that says something itself."""
+    looks_so = text.startswith("**") or not text.endswith((".", "!", "?", "\u3002")) or len(text) <= _MAX_TEXT
+    return looks_so and text[0] != ">" and not form("code").match(text) and content(text) > 0
 
 
 def _whole(section: Section, blocks: list[Block]) -> Statement:
