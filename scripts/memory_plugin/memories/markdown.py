@@ -61,9 +61,9 @@ def table() -> dict[str, Any]:
 
 @cache
 def form(name: str) -> re.Pattern[str]:
-    """Return a pattern of `forms_of_text` or `forms_of_documents` in `config/memories/importing.json`, with its shared words."""
-    pattern = {**table()["forms_of_text"], **table()["forms_of_documents"]}[name]
-    for kind, words in reversed(table()["words"].items()):
+    """Return a pattern in `config/memories/importing.json` with its shared words."""
+    pattern = table()["patterns"][name][1]
+    for kind, (_, words) in reversed(table()["words"].items()):
         pattern = pattern.replace("{%s}" % kind, words)
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
