@@ -10,7 +10,7 @@ from functools import lru_cache
 from . import import_facts as facts
 from . import markdown
 from .guard_file import files_problem
-from .import_facts import Document, Entry, LeftOut, Reading
+from .import_facts import Document, Entry, LeftOut, Reading, status_in
 from .markdown import ANSWERS, Section, form, role_of, texts_in, without_markdown
 from .record import CONTEXT
 from .statements import Statement, content, said_in, statement_category, statements_in
@@ -54,8 +54,8 @@ def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterat
     names = [part.heading for part in parts]
     is_long = content(document.text) > _MAX_NOTE
     is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
-    is_log = any(map(form("day").match, names))
-    is_apart = is_mixed or is_log or 2 * sum(map(bool, map(_APART.match, names))) > max(2, len(names))
+    alike = sum(map(bool, map(_APART.match, names)))
+    is_apart = is_mixed or any(map(form("day").match, names)) or 2 * alike > max(2, len(names))
     # Or the numbers of a runbook go on from one section to the next.
     goes_on = any(map(form("number").match, names)) and not is_long
     goes_on |= any(_GOES_ON.match(part.text) for part in parts)
@@ -97,7 +97,7 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
     is_said = about.rstrip(" .").lower() in "\n".join(texts).lower()
     text = "\n\n".join([*([] if is_said else [about]), *texts])
     told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
-    fields = {_STATUS: told or facts.status_in(text)} if document.is_record else {}
+    fields = {_STATUS: told or status_in(text)} if document.is_record else {}
     fields.update({CONTEXT: document.limit} if owner and document.limit else {})
     steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
     field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
@@ -159,7 +159,9 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
     said = ("%s\n%s" % (title, rule.text)).lower()
     path = map(without_markdown, section.path)
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
-    of_heading, of_rule = _paths_in(section.heading), _paths_in(rule.text)
+    spans = map(form("code_span").findall, (section.heading, rule.text))
+    paths = (filter(form("path").match, found) for found in spans)
+    of_heading, of_rule = ([one for one in found if not files_problem(one)] for found in paths)
     return {
         "title": title,
         "body": rule.text,
@@ -169,34 +171,27 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
     }
 
 
-def _paths_in(text: str) -> list[str]:
-    """Return the paths in code spans of a text that a memory can be about."""
-    spans = form("code_span").findall(text)
-    return [span for span in spans if form("path").match(span) and not files_problem(span)]
-
-
 def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
     """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
     fields, title, text = document.fields, document.title, document.text
     kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text).lstrip()
     is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
-    said = (title, str(fields.get("description", "")), first)
-    is_over = any(map(form("ended").search, (*said, *kinds))) or fields.get("deprecated") == "true"
+    is_of_web = is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds]))
+    said = (title, str(fields.get("description", "")), first, *kinds)
+    is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
     named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
     is_record = document.is_record or document.is_runbook or _STATUS in filled
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
-    is_index = form("index_name").fullmatch(document.stem) or (
-        links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
-    )
-    names = os.path.split(document.path)
+    has_links = links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
+    is_index = has_links or form("index_name").fullmatch(document.stem)
+    is_template = any(map(form("template").fullmatch, os.path.split(document.path)))
     reasons = {
-        "a template": any(map(form("template").fullmatch, names)) or form("blank").match(title),
+        "a template": is_template or form("blank").match(title),
         INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
-        "a page of others, saved from the web": is_linked
-        and any(map(form("of_web").fullmatch, [*fields, *kinds])),
+        "a page of others, saved from the web": is_of_web,
         "its decision or its steps are still to be written": is_record
-        and not ANSWERS.isdisjoint(named - filled)
-        and filled.isdisjoint(ANSWERS),
+        and named & ANSWERS
+        and not filled & ANSWERS,
         "it says that it is over": form("past").match(first) or (is_over and not has_records),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
@@ -211,9 +206,7 @@ def _place(part: Section) -> tuple[str, int, int]:
     named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
     judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
     others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
-    role, at = (
-        named[next(others, -1)] if named else (_STATUS if judged or facts.status_in(part.text) else "", -1)
-    )
+    role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
     return role, named[0][1] if named else [*judged, len(part.path)][0], at
 
 
@@ -238,7 +231,7 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     places = [(part, _place(part)) for part in parts]
-    stated = (facts.status_in(part.text) for part, (_, _, at) in places if at < 0)
+    stated = (status_in(part.text) for part, (_, _, at) in places if at < 0)
     status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
     if not status and not any(role for _, (role, _, _) in places):
         return

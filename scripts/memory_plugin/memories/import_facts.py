@@ -177,13 +177,11 @@ def visible_text(text: str) -> str:
             return ("status: " if is_status else "") + part["image"] if part["image"] else part[0]
         return (part["ban"] or "") + "\n" * part[0].count("\n")
 
-    return form("one_row").sub(_as_lines, form("hidden").sub(shown, text))
+    def as_lines(head: re.Match[str]) -> str:
+        names, values = (cells.strip(" |").split("|") for cells in head.groups())
+        return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
 
-
-def _as_lines(head: re.Match[str]) -> str:
-    """Return a table whose only row states what its columns name as a line for each column."""
-    names, values = (cells.strip(" |").split("|") for cells in head.groups())
-    return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
+    return form("one_row").sub(as_lines, form("hidden").sub(shown, text))
 
 
 class Document(NamedTuple):
