@@ -145,9 +145,7 @@ def _bound_to(document: Document, reading: Reading) -> list[str]:
     reading.left_out.extend((document.path, why) for why in named)
     kept = [name for name in bound if name not in _EVERYTHING and not problems[name]]
     folder = facts.package_of(document.path, reading.root) or ""
-    paths = (name if "/" in name else "**/" + name for name in kept)
-    inside = [folder + re.sub(r"\A\.?/", "", path).removeprefix(folder) for path in paths]
-    return (inside if folder else kept)[:_MAX_FILES] or [folder][: len(folder)]
+    return kept[:_MAX_FILES] or [folder][: len(folder)]
 
 
 def _rule_item(document: Document, rule: Statement, section: Section, bound: list[str]) -> dict[str, object]:

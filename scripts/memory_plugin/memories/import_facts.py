@@ -80,6 +80,7 @@ def bind(data: dict[str, Any], package: str | None, root: str) -> None:
 
 def _path_in(package: str, name: str, root: str) -> str:
     """Return the path from the root that a name in a part of a project means: there or in the nearest folder above that has it."""
+    name = re.sub(r"\A\.?/", "", name if "/" in name or "*" not in name else "**/" + name)
     folders = package.split("/")[:-1]
     places = ["/".join([*folders[:depth], name]) for depth in range(len(folders), -1, -1)]
     there = (place for place in places if os.path.exists(os.path.join(root, place.partition("*")[0])))
