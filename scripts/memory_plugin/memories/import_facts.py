@@ -113,9 +113,8 @@ def status_in(text: str) -> str:
     """Return the status in a line of a text, as in a record's head or an entry of a log, or the banner that says that it is over."""
     text = form("code").sub("", text)
     found = (form("picked").sub(r"\1", line).strip(" |*_\\") for line in form("status_line").findall(text))
-    ended = (
-        None if text.startswith(("- ", "* ")) else form("ended").match(text)
-    )  # an item says it of something else
+    # An item says it of something else.
+    ended = None if text.startswith(("- ", "* ")) else form("ended").match(text)
     return "\n".join(found) or ("outdated: " + ended[0] if ended else "")
 
 
