@@ -49,6 +49,107 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     reading.left_out.extend(("%s:%d" % (path, line), _UNSAID) for line in document.unsaid)
 
 
+def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
+    """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
+    fields, title, text = document.fields, document.title, document.text
+    kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text).lstrip()
+    is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
+    is_of_web = is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds]))
+    said = (title, str(fields.get("description", "")), first, *kinds)
+    is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
+    named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
+    is_record = document.is_record or document.is_runbook or _STATUS in filled
+    links = [] if document.is_guide or has_records else form("link_line").findall(text)
+    has_links = links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
+    is_index = has_links or form("index_name").fullmatch(document.stem)
+    is_template = any(map(form("template").fullmatch, os.path.split(document.path)))
+    reasons = {
+        "a template": is_template or form("blank").match(title),
+        INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
+        "a page of others, saved from the web": is_of_web,
+        "its decision or its steps are still to be written": is_record
+        and named & ANSWERS
+        and not filled & ANSWERS,
+        "it says that it is over": form("past").match(first) or (is_over and not has_records),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
+    """Return the decision records and runbooks of a document, and its other sections: all of it is one, or what a heading holds."""
+    places = [(part.path, *_place(part)) for part in parts]
+    owners = {path[:first] for path, role, first, _ in places if role}
+    tops = {role for _, role, first, _ in places if not first}
+    is_whole = document.is_record or (not ANSWERS.isdisjoint(tops) and len(tops - ANSWERS - {""}) > 0)
+    groups: dict[tuple[str, ...], list[Section]] = {}
+    for part in parts:
+        above = (part.path[:length] for length in range(len(part.path), 0, -1) if not is_whole)
+        groups.setdefault(next((owner for owner in above if owner in owners), ()), []).append(part)
+    found = {owner: list(_record(document, owner, group)) for owner, group in groups.items()}
+    records = [record for entries in found.values() for record in entries]
+    # A text above records is about the document.
+    others = (part for owner, group in groups.items() if not found[owner] for part in group)
+    return records, [part for part in others if part.path or not records]
+
+
+def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
+    """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
+    verdict = form("verdict").search(owner[-1] if owner else "")
+    places = [(part, _place(part)) for part in parts]
+    stated = (status_in(part.text) for part, (_, _, at) in places if at < 0)
+    status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
+    if not status and not any(role for _, (role, _, _) in places):
+        return
+    unsaid: list[int] = []
+    texts = _fields(owner, places, unsaid)
+    if ANSWER not in texts and _PROPOSAL in texts:
+        texts[ANSWER] = texts.pop(_PROPOSAL)
+    # An entry in a log of decisions has only a status.
+    is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
+    is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
+    texts.update({_STATUS: status} if status and _STATUS not in texts else {})
+    title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
+    answer = _NOTES if is_logged else ANSWER
+    lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
+    if not form("structure").match(title) and (is_logged or not lacks_answer):
+        document.unsaid.extend(unsaid)
+        yield from _entry(document, owner, texts, parts[0].line, answer)
+
+
+def _fields(
+    owner: tuple[str, ...], places: list[tuple[Section, tuple[str, int, int]]], unsaid: list[int]
+) -> dict[str, str]:
+    """Return the texts of a record's sections by field; the lines that state nothing are added to `unsaid`."""
+    texts: dict[str, str] = {}
+    is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
+    chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
+    for part, (role, first, at) in places:
+        path = part.path
+        is_head = path == owner  # what it says of others may be a link alone
+        text = part.text if at >= 0 or is_head else said_in(part, unsaid)
+        field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
+        field = _STEPS if is_cure and role == ANSWER else field
+        below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
+        name = ": ".join((*path[len(owner) : first], *below))
+        kept = facts.said_of_option(text, below, chosen) if field == "alternatives" else text
+        told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
+        texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
+    return texts
+
+
+@lru_cache(maxsize=1024)
+def _place(part: Section) -> tuple[str, int, int]:
+    """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
+
+    The highest decides, so that an alternative keeps its consequences; a decision and steps may have other fields below.
+    """
+    named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
+    judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
+    others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
+    role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
+    return role, named[0][1] if named else [*judged, len(part.path)][0], at
+
+
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
     names = [part.heading for part in parts]
@@ -103,7 +204,7 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
     field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
     fields[field] = form("head_line").sub("", text) if document.is_record else text
     note = document._replace(title=title, parts=parts)
-    yield from _entries(note, (), fields, parts[0].line)
+    yield from _entry(note, (), fields, parts[0].line)
 
 
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
@@ -169,108 +270,7 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
     }
 
 
-def _why_left_out(document: Document, parts: list[Section], *, has_records: bool) -> str:
-    """Return why a file is no note of the project: a template, an index, a page saved from the web, rules that are over; else empty."""
-    fields, title, text = document.fields, document.title, document.text
-    kinds, first = [*texts_in(fields.get("tags")), str(fields.get("type"))], _HEAD.sub("", text).lstrip()
-    is_linked = any("http" in str(fields.get(name))[:9] for name in ("source", "url", "link"))
-    is_of_web = is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds]))
-    said = (title, str(fields.get("description", "")), first, *kinds)
-    is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
-    named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
-    is_record = document.is_record or document.is_runbook or _STATUS in filled
-    links = [] if document.is_guide or has_records else form("link_line").findall(text)
-    has_links = links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
-    is_index = has_links or form("index_name").fullmatch(document.stem)
-    is_template = any(map(form("template").fullmatch, os.path.split(document.path)))
-    reasons = {
-        "a template": is_template or form("blank").match(title),
-        INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
-        "a page of others, saved from the web": is_of_web,
-        "its decision or its steps are still to be written": is_record
-        and named & ANSWERS
-        and not filled & ANSWERS,
-        "it says that it is over": form("past").match(first) or (is_over and not has_records),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
-
-
-@lru_cache(maxsize=1024)
-def _place(part: Section) -> tuple[str, int, int]:
-    """Return the field of a record that a section is, and where in its path: the first heading that names one, and the one that decides.
-
-    The highest decides, so that an alternative keeps its consequences; a decision and steps may have other fields below.
-    """
-    named = [(role, at) for at, heading in enumerate(part.path) if (role := role_of(heading))]
-    judged = [at for at, heading in enumerate(part.path, 1) if form("verdict").search(heading)]
-    others = (at for at, (role, _) in enumerate(named) if role not in ANSWERS)
-    role, at = named[next(others, -1)] if named else (_STATUS if judged or status_in(part.text) else "", -1)
-    return role, named[0][1] if named else [*judged, len(part.path)][0], at
-
-
-def _records(document: Document, parts: list[Section]) -> tuple[list[Entry], list[Section]]:
-    """Return the decision records and runbooks of a document, and its other sections: all of it is one, or what a heading holds."""
-    places = [(part.path, *_place(part)) for part in parts]
-    owners = {path[:first] for path, role, first, _ in places if role}
-    tops = {role for _, role, first, _ in places if not first}
-    is_whole = document.is_record or (not ANSWERS.isdisjoint(tops) and len(tops - ANSWERS - {""}) > 0)
-    groups: dict[tuple[str, ...], list[Section]] = {}
-    for part in parts:
-        above = (part.path[:length] for length in range(len(part.path), 0, -1) if not is_whole)
-        groups.setdefault(next((owner for owner in above if owner in owners), ()), []).append(part)
-    found = {owner: list(_record(document, owner, group)) for owner, group in groups.items()}
-    records = [record for entries in found.values() for record in entries]
-    # A text above records is about the document.
-    others = (part for owner, group in groups.items() if not found[owner] for part in group)
-    return records, [part for part in others if part.path or not records]
-
-
-def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) -> Iterator[Entry]:
-    """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
-    verdict = form("verdict").search(owner[-1] if owner else "")
-    places = [(part, _place(part)) for part in parts]
-    stated = (status_in(part.text) for part, (_, _, at) in places if at < 0)
-    status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
-    if not status and not any(role for _, (role, _, _) in places):
-        return
-    unsaid: list[int] = []
-    texts = _fields(owner, places, unsaid)
-    if ANSWER not in texts and _PROPOSAL in texts:
-        texts[ANSWER] = texts.pop(_PROPOSAL)
-    # An entry in a log of decisions has only a status.
-    is_entry = verdict or (texts.keys() == {_NOTES} and len(parts) == 1)
-    is_logged = bool(owner and status and is_entry) and _NOTES in texts and ANSWER not in texts
-    texts.update({_STATUS: status} if status and _STATUS not in texts else {})
-    title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
-    answer = _NOTES if is_logged else ANSWER
-    lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
-    if not form("structure").match(title) and (is_logged or not lacks_answer):
-        document.unsaid.extend(unsaid)
-        yield from _entries(document, owner, texts, parts[0].line, answer)
-
-
-def _fields(
-    owner: tuple[str, ...], places: list[tuple[Section, tuple[str, int, int]]], unsaid: list[int]
-) -> dict[str, str]:
-    """Return the texts of a record's sections by field; the lines that state nothing are added to `unsaid`."""
-    texts: dict[str, str] = {}
-    is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
-    chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
-    for part, (role, first, at) in places:
-        path = part.path
-        is_head = path == owner  # what it says of others may be a link alone
-        text = part.text if at >= 0 or is_head else said_in(part, unsaid)
-        field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
-        field = _STEPS if is_cure and role == ANSWER else field
-        below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
-        name = ": ".join((*path[len(owner) : first], *below))
-        kept = facts.said_of_option(text, below, chosen) if field == "alternatives" else text
-        told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
-        texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
-    return texts
-
-
-def _entries(
+def _entry(
     document: Document, owner: tuple[str, ...], texts: dict[str, str], line: int, answer: str = ANSWER
 ) -> Iterator[Entry]:
     """Yield a record, a runbook or a note, with its symptoms and questions as phrases, unless it is empty; `texts` are those by field."""

@@ -62,128 +62,6 @@ class LeftOut(Exception):
     """Raised for a file that is not meant to become a memory; the text says why."""
 
 
-def package_of(path: str, root: str) -> str | None:
-    """Return the folder of a project that a file of agents is for, as `packages/web/`, empty for the whole; None for other files."""
-    inside = os.path.relpath(path, root).split(os.sep)[:-1] if root and path.startswith(root + os.sep) else []
-    folders = list(takewhile(lambda folder: not is_named(folder, "rule_folders"), inside))
-    is_of_agents = folders != inside or is_named(path, "instructions") or is_named(path, "rules")
-    is_of_agents |= is_named(path, "guides") and not is_named(os.path.dirname(path), "docs")
-    return "".join(folder + "/" for folder in folders) if is_of_agents else None
-
-
-def bind(data: dict[str, Any], package: str | None, root: str) -> None:
-    """Let a memory name the part of a project that it is for in its title, and by its files: those that it names there, or all."""
-    if package:
-        data["title"] = below(package.split("/")[-2], data["title"])
-        data["related_files"] = [_path_in(package, name, root) for name in data["related_files"]] or [package]
-
-
-def _path_in(package: str, name: str, root: str) -> str:
-    """Return the path from the root that a name in a part of a project means: there or in the nearest folder above that has it."""
-    name = re.sub(r"\A\.?/", "", name if "/" in name or "*" not in name else "**/" + name)
-    folders = package.split("/")[:-1]
-    places = ["/".join([*folders[:depth], name]) for depth in range(len(folders), -1, -1)]
-    there = (place for place in places if os.path.exists(os.path.join(root, place.partition("*")[0])))
-    return name if name.startswith(package) else next(there, places[0])
-
-
-def below(name: str, title: str) -> str:
-    """Return a title after a name, unless it says that."""
-    return title if name.lower() in title.lower() else title_for(markdown.with_lead(name, title))
-
-
-def title_of(title: str, answer: str) -> str:
-    """Return the title of a record or note without its number; a single word is followed by the answer, unless that has it."""
-    bare = form("symbols").sub("", title) or title
-    title = title_for(form("number").sub("", form("day").sub("", bare)))
-    title = title if " " in title else title.replace("-", " ")
-    is_name = re.findall(r"[^\W\d_]+", title)[1:]
-    return title if is_name else below(title, title_for(answer))
-
-
-def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
-    """Return whether a document is one decision record by the status below its title: unless others have one too."""
-    told = ((part.heading, status_in(part.text)) for part in parts if not is_runbook)
-    ended = (name for name, said in told if said and (form("accepted").search(said) or why_over(said)))
-    return [*ended] in ([""], [title])
-
-
-@lru_cache(maxsize=1024)
-def status_in(text: str) -> str:
-    """Return the status in a line of a text, as in a record's head or an entry of a log, or the banner that says that it is over."""
-    text = form("code").sub("", text)
-    found = (form("picked").sub(r"\1", line).strip(" |*_\\") for line in form("status_line").findall(text))
-    # An item says it of something else.
-    ended = None if text.startswith(("- ", "* ")) else form("ended").match(text)
-    return "\n".join(found) or ("outdated: " + ended[0] if ended else "")
-
-
-def relations(fields: Fields) -> Iterator[str]:
-    """Yield what the fields say about other records, such as `Superseded by: ADR-7`, also in a list of relations with their types."""
-    for name, value in fields.items():
-        texts = value if isinstance(value, list) else re.split(r"(?m)^- ", value)
-        for said in (re.sub(r"\A#?(?=\d+\Z)", "ADR-", text) for text in texts):
-            line = re.sub(r"\b\w+:\s+", "", said) if "type:" in said else "%s: %s" % (name, said)
-            line = re.sub(r"[-_]by\b", " by", " ".join(line.split()))
-            if said and form("relation").match(line):
-                yield line[0].upper() + line[1:]
-
-
-def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
-    """Return why an entry is not in force, by how its status begins; empty for one that holds, as work to do until it is done."""
-    text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status))
-    lines = list(map(without_markdown, re.split(r"[\n|]|(?<=[.;])\s+", text)))
-    is_work = category == "tech_debt"
-    if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
-        return status[:200]
-    words = "\n".join(lines).strip()
-    is_open = form("proposed").match(words) and not form("taken").search(words[:_HEAD_OF_STATUS])
-    return "only proposed" if is_open and not is_work else ""
-
-
-def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
-    """Return a text below the headings of options, of those not in the decision (`chosen`, lower case) only names and objections."""
-    option, part = "".join(path[:1]).lower(), "".join(path[1:])
-    is_chosen = any(name and name in chosen for name in re.split("[:\u2014] ", option))
-    if is_chosen or form("chosen").search(option) or form("objection").search(part):
-        return text
-    kept, is_whole = list[str](), False
-    for line in form("continued").sub(" ", text).splitlines():
-        side = form("side").match(line)  # a label such as `Pros`
-        name = None if path or side else form("option_name").match(line)
-        if name or (side and side.end() == len(line)):
-            is_whole = bool(form("objection" if side else "chosen").search(line))
-        start = name.end() if name else 0
-        objection = form("objection").search(line, start) or form("against").search(line, start)
-        if is_whole or not line.strip():
-            kept.append(line)
-        elif name or objection:
-            kept.append(" ".join(filter(None, (name and name[0], objection and objection[0]))))
-    return "\n".join(kept).strip()
-
-
-def visible_text(text: str) -> str:
-    """Return a text with blank lines for what is hidden, the descriptions of images, and all of its headings with `#`."""
-    has_headings = form("under_heading").search(text)
-
-    def shown(part: re.Match[str]) -> str:
-        if part["title"]:
-            return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
-        if part["bold"] and not has_headings:
-            is_part = text[: part.start()].strip() or part["bold"].endswith("?")
-            return ("##" if is_part else "#") + " " + part["bold"]
-        if part["hidden"] is None and part["ban"] is None:
-            is_status = "/badge/status" in part[0] and ":" not in part["image"]
-            return ("status: " if is_status else "") + part["image"] if part["image"] else part[0]
-        return (part["ban"] or "") + "\n" * part[0].count("\n")
-
-    def as_lines(head: re.Match[str]) -> str:
-        names, values = (cells.strip(" |").split("|") for cells in head.groups())
-        return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
-
-    return form("one_row").sub(as_lines, form("hidden").sub(shown, text))
-
-
 class Document(NamedTuple):
     """A Markdown file: the fields at its head, its text without them, and what its names say."""
 
@@ -270,3 +148,125 @@ def _value(text: str) -> str | list[str]:
 def _unquoted(text: str) -> str:
     quoted = re.fullmatch(r"""\s*(["'])(.*)\1\s*""", text, re.DOTALL)
     return quoted[2] if quoted else text.strip()
+
+
+def visible_text(text: str) -> str:
+    """Return a text with blank lines for what is hidden, the descriptions of images, and all of its headings with `#`."""
+    has_headings = form("under_heading").search(text)
+
+    def shown(part: re.Match[str]) -> str:
+        if part["title"]:
+            return "%s %s\n" % ("#" if part["line"] == "=" else "##", part["title"])
+        if part["bold"] and not has_headings:
+            is_part = text[: part.start()].strip() or part["bold"].endswith("?")
+            return ("##" if is_part else "#") + " " + part["bold"]
+        if part["hidden"] is None and part["ban"] is None:
+            is_status = "/badge/status" in part[0] and ":" not in part["image"]
+            return ("status: " if is_status else "") + part["image"] if part["image"] else part[0]
+        return (part["ban"] or "") + "\n" * part[0].count("\n")
+
+    def as_lines(head: re.Match[str]) -> str:
+        names, values = (cells.strip(" |").split("|") for cells in head.groups())
+        return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
+
+    return form("one_row").sub(as_lines, form("hidden").sub(shown, text))
+
+
+def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
+    """Return whether a document is one decision record by the status below its title: unless others have one too."""
+    told = ((part.heading, status_in(part.text)) for part in parts if not is_runbook)
+    ended = (name for name, said in told if said and (form("accepted").search(said) or why_over(said)))
+    return [*ended] in ([""], [title])
+
+
+def title_of(title: str, answer: str) -> str:
+    """Return the title of a record or note without its number; a single word is followed by the answer, unless that has it."""
+    bare = form("symbols").sub("", title) or title
+    title = title_for(form("number").sub("", form("day").sub("", bare)))
+    title = title if " " in title else title.replace("-", " ")
+    is_name = re.findall(r"[^\W\d_]+", title)[1:]
+    return title if is_name else below(title, title_for(answer))
+
+
+def below(name: str, title: str) -> str:
+    """Return a title after a name, unless it says that."""
+    return title if name.lower() in title.lower() else title_for(markdown.with_lead(name, title))
+
+
+@lru_cache(maxsize=1024)
+def status_in(text: str) -> str:
+    """Return the status in a line of a text, as in a record's head or an entry of a log, or the banner that says that it is over."""
+    text = form("code").sub("", text)
+    found = (form("picked").sub(r"\1", line).strip(" |*_\\") for line in form("status_line").findall(text))
+    # An item says it of something else.
+    ended = None if text.startswith(("- ", "* ")) else form("ended").match(text)
+    return "\n".join(found) or ("outdated: " + ended[0] if ended else "")
+
+
+def relations(fields: Fields) -> Iterator[str]:
+    """Yield what the fields say about other records, such as `Superseded by: ADR-7`, also in a list of relations with their types."""
+    for name, value in fields.items():
+        texts = value if isinstance(value, list) else re.split(r"(?m)^- ", value)
+        for said in (re.sub(r"\A#?(?=\d+\Z)", "ADR-", text) for text in texts):
+            line = re.sub(r"\b\w+:\s+", "", said) if "type:" in said else "%s: %s" % (name, said)
+            line = re.sub(r"[-_]by\b", " by", " ".join(line.split()))
+            if said and form("relation").match(line):
+                yield line[0].upper() + line[1:]
+
+
+def why_over(status: str, category: str = DEFAULT_CATEGORY) -> str:
+    """Return why an entry is not in force, by how its status begins; empty for one that holds, as work to do until it is done."""
+    text = form("wrapped").sub(r"\1 ", form("unsaid").sub("", status))
+    lines = list(map(without_markdown, re.split(r"[\n|]|(?<=[.;])\s+", text)))
+    is_work = category == "tech_debt"
+    if any(form("over").match(line) or (is_work and form("done").match(line)) for line in lines):
+        return status[:200]
+    words = "\n".join(lines).strip()
+    is_open = form("proposed").match(words) and not form("taken").search(words[:_HEAD_OF_STATUS])
+    return "only proposed" if is_open and not is_work else ""
+
+
+def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
+    """Return a text below the headings of options, of those not in the decision (`chosen`, lower case) only names and objections."""
+    option, part = "".join(path[:1]).lower(), "".join(path[1:])
+    is_chosen = any(name and name in chosen for name in re.split("[:\u2014] ", option))
+    if is_chosen or form("chosen").search(option) or form("objection").search(part):
+        return text
+    kept, is_whole = list[str](), False
+    for line in form("continued").sub(" ", text).splitlines():
+        side = form("side").match(line)  # a label such as `Pros`
+        name = None if path or side else form("option_name").match(line)
+        if name or (side and side.end() == len(line)):
+            is_whole = bool(form("objection" if side else "chosen").search(line))
+        start = name.end() if name else 0
+        objection = form("objection").search(line, start) or form("against").search(line, start)
+        if is_whole or not line.strip():
+            kept.append(line)
+        elif name or objection:
+            kept.append(" ".join(filter(None, (name and name[0], objection and objection[0]))))
+    return "\n".join(kept).strip()
+
+
+def package_of(path: str, root: str) -> str | None:
+    """Return the folder of a project that a file of agents is for, as `packages/web/`, empty for the whole; None for other files."""
+    inside = os.path.relpath(path, root).split(os.sep)[:-1] if root and path.startswith(root + os.sep) else []
+    folders = list(takewhile(lambda folder: not is_named(folder, "rule_folders"), inside))
+    is_of_agents = folders != inside or is_named(path, "instructions") or is_named(path, "rules")
+    is_of_agents |= is_named(path, "guides") and not is_named(os.path.dirname(path), "docs")
+    return "".join(folder + "/" for folder in folders) if is_of_agents else None
+
+
+def bind(data: dict[str, Any], package: str | None, root: str) -> None:
+    """Let a memory name the part of a project that it is for in its title, and by its files: those that it names there, or all."""
+    if package:
+        data["title"] = below(package.split("/")[-2], data["title"])
+        data["related_files"] = [_path_in(package, name, root) for name in data["related_files"]] or [package]
+
+
+def _path_in(package: str, name: str, root: str) -> str:
+    """Return the path from the root that a name in a part of a project means: there or in the nearest folder above that has it."""
+    name = re.sub(r"\A\.?/", "", name if "/" in name or "*" not in name else "**/" + name)
+    folders = package.split("/")[:-1]
+    places = ["/".join([*folders[:depth], name]) for depth in range(len(folders), -1, -1)]
+    there = (place for place in places if os.path.exists(os.path.join(root, place.partition("*")[0])))
+    return name if name.startswith(package) else next(there, places[0])

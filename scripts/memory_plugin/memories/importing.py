@@ -1,6 +1,7 @@
-"""Read what people and other tools have as memories to be stored: a file, its kind, its entries, and from each entry a memory.
+"""Read what people and other tools have as memories to be stored: the files of a folder, the entries of each, a memory from each entry.
 
-Markdown is read in import_documents; JSON, JSON Lines and the files of a store here.
+A Markdown file is first read as a document, with its front matter, sections and kind (import_facts), then as entries: the records in
+it, and else one note or its rules (import_documents, statements). At last, what a record says it replaces is archived.
 """
 
 from __future__ import annotations
@@ -81,21 +82,22 @@ def _keep(path: str, entries: Iterator[Entry], reading: Reading) -> None:
             try:
                 data = item_data(entry.item, reading.category or entry.category)
             except InvalidMemory as error:
-                _refuse(entry.source, str(error), reading)
+                _refuse(entry.source, error, reading)
                 continue
             data["content"] = {**(entry.more or {}), **data["content"]}
             bind(data, package, reading.root)
             reading.drafts.append(Draft(entry.source, data, path, entry.names, _replaced(entry.head)))
-    except UnicodeDecodeError as error:
-        _refuse(path, "not UTF-8 (byte %d): save it as UTF-8" % error.start, reading)
-    except (OSError, InvalidMemory) as error:
-        _refuse(path, getattr(error, "strerror", None) or str(error), reading)
+    except (OSError, InvalidMemory, UnicodeDecodeError) as error:
+        _refuse(path, error, reading)
     except LeftOut as why:
         reading.left_out.append((path, str(why)))
 
 
-def _refuse(source: str, reason: str, reading: Reading) -> None:
+def _refuse(source: str, error: Exception, reading: Reading) -> None:
     """Report a problem; a log of talk is none, nor that some files of a folder hold no memories."""
+    at = getattr(error, "start", None)
+    reason = getattr(error, "strerror", None) or str(error)
+    reason = reason if at is None else "not UTF-8 (byte %d): save it as UTF-8" % at
     is_expected = reason == _TALK or (reading.is_folder and reason == _UNKNOWN)
     (reading.left_out if is_expected else reading.problems).append((source, reason))
 

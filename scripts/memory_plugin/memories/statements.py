@@ -174,8 +174,8 @@ def _states(sentence: str) -> bool:
 
 def _is_sentence(text: str, first: str) -> bool:
     """Return whether a text with this first sentence is too long for a name, or ends like a sentence."""
-    words, ends = len(first.split()), text.rstrip().endswith((".", "\u3002"))
-    return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > MIN_WORDS))
+    enough = MIN_WORDS + 1 if text.rstrip().endswith((".", "\u3002")) else _LONG_ITEM
+    return len(first.split()) >= enough and not form("label").match(text)
 
 
 @lru_cache(maxsize=1024)  # a note is measured as rules, and then as a note
