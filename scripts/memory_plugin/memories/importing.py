@@ -209,15 +209,15 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
             is_point = block.text[:2] in ("- ", "* ", "+ ")
             is_more = at > 0 and (block.text.startswith(_CODE_OR_TABLE) or (is_point and leads))
             leads = leads if is_point else block.text.endswith(":")
-            said, _, more = block.text.partition("\n")
-            if is_more or "```" in more:
-                said = ("%s\n%s" % (said.strip(), dedent(more))).strip()
-            else:
-                said = "\n".join(texts_in(record.body_content(kind, block.text)[kind.primary]))
+            said, _, code = (
+                block.text.partition("\n") if is_more or "```" in block.text else (block.text, "", "")
+            )
+            lines = [said.strip()] if is_more else texts_in(record.body_content(kind, said)[kind.primary])
+            said = "\n".join([*lines, dedent(code)]).strip()
             if is_more:
                 steps[-1] = "%s\n%s" % (steps[-1], said)
             else:
-                steps.append(markdown.with_lead("" if at else lead, markdown.MARK.sub("", said)))
+                steps.append(markdown.with_lead("" if at else lead, said))
     return {kind.primary: steps or [body]}
 
 
