@@ -82,6 +82,26 @@ def test_an_evaluation_replaces_only_its_own_reports(user: Project) -> None:
     assert _content(os.path.join(user.home, ".claude", "CLAUDE.md")) == b"{}"
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("package.json", '{"scripts": {"eval": "memory evaluate talks/*.jsonl"}}'),
+        ("package.json", '{"scripts": {}, "written_by": "memory evaluate"}'),
+        ("package.md", "Run memory evaluate.\n\n<!-- memory evaluate -->\n"),
+    ],
+    ids=["json", "json by us", "markdown"],
+)
+def test_a_file_that_only_mentions_us_is_kept(user: Project, name: str, content: str) -> None:
+    user.write(name, content)
+    assert evaluate(user, "package") == 1
+    assert _content(os.path.join(user.root, name)) == content.encode()
+
+
+def test_a_page_that_only_quotes_a_report_is_kept(user: Project) -> None:
+    path = user.write("page.html", "<!DOCTYPE html>\n<p>&lt;<!-- memory report -->")
+    assert user.cli("report", "--out", path).returncode == 1
+
+
 def test_a_report_is_written_into_the_project_and_into_our_own_folder(user: Project) -> None:
     for words in (
         (),

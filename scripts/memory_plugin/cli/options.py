@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..kernel.fastjson import load_object
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import make_folder, read_regular, replace_file
 from .command_context import DONE, FAILED, CommandContext, CommandError, Handler, UsageError
 from .console import Console, announce_input
 
@@ -110,15 +110,15 @@ def answer_lines(name: str, answer: Callable[[Mapping[str, Any], str], object], 
     return code
 
 
-def write_output(path: str, data: bytes, mark: bytes, context: CommandContext) -> None:
-    """Write a file with mode 0600. `mark` is in every output of the command, so that an earlier one is recognized.
+def write_output(path: str, data: bytes, head: bytes, context: CommandContext) -> None:
+    """Write a file with mode 0600. Every output of the command begins with `head`, so that an earlier one is recognized.
 
     In a terminal, the user is asked before another file is replaced. Raises CommandError where nothing may be written, and OSError.
     """
-    assert mark in data
+    assert data.startswith(head)
     if context.inside_client:
         _require_allowed_place(path, context)
-    if os.path.lexists(path) and not _is_own_output(path, mark):
+    if os.path.lexists(path) and not _is_own_output(path, head):
         asks = not context.inside_client and not os.path.islink(path) and context.console.can_prompt()
         if not asks or not context.console.confirm("Replace %s, which this command did not write?" % path):
             raise CommandError(_NOT_OURS % path)
@@ -144,11 +144,11 @@ def _require_allowed_place(path: str, context: CommandContext) -> None:
         raise CommandError(_OUTSIDE % (path, reports))
 
 
-def _is_own_output(path: str, mark: bytes) -> bool:
-    """Return whether a file is a regular one with our mark and without another name."""
+def _is_own_output(path: str, head: bytes) -> bool:
+    """Return whether a file is a regular one without another name that begins as ours do; a mention of us anywhere else says nothing."""
     try:
         status = os.lstat(path)
         is_single = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-        return is_single and mark in read_regular(path, _MAX_BYTES)[0]
-    except (OSError, Unreadable):
+        return is_single and read_regular(path, _MAX_BYTES)[0].startswith(head)
+    except OSError:
         return False

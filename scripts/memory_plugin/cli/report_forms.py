@@ -177,7 +177,7 @@ _PRINTERS: dict[str, Callable[[Part, Any, Console], None]] = {
     "note": _print_note,
 }
 
-MARK = b"<!-- memory report -->"  # tells our own files from others
+HTML_HEAD = b"<!DOCTYPE html>\n<!-- memory report -->\n"  # tells our own files from others
 _MAX_HTML_ROWS = 25
 _MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100

@@ -37,7 +37,11 @@ validate the rule packs used for evaluation
 """
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
-_MARK = "memory evaluate"  # in the reports that this command writes
+_MARK = "memory evaluate"
+_HEADS = {
+    ".md": "<!-- %s -->\n" % _MARK,
+    ".json": '{\n  "written_by": "%s",\n' % _MARK,
+}  # of the reports that this command writes
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -105,11 +109,11 @@ def _report(arguments: Namespace, context: CommandContext, summary: pipeline.Sum
             context.console.error("the evaluation was not recorded: %s" % error)
     record = summary.record()
     if arguments.report:
-        path = os.path.abspath(arguments.report)
-        text = "<!-- %s -->\n\n%s" % (_MARK, pipeline.markdown_report(summary))
-        write_output(path + ".md", text.encode("utf-8", "replace"), _MARK.encode("ascii"), context)
         data = json.dumps(with_objects({"written_by": _MARK, **record}), indent=2)
-        write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
+        text = _HEADS[".md"] + "\n" + pipeline.markdown_report(summary)
+        for end, content in ((".md", text), (".json", data)):
+            path = os.path.abspath(arguments.report) + end
+            write_output(path, content.encode("utf-8", "replace"), _HEADS[end].encode("ascii"), context)
     lines = [line for result in summary.results for line in result.text_lines()]
     context.console.result(record, *lines, *(tier.line() for tier in summary.tiers))
     return _EXIT[summary.verdict]

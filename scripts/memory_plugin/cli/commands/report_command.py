@@ -21,7 +21,7 @@ from ...work.report import LedgerFigures, Report, lead, section_figures
 from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
 from ..options import add_days_option, add_flag, reports_folder, require_existing, write_output
-from ..report_forms import MARK, html, print_report
+from ..report_forms import HTML_HEAD, html, print_report
 
 _REPORT_TEXT = """\
 write a report: what Claude was shown, which memories help, replies, sessions, costs
@@ -86,7 +86,7 @@ def _write(report: Report, arguments: Namespace, context: CommandContext) -> Non
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
-    write_output(path, html(report).encode("utf-8", "replace"), MARK, context)
+    write_output(path, html(report).encode("utf-8", "replace"), HTML_HEAD, context)
     context.console.paragraph(report.lead)
     context.console.line("written: %s" % path)
     if not arguments.open:
