@@ -74,13 +74,16 @@ def test_a_grant_covers_a_few_saves_and_ends_when_it_is_revoked(paths: Paths, tr
 
 
 def test_each_save_is_shown_once(paths: Paths, transcript: str) -> None:
-    record_saves(paths, "s", ["lost: there is no grant"])
+    record_saves(paths, "s", ["before the grant"])
     grant(paths, "s", "p", transcript)
     record_saves(paths, "s", ["one"])
     record_saves(paths, "s", ["two"])
-    assert take_unshown_saves(paths, "s") == ["one", "two"]
+    assert take_unshown_saves(paths, "s") == ["before the grant", "one", "two"]
     assert take_unshown_saves(paths, "s") == []
     assert use_saves(paths, "s", MAX_SAVES)
+    record_saves(paths, "s", ["three"])
+    revoke(paths, "s")
+    assert take_unshown_saves(paths, "s") == ["three"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from memory_plugin.kernel import paths as state_files
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.paths import Paths
@@ -135,7 +136,7 @@ def test_a_file_that_cannot_be_read_now_is_not_replaced(
     with at_home(project) as paths:
         record_feedback(paths, [KEY], WRONG)
         with monkeypatch.context() as patch:
-            patch.setattr(history, "read_regular", unreadable)
+            patch.setattr(state_files, "read_regular", unreadable)
             with pytest.raises(Unreadable):
                 record_feedback(paths, [OTHER], WRONG)
         assert Feedback(paths).shift(KEY) == 0.15

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from memory_plugin.kernel.context import now
-from memory_plugin.kernel.paths import Paths, write_state
+from memory_plugin.kernel.paths import Paths, session_file, write_state
 from memory_plugin.replies import ReplyState, count_judged, reset_tuning_reminder, tuning_reminder
 from memory_plugin.replies.gate import run_steps
 from tests.replies.builders import correction_is_pending
@@ -85,8 +85,7 @@ def test_a_damaged_file_counts_as_none(paths: Paths, content: bytes) -> None:
 def test_a_count_of_another_type_starts_again(paths: Paths, value: object) -> None:
     state = ReplyState(paths, "s")
     state.count_reply()
-    (name,) = os.listdir(paths.state("sessions"))
-    write_state(paths.state("sessions", name), {"replies": value})
+    write_state(session_file(paths, "s", "count"), {"replies": value})
     state.count_reply()
     assert state.replies() == 1
     write_state(paths.state("tuning.json"), {"judged": value, "since": value, "said": value})

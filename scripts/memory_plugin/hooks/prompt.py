@@ -162,11 +162,11 @@ def _update_grant(prompt: Prompt, context: Context) -> str:
         return ""
     from ..work.background import settle_deferred  # most sessions have none
 
-    unshown = [*take_unshown_saves(paths, session), *settle_deferred(context, is_last=True)]
+    # First of all, so that nothing that fails below leaves the old grant in force.
     revoke(paths, session)
     if asks:
         grant(paths, session, prompt.id, prompt.transcript)
-    return "\n".join(unshown)
+    return "\n".join([*take_unshown_saves(paths, session), *settle_deferred(context, is_last=True)])
 
 
 # The features that return a text, and what an OSError in one means.

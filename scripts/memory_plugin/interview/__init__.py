@@ -6,8 +6,7 @@ The marker is a small file that exists only while the interview is open. Its fie
 from __future__ import annotations
 
 from ..kernel.fastjson import as_text
-from ..kernel.files import remove_file
-from ..kernel.paths import Paths, read_state, session_file, write_state
+from ..kernel.paths import Paths, StateChange, session_file, write_state
 
 _MAX_TOPIC = 120
 _LINE = (
@@ -31,19 +30,20 @@ class Reminder:
 
     def set_active(self, *, active: bool) -> None:
         """Remind Claude on the next prompt, or not, if there is a marker."""
-        marker = read_state(self._path)
-        if marker:
-            write_state(self._path, dict(marker, say=active))
+        with StateChange(self._path) as marker:
+            if marker:
+                marker["say"] = active
 
     def delete(self) -> None:
         """Delete the marker, if there is one."""
-        remove_file(self._path)
+        with StateChange(self._path) as marker:
+            marker.clear()
 
     def take_line(self) -> str:
         """Return the line for Claude about a prompt, empty if it was shown before."""
-        marker = read_state(self._path)
-        topic, interview = as_text(marker.get("topic")), as_text(marker.get("interview"))
-        if not (marker.get("say") and interview):
-            return ""
-        write_state(self._path, dict(marker, say=False))
+        with StateChange(self._path) as marker:
+            topic, interview = as_text(marker.get("topic")), as_text(marker.get("interview"))
+            if not (marker.get("say") and interview):
+                return ""
+            marker["say"] = False
         return _LINE % (topic, interview, interview)

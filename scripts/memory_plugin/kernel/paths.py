@@ -1,7 +1,7 @@
 """Paths of the plugin's own data, the host's config folder, the state folder and the current project; and the JSON objects in their files.
 
 What `read_state` reads may be lost without harm, such as caches and marks. Approvals and spending are stored elsewhere: for them an
-unreadable file is an error and must never count as empty.
+unreadable file is an error and must never count as empty. What several processes change, each changes within a `StateChange`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from .fastjson import as_object, digest, dumps, loads
-from .files import FileLock, make_folder, read_regular, replace_file
+from .files import FileLock, make_folder, read_regular, remove_file, replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _MAX_POINTER = 4096
 _MAX_BYTES = 1 << 20
 _LOCK_WAIT = 5.0  # seconds
 YOURS = "; set HOME or CLAUDE_CONFIG_DIR to a folder of your own outside the project"
+_CHANGE_WAIT = 1.0
 
 
 def data_path(*parts: str) -> str:
@@ -238,16 +239,63 @@ def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> N
     replace_file(path, dumps(value).encode("ascii"), durable=durable)
 
 
+def read_to_change(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
+    """Return the object in a state file that will be replaced; empty if it is missing, or damaged, and then it is renamed first.
+
+    Raises OSError if it cannot be read: it must not count as empty, because all that it holds would be lost.
+    """
+    try:
+        return as_object(loads(read_regular(path, limit)[0].decode("utf-8")))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        os.replace(path, path + ".damaged")
+        return {}
+
+
+class StateChange:
+    """The object in a state file, to be changed inside a `with` block, in which other changes wait; an empty one deletes the file.
+
+    Raises OSError, including Busy if another change lasts for `wait` seconds. An exception in the block changes nothing.
+    """
+
+    def __init__(self, path: str, wait: float = _CHANGE_WAIT) -> None:
+        self._path = path
+        self._lock = FileLock(path + ".lock", wait)
+        self._state: dict[str, Any] = {}
+        self._before = ""
+
+    def __enter__(self) -> dict[str, Any]:
+        make_folder(os.path.dirname(self._path))
+        self._lock.__enter__()
+        try:
+            self._state = read_to_change(self._path)
+            self._before = dumps(self._state)
+        except BaseException:
+            self._lock.__exit__()
+            raise
+        return self._state
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None and dumps(self._state) != self._before:
+                if self._state:
+                    write_state(self._path, self._state)
+                else:
+                    remove_file(self._path)
+        finally:
+            self._lock.__exit__()
+
+
 def record_once(path: str, name: str, value: object) -> bool:
     """Record a value under a name in a state file; return False if it is there already, or cannot be recorded.
 
     What the user is told once must not be told on every occasion because a disk is full.
     """
-    state = read_state(path)
-    if state.get(name) == value:
-        return False
     try:
-        write_state(path, {**state, name: value})
+        with StateChange(path) as state:
+            is_new = state.get(name) != value
+            state[name] = value
     except OSError:
         return False
-    return True
+    return is_new

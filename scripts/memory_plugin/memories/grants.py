@@ -17,17 +17,18 @@ import os
 
 from ..kernel.context import now
 from ..kernel.fastjson import as_texts
-from ..kernel.files import FileLock, make_folder, remove_file
-from ..kernel.paths import Paths, load_data, read_state, session_file, write_state
+from ..kernel.paths import Paths, StateChange, load_data, read_state, session_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Pattern
+    from typing import Any
 
 SECONDS = 600.0  # for which a grant is valid
 MAX_SAVES = 3
 PART = "grant"
-_LOCK_WAIT = 1.0
+_UNSHOWN = "unshown"
+_OF_GRANT = ("until", "left", "prompt", "transcript")
 
 COMMAND = "/memory:save"
 _MAX_LINE = 1000  # characters
@@ -94,57 +95,66 @@ def _speaks_of_text(sentence: str) -> bool:
 
 def grant(paths: Paths, session: str, prompt: str, transcript: str) -> None:
     """Issue a grant for a session and its project, for a prompt with this id. Raises OSError."""
-    until = now() + SECONDS
-    state = {"project": paths.project_key, "until": until, "left": MAX_SAVES}
-    write_state(session_file(paths, session, PART), {**state, "prompt": prompt, "transcript": transcript})
+    with _change(paths, session) as state:
+        _drop_others(state, paths)
+        state.update(until=now() + SECONDS, left=MAX_SAVES, prompt=prompt, transcript=transcript)
 
 
 def revoke(paths: Paths, session: str) -> None:
-    """Revoke the grant of a session, if there is one. Raises OSError."""
-    remove_file(session_file(paths, session, PART))
+    """Revoke the grant of a session, if there is one; lines that were not shown yet stay. Raises OSError."""
+    if not os.path.lexists(session_file(paths, session, PART)):
+        return
+    with _change(paths, session) as state:
+        for name in [*state] if not state.get(_UNSHOWN) else _OF_GRANT:
+            state.pop(name, None)
 
 
 def use_saves(paths: Paths, session: str, number: int) -> bool:
     """Use the grant for a number of saves, all or none; return whether it covers them. Raises OSError."""
     from ..kernel.transcript import was_typed
 
-    path = session_file(paths, session, PART)
-    if not os.path.lexists(path):
+    if not os.path.lexists(session_file(paths, session, PART)):
         return False
-    with FileLock(path + ".lock", _LOCK_WAIT):
-        state = _read(paths, session)
-        remaining = _remaining(state)
+    with _change(paths, session) as state:
+        remaining = _remaining(state, paths)
         if remaining < number or not was_typed(str(state.get("transcript")), str(state.get("prompt"))):
             return False
-        write_state(path, {**state, "left": remaining - number})
+        state["left"] = remaining - number
     return True
 
 
 def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
     """Store lines about what Claude saved until `take_unshown_saves` returns them, also without a grant. Raises OSError."""
-    path = session_file(paths, session, PART)
-    make_folder(os.path.dirname(path))
-    with FileLock(path + ".lock", _LOCK_WAIT):
-        state = _read(paths, session) or {"project": paths.project_key}
-        write_state(path, {**state, "unshown": [*as_texts(state.get("unshown")), *lines]})
+    with _change(paths, session) as state:
+        _drop_others(state, paths)
+        state[_UNSHOWN] = [*as_texts(state.get(_UNSHOWN)), *lines]
 
 
 def take_unshown_saves(paths: Paths, session: str) -> list[str]:
     """Return the lines about saves that were not shown yet, and mark them as shown. Raises OSError."""
-    state = _read(paths, session)
-    lines = as_texts(state.get("unshown"))
-    if lines:
-        write_state(session_file(paths, session, PART), {**state, "unshown": []})
-    return lines
+    if not _is_own(read_state(session_file(paths, session, PART)), paths):
+        return []
+    with _change(paths, session) as state:
+        return as_texts(state.pop(_UNSHOWN, None)) if _is_own(state, paths) else []
 
 
-def _read(paths: Paths, session: str) -> dict[str, object]:
-    state = read_state(session_file(paths, session, PART))
-    return state if state.get("project") == paths.project_key else {}
+def _change(paths: Paths, session: str) -> StateChange:
+    return StateChange(session_file(paths, session, PART))
 
 
-def _remaining(state: dict[str, object]) -> int:
-    """Return how many saves a grant still covers; 0 if it is damaged or expired."""
+def _is_own(state: dict[str, Any], paths: Paths) -> bool:
+    return state.get("project") == paths.project_key
+
+
+def _drop_others(state: dict[str, Any], paths: Paths) -> None:
+    """Empty the state if it is of another project, and make it one of this project."""
+    if not _is_own(state, paths):
+        state.clear()
+        state["project"] = paths.project_key
+
+
+def _remaining(state: dict[str, Any], paths: Paths) -> int:
+    """Return how many saves a grant still covers; 0 if it is damaged, expired, or of another project."""
     until, left = state.get("until"), state.get("left")
-    is_valid = isinstance(until, float) and now() <= until <= now() + SECONDS
+    is_valid = _is_own(state, paths) and isinstance(until, float) and now() <= until <= now() + SECONDS
     return left if is_valid and isinstance(left, int) and 0 < left <= MAX_SAVES else 0

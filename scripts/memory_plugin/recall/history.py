@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import as_integer, as_object, digest, dumps, load_object, loads
+from ..kernel.fastjson import as_integer, as_object, digest, dumps, load_object
 from ..kernel.files import FileLock, append_lines, make_folder, read_regular, remove_file
-from ..kernel.paths import Paths, read_state, session_file, write_state
+from ..kernel.paths import Paths, read_state, read_to_change, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Feedback:
 def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
     """Add one to the USED, USEFUL or WRONG count of each memory. Raises OSError, and Busy if another process holds the file."""
     with paths.lock("feedback"):
-        entries = _entries_to_change(paths)
+        entries = _entries(read_to_change(paths.state(_FEEDBACK_FILE), _MAX_FEEDBACK_BYTES))
         for key in keys:
             mark = _entry_key(paths.project_key, key)
             entry = entries[mark] = entries.pop(mark, {})  # the last changed goes to the end
@@ -229,7 +229,7 @@ def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
 def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
     """Delete the feedback on some memories (None: on all, of every project); return how many had any. Raises OSError and Busy."""
     with paths.lock("feedback"):
-        entries = _entries_to_change(paths)
+        entries = _entries(read_to_change(paths.state(_FEEDBACK_FILE), _MAX_FEEDBACK_BYTES))
         marks = list(entries) if keys is None else [_entry_key(paths.project_key, key) for key in keys]
         deleted = [mark for mark in marks if entries.pop(mark, None) is not None]
         if deleted:
@@ -250,21 +250,6 @@ def _entries(data: dict[str, object]) -> dict[str, dict[str, object]]:
 
 def _count(entry: dict[str, object], kind: str) -> int:
     return max(0, as_integer(entry.get(kind)) or 0)
-
-
-def _entries_to_change(paths: Paths) -> dict[str, dict[str, object]]:
-    """Return the file's entries; a damaged file is first renamed to keep it. Raises OSError if the file cannot be read.
-
-    An unreadable file must not count as empty, because it would be replaced and the feedback lost.
-    """
-    try:
-        data = loads(read_regular(paths.state(_FEEDBACK_FILE), _MAX_FEEDBACK_BYTES)[0].decode("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError:
-        os.replace(paths.state(_FEEDBACK_FILE), paths.state(_FEEDBACK_FILE) + ".damaged")
-        return {}
-    return _entries(as_object(data))
 
 
 def _write(paths: Paths, entries: dict[str, dict[str, object]]) -> None:

@@ -1,6 +1,6 @@
 """Replies: score every reply by rules, have the unsure ones judged, correct drift, and improve the rules from overrides.
 
-Here is the state that hooks keep, in small files of the state folder. They are replaced atomically; no hook waits for a lock.
+Here is the state that hooks keep, in small files of the state folder. They are replaced atomically.
 
 Per session: `count` (replies scored so far, and marks of the last ones), `drift` (the correction for the next prompt, or a mark that a
 reply is being scored) and `nojudge` (a provider refused).
@@ -15,7 +15,7 @@ from time import sleep
 from ..kernel.context import now
 from ..kernel.fastjson import as_integer, as_number, as_text
 from ..kernel.files import remove_file
-from ..kernel.paths import Paths, read_state, record_once, session_file, write_state
+from ..kernel.paths import Paths, StateChange, read_state, record_once, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ReplyState:
 
     def replies(self) -> int:
         """Return how many replies of the session were scored."""
-        return as_integer(read_state(self._path("count")).get("replies")) or 0
+        return _replies_in(read_state(self._path("count")))
 
     def recent(self) -> str:
         """Return the marks of the last replies (see `gate.add_up`)."""
@@ -49,12 +49,14 @@ class ReplyState:
 
     def count_reply(self, recent: str = "") -> None:
         """Count one more reply, and keep the marks of the last ones. Raises OSError."""
-        write_state(self._path("count"), {"replies": self.replies() + 1, "recent": recent})
+        with StateChange(self._path("count")) as state:
+            state.update(replies=_replies_in(state) + 1, recent=recent)
 
     def disable_judge(self, why: str) -> bool:
         """Ask no judge about later replies of this session; return False if that was so already. Raises OSError."""
-        is_new = not self.is_judge_disabled()
-        write_state(self._path("nojudge"), {"why": why})
+        with StateChange(self._path("nojudge")) as state:
+            is_new = not state
+            state["why"] = why
         return is_new
 
     def is_judge_disabled(self) -> bool:
@@ -96,21 +98,26 @@ class ReplyState:
 
 
 def count_judged(paths: Paths) -> None:
-    """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
-    state = _tuning_state(paths)
-    write_state(paths.state(_TUNING), {**state, "judged": state["judged"] + 1})
+    """Count one more judged reply. Raises OSError."""
+    with StateChange(paths.state(_TUNING)) as state:
+        counted = _tuning_state(state)
+        state.update(counted, judged=counted["judged"] + 1)
 
 
-def _tuning_state(paths: Paths) -> dict[str, float]:
+def _replies_in(state: dict[str, Any]) -> int:
+    return as_integer(state.get("replies")) or 0
+
+
+def _tuning_state(state: dict[str, Any]) -> dict[str, float]:
     """Return when the count of judged replies began, whether the user was told of it, and the count."""
-    state = read_state(paths.state(_TUNING))
     start = {"since": now(), "said": 0, "judged": 0}
     return {name: as_number(state.get(name)) or value for name, value in start.items()}
 
 
 def reset_tuning_reminder(paths: Paths) -> None:
     """Restart the count, because `memory replies tune` was run. Raises OSError."""
-    write_state(paths.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
+    with StateChange(paths.state(_TUNING)) as state:
+        state.update(since=now(), said=0, judged=0)
 
 
 def tuning_reminder(paths: Paths) -> str:
@@ -118,7 +125,7 @@ def tuning_reminder(paths: Paths) -> str:
 
     The user sees it once: it is marked as shown before it is returned.
     """
-    state = _tuning_state(paths)
+    state = _tuning_state(read_state(paths.state(_TUNING)))
     judged = state["judged"]
     is_due = judged >= _MIN_JUDGED and now() - state["since"] >= _WEEK
     if not (is_due and record_once(paths.state(_TUNING), "said", 1)):

@@ -15,7 +15,7 @@ from ..kernel.context import Context
 from ..kernel.fastjson import as_texts
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
-from ..kernel.paths import read_state, write_state
+from ..kernel.paths import StateChange, read_state
 from ..kernel.text.clean import counted, plain, terminal_safe
 from ..memories import InvalidMemory
 from ..memories.grants import record_saves
@@ -170,8 +170,8 @@ def write_phrases(context: Context) -> dict[str, list[str]]:
     answer = judge.ask(phrases_question(texts_of(few)), context.deadline).values if few else None
     if answer is None:
         return {}
-    asked += map(_mark, few.values())
-    write_state(path, {**read_state(path), _ASKED: asked[-_MAX_ASKED:]})
+    with StateChange(path) as state:
+        state[_ASKED] = [*as_texts(state.get(_ASKED)), *map(_mark, few.values())][-_MAX_ASKED:]
     return store_phrases(answer["memories"], few, context)[0]
 
 
