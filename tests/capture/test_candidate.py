@@ -21,7 +21,9 @@ from memory_plugin.capture.candidate import (
     compare,
     new_candidate,
 )
-from memory_plugin.kernel.paths import Paths, load_data, locate
+from memory_plugin.kernel import paths as state_files
+from memory_plugin.kernel.files import ReadFailed
+from memory_plugin.kernel.paths import Paths, load_data, locate, read_state, write_state
 from memory_plugin.memories.record import categories, new_memory, parse_memory
 
 RULE = Finding("", "correction", "preference", "use-not", 0.8)
@@ -177,3 +179,64 @@ def test_compare(quote: str, title: str, body: str, result: str) -> None:
     category = categories()["preference"]
     memory = parse_memory(new_memory(category, "m", title, {"value": body}, {}), "m", category)
     assert compare(made(quote), memory) == result
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"new_field": 1},
+        {"origin": {}},
+        {"origin": "x"},
+        {"sessions": None},
+        {"found": 5},
+        {"strength": "high"},
+    ],
+    ids=str,
+)
+def test_one_entry_that_cannot_be_read_costs_neither_the_others_nor_the_rejections(
+    paths: Paths, change: dict[str, object]
+) -> None:
+    kept, odd, rejected = (
+        made(text) for text in ("Always use pnpm.", "Never squash merges.", "Sign every tag.")
+    )
+    file = CandidateFile(paths)
+    with file.change() as state:
+        state.add([kept, odd, rejected])
+        state.close([rejected.id])
+    data = read_state(file.path)
+    data["open"] = [{**entry, **change} if entry["id"] == odd.id else entry for entry in data["open"]]
+    write_state(file.path, {**data, "closed": [5, *data["closed"]]})
+    with file.change() as state:
+        state.add([rejected])
+        assert [one.id for one in state.open] == [kept.id]
+    assert file.load().closed == [rejected.id]
+
+
+def test_a_file_that_cannot_be_read_now_is_not_replaced(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejected = made("Sign every tag.")
+    file = CandidateFile(paths)
+    with file.change() as state:
+        state.add([rejected])
+        state.close([rejected.id])
+
+    def fails(*_: object) -> None:
+        raise ReadFailed(file.path, "an error of the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state_files, "read_regular", fails)
+        with pytest.raises(ReadFailed), file.change():
+            pass
+    assert file.load().closed == [rejected.id]
+
+
+def test_a_damaged_file_is_kept_under_another_name(paths: Paths) -> None:
+    file = CandidateFile(paths)
+    os.makedirs(os.path.dirname(file.path))
+    with open(file.path, "w", encoding="utf-8") as damaged:
+        damaged.write('{"closed": ["c-0123456789"')
+    with file.change() as state:
+        state.add([made("Sign every tag.")])
+    with open(file.path + ".damaged", encoding="utf-8") as damaged:
+        assert "c-0123456789" in damaged.read()

@@ -6,7 +6,6 @@ dropped first, none older than 30 days. Only the id of a candidate that the user
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +13,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context, days_ago, now_iso
-from ..kernel.fastjson import digest
-from ..kernel.files import FileLock, make_folder
-from ..kernel.paths import Paths, load_data, read_state, record_once, write_state
+from ..kernel.fastjson import as_objects, as_texts, digest
+from ..kernel.paths import Paths, StateChange, load_data, read_state, record_once
 from ..kernel.text import cut_at_word
 from ..kernel.text.clean import block, counted, plain
 from ..kernel.text.words import stem, tokenize
@@ -122,9 +120,25 @@ def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate |
     return Candidate(identity, *fields, now_iso())
 
 
-def candidate_from_json(value: dict[str, Any]) -> Candidate:
-    """Return the candidate in an entry of the state file. Raises KeyError or TypeError if the entry is damaged."""
-    return Candidate(**{**value, "origin": Origin(**value["origin"]), "sessions": tuple(value["sessions"])})
+def candidate_from_json(value: dict[str, Any]) -> Candidate | None:
+    """Return the candidate in an entry of the state file; None for one that is damaged, or of a newer version."""
+    try:
+        one: Any = Candidate(
+            **{**value, "origin": Origin(**value["origin"]), "sessions": tuple(value["sessions"])}
+        )
+    except (KeyError, TypeError):
+        return None
+    texts = (
+        *one[:6],
+        one.rule,
+        one.found,
+        one.contradicts,
+        one.origin.session,
+        one.origin.time,
+        *one.sessions,
+    )
+    is_sound = isinstance(one.strength, (int, float)) and isinstance(one.origin.turn, int)
+    return one if is_sound and all(isinstance(text, str) for text in texts) else None
 
 
 def is_candidate_id(text: str) -> bool:
@@ -238,9 +252,9 @@ class CandidateSet:
 
     def __init__(self, data: dict[str, Any]) -> None:
         oldest = days_ago(_MAX_DAYS)
-        candidates = map(candidate_from_json, data.get("open", ()))
-        self.open = [candidate for candidate in candidates if candidate.found >= oldest]
-        self.closed: list[str] = list(data.get("closed", ()))
+        candidates = map(candidate_from_json, as_objects(data.get("open")))
+        self.open = [candidate for candidate in candidates if candidate and candidate.found >= oldest]
+        self.closed = as_texts(data.get("closed"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the contents of the file."""
@@ -279,35 +293,28 @@ class CandidateSet:
 
 
 class CandidateFile:
-    """The file of one project. Reading never fails; a change takes a lock and replaces the whole file.
-
-    Raises RuntimeError without a state folder.
-    """
+    """The file of one project. A change takes a lock and replaces the whole file. Raises RuntimeError without a state folder."""
 
     def __init__(self, paths: Paths) -> None:
         self.path = paths.state("capture", paths.project_key + ".json")
 
     def load(self) -> CandidateSet:
         """Return the saved candidates; an empty set if the file is missing or damaged."""
-        try:
-            return CandidateSet(read_state(self.path))
-        except (KeyError, TypeError):
-            return CandidateSet({})
+        return CandidateSet(read_state(self.path))
 
     @contextmanager
     def change(self) -> Iterator[CandidateSet]:
         """Yield the saved candidates, and save what was changed.
 
         Raises:
-            OSError: The file cannot be written, or another process held its lock for two seconds.
+            OSError: The file cannot be read or written, or another process held its lock for two seconds.
         """
-        make_folder(os.path.dirname(self.path))
-        with FileLock(self.path + ".lock", _LOCK_WAIT):
-            candidates = self.load()
+        with StateChange(self.path, _LOCK_WAIT) as state:
+            candidates = CandidateSet(state)
             before = candidates.to_json()
             yield candidates
             if candidates.to_json() != before:
-                write_state(self.path, candidates.to_json())
+                state.update(candidates.to_json())
 
 
 def due_offer(context: Context) -> str:
