@@ -99,7 +99,7 @@ def test_hooks_json_has_only_events_that_every_client_knows() -> None:
         ("UserPromptSubmit", None, 15),
         ("SessionStart", "startup|resume|clear|compact|fork", 10),
         ("SubagentStart", None, 5),
-        ("PreToolUse", "Bash|PowerShell|Monitor|Read|Edit|Write|NotebookEdit", 5),
+        ("PreToolUse", "Bash|PowerShell|Monitor|Read|Edit|Write|NotebookEdit", 10),
         ("PostToolUseFailure", "Bash|PowerShell", 10),
         ("Stop", None, 10),
         ("SessionEnd", None, 3),

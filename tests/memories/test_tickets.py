@@ -67,3 +67,39 @@ def test_a_ticket_s_file_does_not_hold_its_number(paths: Paths) -> None:
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         assert number not in name + file.read()
     assert os.stat(os.path.join(folder, name)).st_mode & 0o777 == 0o600
+
+
+def test_a_ticket_that_a_command_uses_while_all_end_is_no_error(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, files_of = issued(paths), tickets._files
+
+    def with_use(paths: Paths, start: str) -> list[str]:
+        found = files_of(paths, start)
+        assert take_ticket(paths, "s", number, WORDS)
+        return found
+
+    monkeypatch.setattr(tickets, "_files", with_use)
+    end_tickets(paths, "s")
+
+
+def test_an_error_after_the_first_was_taken_does_not_lose_it(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        assert take_ticket(paths, "s", issued(paths), WORDS)
+    removed: list[str] = []
+
+    def remove_one(path: str) -> bool:
+        removed.append(path)
+        if len(removed) > 1:
+            raise PermissionError(path)
+        return True
+
+    monkeypatch.setattr(tickets, "remove_file", remove_one)
+    monkeypatch.setattr("memory_plugin.kernel.transcript.who_allowed", lambda *_: "user")
+    monkeypatch.setattr("memory_plugin.kernel.transcript.PERSON", "user")
+    allowed, lines = tickets.settle(paths, "s")
+    assert ([command["words"] for command in allowed], lines) == ([WORDS], [])
+    with pytest.raises(PermissionError):
+        tickets.settle(paths, "s")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.paths import Paths, load_data
 from memory_plugin.kernel.records import Form, Records
 from memory_plugin.replies import ReplyState
@@ -256,4 +257,4 @@ def test_a_correction_is_saved_even_if_the_ledger_fails(paths: Paths) -> None:
     os.makedirs(paths.state("drift.jsonl"))  # nothing can be appended to a folder
     with pytest.raises(OSError, match="drift: "):
         record_drift(Drift(["padding"], "high", {}), score_of("code"), context(paths, holdout=0))
-    assert ReplyState(paths, "s").take_correction()[0] == "d1"
+    assert ReplyState(paths, "s").take_correction(Deadline(5))[0] == "d1"

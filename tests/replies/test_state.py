@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.context import now
+from memory_plugin.kernel.context import Deadline, now
 from memory_plugin.kernel.paths import Paths, session_file, write_state
 from memory_plugin.replies import ReplyState, count_judged, reset_tuning_reminder, tuning_reminder
 from memory_plugin.replies.gate import run_steps
@@ -20,20 +20,20 @@ def test_a_correction_is_taken_once(paths: Paths) -> None:
     state.save_correction("d1", "old", 24)
     state.save_correction("d2", "new", 24)
     assert correction_is_pending(paths, "s")
-    assert [state.take_correction() for _ in range(2)] == [("d2", "new"), ("", "")]
+    assert [state.take_correction(Deadline(5)) for _ in range(2)] == [("d2", "new"), ("", "")]
 
 
 def test_sessions_do_not_see_each_other(paths: Paths) -> None:
     ReplyState(paths, "one").save_correction("d", "text", 24)
-    assert ReplyState(paths, "other").take_correction() == ("", "")
-    assert ReplyState(paths, "one").take_correction() == ("d", "text")
+    assert ReplyState(paths, "other").take_correction(Deadline(5)) == ("", "")
+    assert ReplyState(paths, "one").take_correction(Deadline(5)) == ("d", "text")
 
 
 @pytest.mark.parametrize("hours", [0, -1])
 def test_an_old_correction_is_dropped(paths: Paths, hours: float) -> None:
     state = ReplyState(paths, "s")
     state.save_correction("d", "text", hours)
-    assert state.take_correction() == ("", "")
+    assert state.take_correction(Deadline(5)) == ("", "")
     assert not correction_is_pending(paths, "s")
 
 
@@ -78,7 +78,7 @@ def test_a_damaged_file_counts_as_none(paths: Paths, content: bytes) -> None:
     (name,) = os.listdir(folder)
     with open(os.path.join(folder, name), "wb") as file:
         file.write(content)
-    assert state.take_correction() == ("", "")
+    assert state.take_correction(Deadline(5)) == ("", "")
 
 
 @pytest.mark.parametrize("value", ["2026", None, [1], {}, True, -0.5])
@@ -150,17 +150,21 @@ def test_a_prompt_waits_for_a_reply_that_is_being_scored(
     state, waits = ReplyState(paths, "s"), iter((None, lambda: state.save_correction("d", "text", 24)))
     monkeypatch.setattr("memory_plugin.replies.sleep", lambda _: (next(waits) or str)())
     state.await_score()
-    assert state.take_correction() == ("d", "text")
+    assert state.take_correction(Deadline(5)) == ("d", "text")
     assert next(waits, "none") == "none"
 
 
-@pytest.mark.parametrize("age", [0.0, 11.0, -5.0])
-def test_a_prompt_does_not_wait_for_long(paths: Paths, monkeypatch: pytest.MonkeyPatch, age: float) -> None:
+@pytest.mark.parametrize(
+    ("age", "most", "left"), [(0.0, 0.05, 60.0), (0.0, 60.0, 0.05), (11.0, 60.0, 60.0), (-5.0, 60.0, 60.0)]
+)
+def test_a_prompt_does_not_wait_for_long(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, age: float, most: float, left: float
+) -> None:
     state, begun = ReplyState(paths, "s"), now()
-    waited: list[float] = []
-    monkeypatch.setattr("memory_plugin.replies.sleep", waited.append)
+    monkeypatch.setattr("memory_plugin.replies._WAIT", most)
     state.await_score()
     monkeypatch.setattr("memory_plugin.replies.now", lambda: begun + age)
-    assert state.take_correction() == ("", "")
-    assert sum(waited) <= (1.5 if age == 0.0 else 0.0)
+    asked = Deadline(left)
+    assert state.take_correction(asked) == ("", "")
+    assert asked.elapsed_ms() < 20_000
     assert not correction_is_pending(paths, "s")

@@ -24,7 +24,7 @@ from .. import VERSION
 from ..host.caller import Caller, identify
 from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
-from ..kernel.fastjson import as_texts
+from ..kernel.fastjson import as_text, as_texts
 from ..kernel.files import Busy, bug_text, error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
@@ -62,35 +62,34 @@ def main(argv: Sequence[str]) -> int:
     prepare_streams()
     if os.name == "nt":
         os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # a repository may hold a `notepad.exe`
-    try:
-        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [OPTION] else (argv, "")
-        console = Console()
-        code = _guarded(partial(_run, list(words), ticket, console), console)
-    except SystemExit as stop:  # help was printed
-        code = stop.code if isinstance(stop.code, int) else DONE
-    return finish_streams(code)
+    words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [OPTION] else (argv, "")
+    console = Console()
+    return finish_streams(_guarded(partial(_run, list(words), ticket, console), console))
 
 
 def _guarded(run: Callable[[], int], console: Console) -> int:
     """Run a command and return its exit code. Every error becomes one line of text here."""
     try:
         return run()
+    except SystemExit as stop:  # help was printed
+        code = stop.code if isinstance(stop.code, int) else DONE
     except BrokenPipeError:  # the reader of our output is gone
-        return FAILED
+        code = FAILED
     except WorkError as error:
         console.error(str(error))
-        return error.exit_code
+        code = error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:
         is_forbidden = isinstance(error, OSError) and error.errno in _FORBIDDEN
         advice = "; run the command again" if isinstance(error, Busy) else _IN_SANDBOX if is_forbidden else ""
         console.error(error_text(error) + advice)
-        return FAILED
+        code = FAILED
     except KeyboardInterrupt:
         console.error("stopped")
-        return _INTERRUPTED
+        code = _INTERRUPTED
     except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
         console.error("a bug in memory: %s: %s" % (bug_text(error), error))
-        return FAILED
+        code = FAILED
+    return code
 
 
 def _run(argv: list[str], ticket: str, console: Console) -> int:
@@ -130,29 +129,31 @@ def _settle(context: CommandContext) -> None:
     """Carry out what the user allowed earlier in this session, if the transcript says so by now."""
     if context.paths.state_dir is None or not os.path.isdir(context.paths.state(FOLDER)):
         return
+    folder = os.getcwd()  # raises FileNotFoundError in a deleted folder, before anything is taken
     allowed, lines = settle(context.paths, context.session)
     for line in lines:
         context.console.error(line.removeprefix("memory: "))
     said = Console(sys.stderr) if context.console.as_json else Console()
     carry_out(allowed, context.caller, said)
+    os.chdir(folder)
 
 
 def carry_out(commands: list[dict[str, Any]], caller: Caller, console: Console) -> int:
-    """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed."""
-    code, folder = 0, os.getcwd()
+    """Run commands that the user allowed, for exactly the texts that the dialog showed; return the exit code of the last that failed.
+
+    Each runs in its own folder, where this process then stays.
+    """
+    code = DONE
     for command in commands:
-        try:
-            os.chdir(str(command["folder"]))
-            code = _guarded(partial(_run_allowed, command, caller, console), console) or code
-        finally:
-            os.chdir(folder)
+        code = _guarded(partial(_run_allowed, command, caller, console), console) or code
     return code
 
 
 def _run_allowed(command: dict[str, Any], caller: Caller, console: Console) -> int:
-    arguments, context, handler = _prepared(as_texts(command["words"]), console, caller)
+    os.chdir(as_text(command.get("folder")))
+    arguments, context, handler = _prepared(as_texts(command.get("words")), console, caller)
     approval = handler.approval and handler.approval(arguments, context)
-    if approval is not None and not set(as_texts(command["texts"])).issuperset(approval.texts):
+    if approval is not None and not set(as_texts(command.get("texts"))).issuperset(approval.texts):
         raise CommandError(_CHANGED)
     context.has_ticket = True
     return _started(arguments, context, handler)

@@ -189,7 +189,7 @@ HANDLERS: dict[str, tuple[str, str, float]] = {
     "UserPromptSubmit": ("prompt", "handle", 12.0),  # judges may be asked
     "SessionStart": ("session_events", "handle_start", 5.0),
     "SubagentStart": ("session_events", "handle_subagent", 3.0),
-    "PreToolUse": ("tool_use", "handle", 2.0),
+    "PreToolUse": ("tool_use", "handle", 4.0),
     "PostToolUseFailure": ("tool_use", "handle_failure", 4.0),
     "Stop": ("session_events", "handle_stop", 5.0),
     "PreCompact": ("session_events", "handle_compaction", 2.0),

@@ -13,7 +13,7 @@ from ..host import MAX_CHARACTERS
 from ..kernel.context import Context, LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.paths import session_file
-from ..memories.grants import asks_to_save, grant, revoke, take_unshown_saves
+from ..memories.grants import asks_to_save, grant, revoke
 from ..recall.gate import Answer, Prompt, admit, load_gate
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
         return ""
     from ..replies import ReplyState
 
-    drift_id, text = ReplyState(context.paths, context.session).take_correction()
+    drift_id, text = ReplyState(context.paths, context.session).take_correction(context.deadline)
     settings = context.settings
     if not text or settings.text("scoring.mode") == "off" or not settings.flag("scoring.corrections"):
         return ""
@@ -166,7 +166,7 @@ def _update_grant(prompt: Prompt, context: Context) -> str:
     revoke(paths, session)
     if asks:
         grant(paths, session, prompt.id, prompt.transcript)
-    return "\n".join([*take_unshown_saves(paths, session), *settle_deferred(context, is_last=True)])
+    return "\n".join(settle_deferred(context, is_last=True))
 
 
 # The features that return a text, and what an OSError in one means.

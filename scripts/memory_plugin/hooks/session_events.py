@@ -293,12 +293,10 @@ def _unseen_saves(event: Event) -> str:
     paths, session = event.paths, event.session
     if not any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))):
         return ""
-    from ..memories.grants import take_unshown_saves
     from ..work.background import settle_deferred
 
     try:
-        lines = settle_deferred(event.context, wait=_WAIT)
-        return "\n".join([*take_unshown_saves(paths, session), *lines])
+        return "\n".join(settle_deferred(event.context, wait=_WAIT))
     except OSError as error:
         event.log("the list of saved memories is not shown: %s" % os_error_text(error))
         return ""

@@ -20,12 +20,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..kernel.context import Deadline
     from ..recall.gate import Answer
     from .entry import Event
 
 # Words without expansions: bare, in single quotes, or in double quotes.
 _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
-_SECONDS = 4.0  # hooks.json ends the hook after 5
 # In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
 _ASKS = "memory: %s (If no dialog appears, as in `claude -p`, run this in a terminal.)"
 
@@ -67,7 +67,7 @@ def _asked(event: Event) -> dict[str, object] | None:
     folder = path_field(event.payload.get("cwd"))
     words = command_words(line, folder)
     may_ask = any(command.asks for command in TABLE if command.noun in words[:1])  # its arguments decide
-    needed = _describe(words, folder) if may_ask and event.session else {}
+    needed = _describe(words, folder, event.deadline) if may_ask and event.session else {}
     if not needed:
         return None
 
@@ -107,17 +107,17 @@ def command_words(line: str, folder: str = "") -> list[str]:
     return words[1:] if is_ours and OPTION not in words else []
 
 
-def _describe(words: list[str], folder: str) -> dict[str, Any]:
+def _describe(words: list[str], folder: str, deadline: Deadline) -> dict[str, Any]:
     """Return what the command needs approval for, by its own account; empty for none, or if it cannot tell."""
     from subprocess import DEVNULL, SubprocessError, check_output
 
     absent = ("CLAUDE_PROJECT_DIR", HANDED_OVER)  # a command that Claude runs has neither
     environment = {name: value for name, value in os.environ.items() if name not in absent}
     command = [sys.executable, "-I", "-S", own_script(), "describe", *words]
-    place = folder or None
+    place, seconds = folder or None, deadline.remaining()
     try:
         output = check_output(
-            command, env=environment, cwd=place, stdin=DEVNULL, stderr=DEVNULL, timeout=_SECONDS
+            command, env=environment, cwd=place, stdin=DEVNULL, stderr=DEVNULL, timeout=seconds
         )
         return as_object(loads(output.decode("utf-8")))
     except (OSError, SubprocessError, ValueError):

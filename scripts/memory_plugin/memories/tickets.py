@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from time import sleep
 
-from ..kernel.context import now
+from ..kernel.context import Deadline, now
 from ..kernel.fastjson import as_text, as_texts, digest
 from ..kernel.files import remove_file
 from ..kernel.paths import Paths, read_state, write_state
@@ -65,24 +65,31 @@ def settle(
 ) -> tuple[list[dict[str, object]], list[str]]:
     """Return the deferred commands of a session that the user allowed, and lines that say why others are never carried out.
 
-    Waits up to `wait` seconds for the transcript. One whose answer cannot be seen yet is kept, unless this `is_last`. Raises OSError.
+    Waits up to `wait` seconds for the transcript. One whose answer cannot be seen yet is kept, unless this `is_last`. Raises OSError,
+    but not after the first of them was removed: nobody else would carry it out.
     """
     from ..kernel.transcript import PERSON, who_allowed
 
     allowed: list[dict[str, object]] = []
     lines: list[str] = []
-    end = now() + wait
+    deadline = Deadline(wait)
     for path in _files(paths, _stem(session) + _DEFERRED):
         command = read_state(path)
         source = as_text(command.get("transcript")), as_text(command.get("call"))
-        while not (who := who_allowed(*source)) and now() < end:
+        while not (who := who_allowed(*source)) and deadline.remaining():
             sleep(_PAUSE)
-        if not (who or is_last) or not remove_file(path):  # another process carries it out
-            continue
+        try:
+            if not (who or is_last) or not remove_file(path):  # another process carries it out
+                continue
+        except OSError:
+            if allowed or lines:
+                break
+            raise
         if who == PERSON:
             allowed.append(command)
         else:
             lines.append(_NOT_DONE % (shown(command), _WHY[who]))
+    _remove_folder(paths)
     return allowed, lines
 
 
@@ -99,10 +106,14 @@ def end_tickets(paths: Paths, session: str) -> None:
     """Make all unused tickets of a session invalid; deferred commands stay. Raises OSError."""
     for path in _files(paths, _stem(session)):
         if not os.path.basename(path).startswith(_stem(session) + _DEFERRED):
-            os.unlink(path)
+            remove_file(path)  # a command may use it now
+    _remove_folder(paths)
+
+
+def _remove_folder(paths: Paths) -> None:
     try:
         os.rmdir(paths.state(FOLDER))
-    except OSError:  # another session has a ticket
+    except OSError:  # missing, or another session has a ticket
         return
 
 

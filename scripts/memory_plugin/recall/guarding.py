@@ -6,7 +6,7 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
-from ..kernel.context import Context, now_iso
+from ..kernel.context import Context, Deadline, now_iso
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.paths import project_root
 from ..memories.guard_file import COMMAND_TOOLS, GuardFile, GuardInForce
@@ -122,10 +122,10 @@ def _not_reminded(call: GuardedCall, context: Context) -> list[tuple[GuardInForc
         return []
     wait = min(_LOCK_WAIT, context.deadline.remaining())
     with RecallHistory(context.paths, context.session, GUARD, call.agent, wait) as history:
-        return [match for match in call.matches if _is_due(match[0], call, history)]
+        return [match for match in call.matches if _is_due(match[0], call, history, context.deadline)]
 
 
-def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> bool:
+def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory, deadline: Deadline) -> bool:
     """Return whether Claude has yet to read the reminder, and record it if it is new.
 
     Claude has not read it either at a call in the same message as a denied one.
@@ -133,7 +133,7 @@ def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> b
     # Not the memory's own key, because the memory may be injected otherwise.
     key, mark = "guard " + guard.key, call.text(guard, "mark")
     if history.was_injected(key, mark, FOREVER):
-        siblings = _calls_of_message(call.transcript, call.id) if call.id else set()
+        siblings = _calls_of_message(call.transcript, call.id, deadline) if call.id else set()
         return any(history.was_pointed(key, sibling) for sibling in siblings)
     history.record_injected(guard.key, call.text(guard, "block"))
     history.record_injected(key, mark)
@@ -141,16 +141,16 @@ def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> b
     return True
 
 
-def _calls_of_message(transcript: str, call: str) -> set[str]:
+def _calls_of_message(transcript: str, call: str, deadline: Deadline) -> set[str]:
     """Return the ids of the other calls in a call's message; empty if the transcript does not contain the call.
 
     Parallel calls may be asked about before their rows are written, so a call that is missing is looked for again for a moment.
     """
     import os
-    from time import monotonic, sleep
+    from time import sleep
 
-    end = monotonic() + (_ROW_WAIT if os.path.exists(transcript) else 0)
-    while not (calls := _written_calls(transcript, call)) and monotonic() < end:
+    deadline = deadline.within(_ROW_WAIT if os.path.exists(transcript) else 0)
+    while not (calls := _written_calls(transcript, call)) and deadline.remaining():
         sleep(_ROW_PAUSE)
     return calls - {call}
 

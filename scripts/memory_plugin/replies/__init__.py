@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..kernel.context import Deadline
+
 _AWAITED = "awaited"
 _TUNING = "tuning.json"
 _WEEK = 7 * 86400
@@ -76,9 +78,9 @@ class ReplyState:
         """Delete a pending correction or the mark, because the last reply needs none. Raises OSError."""
         remove_file(self._path("drift"))
 
-    def take_correction(self) -> tuple[str, str]:
+    def take_correction(self, deadline: Deadline) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
-        correction = self._scored()
+        correction = self._scored(deadline.within(_WAIT))
         try:
             os.unlink(self._path("drift"))
             is_current = 0 <= now() - correction["left"] < correction["hours"] * 3600
@@ -86,12 +88,12 @@ class ReplyState:
         except (OSError, KeyError, TypeError):
             return "", ""  # a correction that cannot be removed would be repeated on every prompt
 
-    def _scored(self) -> dict[str, Any]:
+    def _scored(self, deadline: Deadline) -> dict[str, Any]:
         """Return the pending correction, after a short wait if its reply is still being scored; empty if there is none."""
         correction = read_state(self._path("drift"))
-        for _ in range(int(_WAIT / _PAUSE)):
-            if not 0 <= now() - (as_number(correction.get(_AWAITED)) or 0) < _SCORED_WITHIN:
-                break
+        while (
+            deadline.remaining() and 0 <= now() - (as_number(correction.get(_AWAITED)) or 0) < _SCORED_WITHIN
+        ):
             sleep(_PAUSE)
             correction = read_state(self._path("drift"))
         return correction

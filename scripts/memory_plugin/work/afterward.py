@@ -45,7 +45,9 @@ class Ended(NamedTuple):
     def parse(cls, data: bytes) -> Ended:
         """Return the request of a hook. Raises ValueError for anything else."""
         request = load_object(data) or {}
-        if request.get("event") not in STEPS or not request.keys() <= {*cls._fields}:
+        kinds = {"event": str, **{name: type(value) for name, value in cls._field_defaults.items()}}
+        are_right = all(type(value) is kinds.get(name) for name, value in request.items())
+        if not are_right or request.get("event") not in STEPS:
             raise ValueError("no request of a hook")
         return cls(**request)
 

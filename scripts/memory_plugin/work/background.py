@@ -58,28 +58,39 @@ def start_steps(request: dict[str, object], context: Context, variables: tuple[s
 
 
 def settle_deferred(context: Context, *, wait: float = 0.0, is_last: bool = False) -> list[str]:
-    """Start what the user allowed; return lines about it, and about what is not done. `is_last` gives up what is still open.
+    """Start what the user allowed; return lines about it, about what is not done, and about saves that the user has not seen.
 
-    What a command prints follows its line if it comes in time, else it comes with the next lines for the user. Raises OSError.
+    `is_last` gives up what is still open. What a command prints follows its line if it comes in time, else it comes with the next lines
+    for the user. All waits are within the deadline of the context. Raises OSError.
     """
-    from ..memories.grants import take_unshown_saves  # most sessions have none
-    from ..memories.tickets import end_tickets, settle, shown
+    from ..memories.tickets import end_tickets, settle, shown  # most sessions have none
 
-    allowed, lines = settle(context.paths, context.session, wait=wait, is_last=is_last)
     end_tickets(context.paths, context.session)
+    wait = min(wait, context.deadline.remaining())
+    allowed, not_done = settle(context.paths, context.session, wait=wait, is_last=is_last)
+    lines = [*_unseen(context), *not_done]
     if not allowed:
         return lines
-    lines += take_unshown_saves(context.paths, context.session)
     data = dumps({"session": context.session, "commands": allowed}).encode("ascii")
     root = ["--root", context.paths.project_root]
     is_started = len(data) <= MAX_INPUT and start(["settle", *root], data, judge_variables(context.settings))
     lines += [(_STARTED if is_started else _FAILED) % shown(command) for command in allowed]
     output: list[str] = []
-    end = time() + _OUTPUT_SECONDS
-    while is_started and not output and time() < end:
+    deadline = context.deadline.within(_OUTPUT_SECONDS)
+    while is_started and not output and deadline.remaining():
         sleep(_PAUSE)
-        output = take_unshown_saves(context.paths, context.session)
+        output = _unseen(context)
     return [*lines, *output]
+
+
+def _unseen(context: Context) -> list[str]:
+    """Return the lines about saves that the user has not seen; none if they cannot be taken now, and then they come later."""
+    from ..memories.grants import take_unshown_saves
+
+    try:
+        return take_unshown_saves(context.paths, context.session)
+    except OSError:
+        return []
 
 
 def _is_due(path: str) -> bool:

@@ -175,7 +175,10 @@ def test_tune_apply_inside_the_client_needs_approval(project: Project) -> None:
     assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))
 
 
-@pytest.mark.parametrize("data", ["", "{", "[]", "{}", '{"event": "Stopped", "session": 3}'])
+WRONG_TYPES = ('{"event": ["Stop"]}', '{"event": "Stop", "session": 3}', '{"event": "Stop", "length": true}')
+
+
+@pytest.mark.parametrize("data", ["", "{", "[]", "{}", '{"event": "Stopped"}', *WRONG_TYPES])
 def test_background_accepts_only_a_request_of_a_hook(project: Project, data: str) -> None:
     run = project.cli("background", stdin=data)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
 from io import StringIO
-from typing import Any
 
-from ...kernel.fastjson import dumps, loads
+from ...kernel.fastjson import as_objects, as_text, as_texts, dumps, load_object
 from ...kernel.text.clean import counted
 from ...memories.grants import record_saves
 from ...memories.hygiene import shown_line
@@ -50,16 +49,16 @@ def _settle(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG0
     """
     if context.inside_client:
         return 0
+    request = load_object(sys.stdin.buffer.read(MAX_INPUT + 1)) or {}
+    session, commands = as_text(request.get("session")), as_objects(request.get("commands"))
+    if not session or not commands:
+        raise UsageError("expected commands from a hook on standard input")
     said = StringIO()
-    try:
-        request: Any = loads(sys.stdin.buffer.read(MAX_INPUT + 1).decode("ascii"))
-        for command in request["commands"]:  # a person reads the output
-            command["words"] = [word for word in command["words"] if word != "--json"]
-        code = carry_out(request["commands"], context.caller, Console(said, said))
-    except (ValueError, KeyError, TypeError):
-        raise UsageError("expected commands from a hook on standard input") from None
+    for command in commands:  # a person reads the output
+        command["words"] = [word for word in as_texts(command.get("words")) if word != "--json"]
+    code = carry_out(commands, context.caller, Console(said, said))
     lines = ["  " + shown_line(line, _MAX_LINE) for line in said.getvalue().splitlines() if line.strip()]
-    record_saves(context.paths, request["session"], lines[-_MAX_LINES:])
+    record_saves(context.paths, session, lines[-_MAX_LINES:])
     return code
 
 
