@@ -26,6 +26,8 @@ DRAFT = "a.json.4711.0a1b2c3d.tmp"
         ("index/gone-0a1b2c3d.sqlite3", 89, False),
         ("index/gone-0a1b2c3d.sqlite3", -400, False),
         ("trust/mine.jsonl", 400, False),
+        ("drafts/use-postgres.4711.json", 31, True),
+        ("drafts/use-postgres.4711.json", 29, False),
         ("recalls.jsonl", 400, False),
         ("own.tmp", 400, False),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.memory_files import Store, StoredMemory, project_store, user_store
-from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust, with_phrases
 from memory_plugin.memories.trust_file import TrustUnreadable
 from tests.memories.conftest import Put, find
 from tests.project import Project
@@ -334,3 +334,14 @@ def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
     load_trust(paths).withdraw(mine)
     before.record_names([find(other_store, "mine")])
     assert load_trust(other).state_of(find(other_store, "mine")) == PENDING
+
+
+def test_what_another_process_accepted_meanwhile_counts_when_phrases_are_rejected(
+    paths: Paths, store: Store, put: Put
+) -> None:
+    put("mine")
+    stored = find(store, "mine")
+    before = load_trust(paths)
+    load_trust(paths).accept([stored], "accept")
+    before.reject(with_phrases(stored, ["somebody else's words"]))
+    assert load_trust(paths).state_of(stored) == TRUSTED

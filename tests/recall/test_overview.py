@@ -10,7 +10,8 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files
 from memory_plugin.memories.survey import survey
-from memory_plugin.recall.memory_search import overview
+from memory_plugin.recall import memory_search
+from memory_plugin.recall.memory_search import overview, search
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put
 
@@ -68,3 +69,13 @@ def test_a_second_overview_reads_no_file(paths: Paths, monkeypatch: pytest.Monke
     before = keys(paths)
     monkeypatch.delattr(memory_files, "read_regular")
     assert keys(paths) == before
+
+
+def test_a_search_that_takes_too_long_reads_no_files_to_take_longer(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load(paths.config_dir, paths.project_root)
+    monkeypatch.setattr(memory_search, "_SECONDS", 0.0)
+    monkeypatch.setattr(memory_search, "_temporary_index", lambda *_: pytest.fail("all files are read"))
+    with pytest.raises(TimeoutError):
+        search(paths, settings, "billing on postgres", 5)

@@ -144,6 +144,7 @@ class Trust:
         Of a text that is trusted, the new phrases are rejected.
         """
         with self._paths.lock(LOCK):
+            self._load()
             rows = [(stored, self.has_new_phrases(stored)) for stored in memories]
             texts = [(stored, _digests(stored)[is_new].text, is_new) for stored, is_new in rows]
             hows = (REJECTED, _PHRASES_REJECTED)

@@ -59,11 +59,13 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchRe
     """Return the best memories of all scopes, including pending, expired and superseded ones.
 
     The index is brought up to date first; if it cannot be used, all files are read.
-    Raises IndexUnavailable if Python has no SQLite, and RuntimeError without a state folder.
+    Raises IndexUnavailable if Python has no SQLite, TimeoutError after ten seconds, and RuntimeError without a state folder.
     """
     try:
         refresh_index(paths, settings, rounds=1)
         return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
+    except TimeoutError:  # an OSError, but of the query: over all files it would take longer still
+        raise
     except (*INDEX_ERRORS, OSError) as error:
         result = _ask(_temporary_index(paths, settings), settings, query, limit)
         return result._replace(problem=error_text(error))

@@ -85,9 +85,9 @@ def current_counts(context: WorkContext) -> dict[str, object]:
 _DAY = 86400
 _SESSION_DAYS = 30
 _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it
-# Of the state folder, those with files of sessions, and the others in which a killed writer leaves drafts.
+# Of the state folder, those with files that end with time, and the others in which a killed writer leaves drafts.
 _SESSION_FOLDERS = (
-    *("sessions", "grants", "clients", "handed-over", "tickets"),
+    *("sessions", "grants", "clients", "handed-over", "tickets", "drafts"),
     os.path.join("grading", "pulled"),
 )
 _OTHER_FOLDERS = ("", "trust", "guards", "judge", "notices", "index")

@@ -243,13 +243,14 @@ def moved(context: WorkContext, written: Written, category: str | None, scope: s
 
 
 Stored = TypeVar("Stored")
+_DRAFT = "%s; your draft is %s"
 
 
 def edit_draft(context: WorkContext, stored: StoredMemory, store: Callable[[Data], Stored]) -> Stored | None:
     """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
 
-    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
-    choose the editor, because its variables were dropped.
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or was stopped, or the draft cannot be stored. The
+    project cannot choose the editor, because its variables were dropped.
     """
     folder = context.paths.state("drafts")
     make_folder(folder)
@@ -262,14 +263,17 @@ def edit_draft(context: WorkContext, stored: StoredMemory, store: Callable[[Data
     try:
         code = subprocess.run([*shlex.split(words), path], check=False).returncode
     except (OSError, ValueError) as error:
+        os.unlink(path)
         raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
+    except KeyboardInterrupt:
+        raise InvalidMemory(_DRAFT % ("stopped", path)) from None
     try:
         if code:
             raise InvalidMemory("the editor ended with exit code %d" % code)
         data = _parsed(path, stored)
         result = None if data == stored.memory.data else store(data)
     except (WorkError, OSError, ValueError) as error:
-        raise InvalidMemory("%s; your draft is %s" % (error_text(error), path)) from None
+        raise InvalidMemory(_DRAFT % (error_text(error), path)) from None
     os.unlink(path)
     return result
 

@@ -242,6 +242,14 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_as_a_draft(
 def test_a_missing_editor_is_reported(project: Project, saved: str) -> None:
     code, output = edited(project, saved, "", VISUAL="no-such-editor")
     assert (code, "set $EDITOR" in output) == (1, True)
+    assert drafts(project) == []
+
+
+def test_the_draft_of_an_editor_that_was_stopped_is_named(project: Project, saved: str) -> None:
+    stop = "import signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(0.5)\n"
+    code, output = edited(project, saved, REWRITE % "data['title'] = 'Mine'" + stop)
+    (draft,) = drafts(project)
+    assert (code, "stopped; your draft is" in output, draft in output) == (1, True, True)
 
 
 def test_a_project_cannot_choose_the_editor(project: Project, saved: str) -> None:
