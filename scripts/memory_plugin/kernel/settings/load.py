@@ -13,10 +13,8 @@ from ..paths import config_folder, data_path
 from . import LOCAL, PROJECT, USER, Problem, Settings, SettingsFileError, content, defaults
 
 
-def load(config_dir: str | None, project_root: str | None, trial: str = "") -> Settings:
+def load(config_dir: str | None, project_root: str | None) -> Settings:
     """Return the settings in effect; None for a folder means that its layer is missing.
-
-    `trial` is another settings file of the user's, which takes precedence over the usual one.
 
     Never raises: an unusable file, an invalid key, and a key that a project may not set are recorded as problems.
     """
@@ -24,7 +22,6 @@ def load(config_dir: str | None, project_root: str | None, trial: str = "") -> S
     try:
         settings = Settings(defaults())
         own = [] if config_dir is None else [(USER, os.path.join(config_dir, "settings.json"))]
-        own += [(USER, trial)] if trial else []
         contents = _contents(settings, own + _project_files(config_dir, project_root))
         if contents:
             from .schema import apply  # most users have no key of ours
