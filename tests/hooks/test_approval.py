@@ -15,7 +15,7 @@ from memory_plugin.hooks import tool_use
 from memory_plugin.hooks.tool_use import command_words
 from memory_plugin.kernel.context import Deadline
 from memory_plugin.kernel.transcript import PROGRAM, who_allowed
-from tests.project import INSIDE, PLUGIN_ROOT, SESSION, Project, answered
+from tests.project import INSIDE, PLUGIN_ROOT, Project, answered
 from tests.recall.store_files import memory, put
 
 
@@ -141,37 +141,6 @@ def test_only_what_the_user_allowed_is_carried_out(pending: Project, by: str, ev
 
 def test_the_account_of_a_command_is_awaited_only_until_the_deadline(project: Project) -> None:
     assert tool_use._describe(["accept", "--all"], project.root, Deadline(0.0)) == {}
-
-
-def command_in(folder: str, *words: object) -> dict[str, object]:
-    """Return a command that the user allowed in a folder."""
-    return {"words": words, "folder": folder, "texts": []}
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        pytest.param(command_in("/gone", "status"), id="its folder is gone"),
-        pytest.param(command_in("/", "status", "--help"), id="help"),
-        pytest.param({"words": ["status"]}, id="no folder"),
-        pytest.param(command_in("/", 5), id="no words"),
-        pytest.param(5, id="no command"),
-    ],
-)
-def test_a_command_that_fails_does_not_stop_the_next(pending: Project, first: object) -> None:
-    pending.save("Loud", "Log every call.")
-    commands = [first, command_in(pending.root, "forget", "loud")]
-    pending.cli("settle", stdin=json.dumps({"session": SESSION, "commands": commands}))
-    stop = pending.hook("Stop", pending.event("Stop", last_assistant_message="Done."))
-    assert "forgotten: loud" in stop.message
-
-
-@pytest.mark.parametrize(
-    "request_", ['{"commands": []}', '{"commands": [{}]}', '{"session": 1, "commands": [{}]}', "[]", "{"]
-)
-def test_what_is_no_request_of_a_hook_is_a_usage_error(pending: Project, request_: str) -> None:
-    run = pending.cli("settle", stdin=request_)
-    assert (run.returncode, run.stderr) == (2, "memory: expected commands from a hook on standard input\n")
 
 
 def test_what_an_sdk_allows_is_not_allowed_by_the_user() -> None:

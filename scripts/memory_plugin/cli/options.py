@@ -1,7 +1,8 @@
 """Options that several commands share, checks of their values, lines of JSON on standard input, and the file of an output.
 
-An output never replaces a file that is not an earlier output of ours. Inside the client, a command of Claude's may be allowed without a
-question; there it writes only below the project, outside of hidden files and folders, or into our own folder for reports.
+An output replaces no file but an earlier output of ours, unless the user agrees in a terminal. Inside the client, a command of Claude's may
+be allowed without a question; there it writes only below the project, outside of hidden files and folders, or into our own folder for
+reports.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The context that every handler and feature gets in addition to its own input, the time, and the ledgers.
 
-All waits of a hook share one deadline. A ledger is an append-only file of JSON lines. Many processes may write at once, and any of them may
-be killed in mid-write: each record is one locked write, and the next writer ends a line that was cut off. A file that exceeds its limit is
-renamed to `NAME.1.jsonl`, and the oldest part is deleted. If the disk is full or read-only, the record is lost and nothing else.
+All waits of a hook share one deadline, except short ones for locks. A ledger is an append-only file of JSON lines. Many processes may write
+at once, and any of them may be killed in mid-write: each record is one locked write, and the next writer ends a line that was cut off. A
+file that exceeds its limit is renamed to `NAME.1.jsonl`, and the oldest part is deleted. If the disk is full or read-only, the record is
+lost and nothing else.
 """
 
 from __future__ import annotations

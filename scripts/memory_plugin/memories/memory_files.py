@@ -157,8 +157,8 @@ def is_read(folder: str) -> bool:
 def listing(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the JSON files of a folder with their status; links, folders and hidden files are skipped, and all after 200,000 entries.
 
-    None for a missing folder. Raises OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no
-    limit).
+    Nothing for a missing folder. Raises OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None:
+    no limit).
     """
     try:
         entries = os.scandir(folder)

@@ -1,1 +1,1 @@
-"""The judge: the one interface through which features ask a model, with a named reason whenever there is no answer."""
+"""What asks models: questions, vendors, addresses and keys, prices and caps, and the calls; features use `asking`."""
