@@ -16,8 +16,9 @@ from typing import IO
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.fastjson import dumps
+from memory_plugin.kernel.text import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, Row, open_transcript
-from memory_plugin.kernel.transcript.turn import Turn, tokens_of
+from memory_plugin.kernel.transcript.turn import Turn
 
 LEAST = 500  # tokens; on small steps the client's own hidden reminders are most of the growth
 

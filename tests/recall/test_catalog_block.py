@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.decision import estimated_tokens, rule_line, tokens_of
+from memory_plugin.kernel.text import shown_tokens
+from memory_plugin.recall.decision import estimated_tokens, rule_line
 from memory_plugin.recall.session_catalog import CatalogEntry, arrange, render
 
 RULE = "Short answers. Answer in one paragraph, without a summary at the end."
@@ -100,7 +101,7 @@ def test_every_memory_of_a_store_of_a_hundred_is_listed() -> None:
     rules = ["Rule %02d. %s" % (n, "It says so at length. " * 9) for n in range(30)]
     block = arranged(rules, ["Title %02d %s" % (n, "goes on and on " * 7) for n in range(70)], 1500)
     assert (len(block.rules), len(block.titles)) == (30, 70)
-    assert tokens_of(block.render(0)) <= 1500
+    assert shown_tokens(block.render(0)) <= 1500
 
 
 def test_rules_that_do_not_fit_are_counted_and_listed_before_other_titles() -> None:

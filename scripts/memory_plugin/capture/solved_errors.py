@@ -10,6 +10,7 @@ from collections import deque
 from itertools import chain
 from typing import NamedTuple
 
+from ..host import EDITORS
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.text import cut_before
 from ..kernel.text.clean import plain
@@ -39,7 +40,6 @@ _MAX_STOPS = 3  # commands before a failure that may have caused it on purpose
 # These record work and change nothing for other commands, except those in the list of changes.
 _RECORDING = ("git", "gh")
 _HOOKED = ("git", "commit")  # fails if its hooks find something in the code
-_EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 # Kinds of changes that surely solve something.
 _KNOWN = ("install", "service", "setup", "files", "config", "script")
 _TOLD = ("install", "arguments")  # kinds that explain why a command that only tells something passes
@@ -127,7 +127,7 @@ class ErrorWatch:
         for call in turn.calls:
             if call.command and call.result is not None:
                 solved_errors += self._command(call, turn.number)
-            elif call.name in _EDITS and not call.failed:
+            elif call.name in EDITORS and not call.failed:
                 self._edit((call.text("file_path") or call.text("notebook_path")).replace("\\", "/"), call)
         return solved_errors
 

@@ -146,7 +146,7 @@ def _statement(sentence: str) -> Finding | None:
 
 def _kind(sentence: str) -> str:
     """Return the kind of a statement that no rule names, by the classes of its words."""
-    classes = classes_of(sentence, tokens_of(sentence))
+    classes = classes_of(sentence, words_and_marks(sentence))
     return next((kind for kind, names in _KINDS if not names.isdisjoint(classes)), "fact")
 
 
@@ -277,7 +277,7 @@ def features(sentence: str, *, has_rule: bool) -> dict[str, float]:
 
     `<path>` and `<number>` stand for any path or number. Long sentences do not score higher just for their length.
     """
-    tokens = tokens_of(sentence)
+    tokens = words_and_marks(sentence)
     words = dict.fromkeys([*tokens, *map("%s %s".__mod__, zip(["^", *tokens], [*tokens, "$"]))])
     values = dict.fromkeys(words, _value(len(words), _USUAL_WORDS))
     classes = classes_of(sentence, tokens)
@@ -300,7 +300,7 @@ def classes_of(sentence: str, tokens: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def tokens_of(sentence: str) -> list[str]:
+def words_and_marks(sentence: str) -> list[str]:
     """Return the words of a sentence and its question marks, commas and colons, in order."""
     return [token for word in sentence.lower().replace("\u2019", "'").split() for token in _tokens(word)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..host import path_field
+from ..host import EDITORS, path_field
 from ..host.environment import HANDED_OVER
 from ..kernel.fastjson import as_object, loads
 from ..kernel.paths import own_script
@@ -146,7 +146,7 @@ def _guarded(event: Event) -> dict[str, object] | None:
 
 def _about_file(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
-    if event.payload.get("tool_name") not in ("Read", "Edit", "Write", "NotebookEdit"):
+    if event.payload.get("tool_name") not in ("Read", *EDITORS):
         return None
     from ..recall.project_files import NamedFiles
 

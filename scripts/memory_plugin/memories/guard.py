@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..host import EDITORS
 from . import InvalidMemory
 from .guard_file import COMMAND_TOOLS, pattern_problem
 
@@ -16,7 +17,7 @@ ACTIONS = (REMIND, ASK)
 MAX_PATTERNS = 32
 MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
-_TOOLS = {"commands": COMMAND_TOOLS, "files": ("Edit", "Write", "MultiEdit", "NotebookEdit")}
+_TOOLS = {"commands": COMMAND_TOOLS, "files": tuple(EDITORS)}
 _KEYS = (*_LISTS, "action")
 _NO_COMMAND = "%s: expected the start of one command, such as `git push --force`, got %.60r; %s"
 _NO_OBJECT = 'guard: expected an object such as {"commands": ["git push --force"]}, got %s; fix or remove it'

@@ -10,7 +10,7 @@ import os
 
 from ..kernel.fastjson import digest
 from ..kernel.files import read_regular
-from ..kernel.text import cut_at_word, escape_content
+from ..kernel.text import cut_at_word, escape_content, shown_tokens
 from .history import Feedback, RecallHistory
 
 TYPE_CHECKING = False
@@ -30,7 +30,6 @@ _HEADER = "Saved by the user. Follow a constraint or preference; check anything 
 _TITLES_OPEN = "<memory-titles>\nPossibly related: memory show ID or TITLE\n"
 _TITLES_CLOSE = "</memory-titles>\n"
 # Estimates for Claude's tokenizers: a token is about 4 characters of English, and about 1.5 characters of other scripts.
-_ASCII_PER_TOKEN, _OTHER_PER_TOKEN = 4.0, 1.5
 _MAX_CHARACTERS = 9000  # the client cuts a hook's output at 10,000
 _POINT_AGAIN_AFTER = 5  # turns; a title that came up on another subject says nothing by then
 _MAX_RECEIPT_TITLES = 2
@@ -194,13 +193,7 @@ def _reason(qualified: list[tuple[Hit, bool, bool]], choice: Choice) -> str:
 
 def estimated_tokens(text: str) -> int:
     """Return the estimated number of tokens of a text in Claude's context."""
-    return int(tokens_of(text)) + 1
-
-
-def tokens_of(text: str) -> float:
-    """Return the estimated number before rounding up, for a text that is part of a longer one."""
-    ascii_count = len(text.encode("ascii", "ignore"))
-    return ascii_count / _ASCII_PER_TOKEN + (len(text) - ascii_count) / _OTHER_PER_TOKEN
+    return int(shown_tokens(text)) + 1
 
 
 def _units(text: str) -> int:

@@ -6,6 +6,7 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
+from ..host import EDITORS
 from ..kernel.context import Context, Deadline, now_iso
 from ..kernel.fastjson import as_object, as_text
 from ..kernel.paths import project_root
@@ -14,7 +15,6 @@ from .gate import Answer
 from .history import FOREVER, GUARD, RecallHistory
 
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
-_FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 _LOCK_WAIT = 0.5  # seconds
 _ROW_WAIT, _ROW_PAUSE = 0.4, 0.02  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
@@ -34,7 +34,7 @@ class GuardedCall:
         fields = as_object(payload.get("tool_input"))
         self.tool = as_text(payload.get("tool_name"))
         self.command = as_text(fields.get("command")) if self.tool in COMMAND_TOOLS else ""
-        changed, patched = [fields.get(_FILE_TOOLS.get(self.tool, ""))], payload.get("patched")
+        changed, patched = [fields.get(EDITORS.get(self.tool, ""))], payload.get("patched")
         changed += patched if isinstance(patched, list) else []
         self.files = list(filter(None, map(_path, changed)))
         self.id = as_text(payload.get("tool_use_id"))

@@ -14,8 +14,8 @@ from math import inf
 
 from ..kernel.context import Context, now_iso
 from ..kernel.files import os_error_text, stamp
-from ..kernel.text import cut_at_word, escape_content
-from .decision import LISTED, MAX_RULE_LENGTH, estimated_tokens, first_sentence, one_line, tokens_of
+from ..kernel.text import cut_at_word, escape_content, shown_tokens
+from .decision import LISTED, MAX_RULE_LENGTH, estimated_tokens, first_sentence, one_line
 from .gate import Answer
 from .history import CATALOG, FOREVER, SUBAGENT, USED, USEFUL, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
@@ -60,10 +60,10 @@ _RULES = "Standing rules, to follow:\n"
 _SOME_RULES = "Standing rules, to follow (%d of %d; all: memory list --rules):\n"
 _MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"
-_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1
-_RULES_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _CLOSE) + 1
-_COUNT_FRAME = tokens_of(_SOME_RULES % (99, 99_999) + _MORE_RULES) - tokens_of(_RULES)
-_LINE_END, _RULE_MARK = tokens_of("\n"), tokens_of("- ")
+_FRAME = shown_tokens(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1
+_RULES_FRAME = shown_tokens(_OPEN + _HEADER + _RULES + _CLOSE) + 1
+_COUNT_FRAME = shown_tokens(_SOME_RULES % (99, 99_999) + _MORE_RULES) - shown_tokens(_RULES)
+_LINE_END, _RULE_MARK = shown_tokens("\n"), shown_tokens("- ")
 
 
 class CatalogEntry:
@@ -179,7 +179,7 @@ def arrange(
     # All titles come before the words of a rule, but a few rules are always read whole.
     room -= _COUNT_FRAME
     claimed = [] if only_rules else [entry.title for entry in rules] + names
-    claim = sum(tokens_of(line) + _LINE_END for line in _fill(claimed, title_cut, inf, 0.0)[0])
+    claim = sum(shown_tokens(line) + _LINE_END for line in _fill(claimed, title_cut, inf, 0.0)[0])
     fitting, used = _fill(lines, rule_cut, max(min(MAX_RULE_TOKENS, room), room - claim), _RULE_MARK)
     left_out = [] if only_rules else [entry.title for entry in rules[len(fitting) :]]
     more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
@@ -197,7 +197,7 @@ def _fill(lines: list[str], cut: int, tokens: float, prefix_tokens: float) -> tu
     used = 0.0
     for line in lines:
         text = escape_content(cut_at_word(line, cut))
-        cost = tokens_of(text) + prefix_tokens + _LINE_END
+        cost = shown_tokens(text) + prefix_tokens + _LINE_END
         if used + cost > tokens:
             break
         fitting.append(text)

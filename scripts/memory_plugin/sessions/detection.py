@@ -21,7 +21,6 @@ from ..memories.shell_commands import SimpleCommand, shell_commands
 _MAX_DESCRIPTION = 160
 _MAX_TEXT = 2000  # characters of a result that are examined
 _MAX_COMMAND = 20_000
-EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
 OWN_ERROR = "errors"
 _REFUSALS = ("denied", "cancelled", "not_read_errors", "hook_blocks")
 # The arguments that tell most about a call, in order of preference.

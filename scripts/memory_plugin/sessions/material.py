@@ -12,7 +12,8 @@ from ..kernel.judge.question import Question, Rubric, Values, data_block, excerp
 from ..kernel.paths import load_data
 from ..kernel.settings import defaults, merged
 from ..kernel.settings.load import user_block
-from ..kernel.transcript.turn import Call, Turn, tokens_of
+from ..kernel.text import tokens_of
+from ..kernel.transcript.turn import Call, Turn
 from .detection import failure_cause, main_argument
 from .rubric import read_grade
 from .signals import SessionSignals, collect_signals

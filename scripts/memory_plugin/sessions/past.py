@@ -13,7 +13,7 @@ from time import mktime
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
 from ..kernel.sqlite import Connection, connect
-from ..kernel.text import cut_at_word, escape_content
+from ..kernel.text import cut_at_word, escape_content, shown_tokens
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, forms_data, words_data
 
@@ -221,7 +221,12 @@ class ShownSessions:
         """Return the record of this decision."""
         sessions = ["%s %s" % (day, session) for session, day in self.sessions]
         outcome = "hinted" if self.is_pointer else "showed"
-        return {"place": PLACE, "outcome": outcome, "sessions": sessions, "tokens": len(self.block) // 4}
+        return {
+            "place": PLACE,
+            "outcome": outcome,
+            "sessions": sessions,
+            "tokens": int(shown_tokens(self.block)),
+        }
 
 
 def _fitted(lines: list[str]) -> str:

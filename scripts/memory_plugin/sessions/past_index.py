@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import IO, Any, NamedTuple
 
+from ..host import EDITORS
 from ..kernel.context import iso, now
 from ..kernel.fastjson import as_object, as_text, digest, load_object
 from ..kernel.files import READ_WRITE, FileLock, make_folder, os_error_text
@@ -23,7 +24,7 @@ from ..kernel.transcript import COMMAND as SLASH
 from ..kernel.transcript import PROMPT
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn, UserText
-from .detection import EDITORS, OWN_ERROR, failure_cause, pipeline_heads
+from .detection import OWN_ERROR, failure_cause, pipeline_heads
 from .past import SCHEMA, index_path, search_words
 from .past_ask import may_ask, words_data
 from .session_files import project_transcripts

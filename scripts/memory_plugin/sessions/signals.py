@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
+from ..host import EDITORS
 from ..kernel.paths import load_data
 from ..kernel.text import cut_before
 from ..kernel.transcript.reader import Reader, open_transcript
@@ -50,7 +51,7 @@ class FailureDetector:
                 yield "interrupts", turn.number, ""
 
     def _record_result(self, call: Call, cause: str) -> None:
-        if call.result is not None and call.name in detection.EDITORS and not call.failed:
+        if call.result is not None and call.name in EDITORS and not call.failed:
             self._failed_commands.clear()
         if call.command and cause == detection.OWN_ERROR:
             self._failed_commands.add(call.command)
@@ -102,7 +103,7 @@ class FileDetector:
                 yield "reads_targeted", turn, path
             if span in self._ranges.get(path, ()):
                 yield "rereads", turn, path
-        elif call.name in detection.EDITORS and path:
+        elif call.name in EDITORS and path:
             if call.name in ("Edit", "MultiEdit") and path not in self._seen_files and not call.failed:
                 yield "edits_unread", turn, path
             self._record_mentions(path, turn)
@@ -117,7 +118,7 @@ class FileDetector:
         if call.name == "Read":
             self._ranges.setdefault(path, set()).add(_span(call))
             self._last_read[path] = call.turn
-        elif call.name in detection.EDITORS:
+        elif call.name in EDITORS:
             self._ranges.pop(path, None)
         self._seen_files.add(path)
 

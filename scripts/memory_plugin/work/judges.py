@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from ..evaluation.jury import judge_at
@@ -154,12 +155,13 @@ def check_question() -> Question:
 
 
 class Offer(NamedTuple):
-    """What switching a judge on means.
+    """What switching a judge on means, and the settings with which it would ask.
 
     `values` are the other settings that are written with its switch. `said` is what is sent and what it costs, addresses and keys, a
     sentence each; `brief` is the part of it that fits into a dialog. `failure` says why nobody could be asked yet; empty if a judge can.
     """
 
+    settings: Settings
     values: dict[str, object]
     said: list[str]
     brief: str
@@ -167,11 +169,9 @@ class Offer(NamedTuple):
 
 
 def offer_judge(feature: str, context: WorkContext, *, through_host: bool) -> Offer:
-    """Return what switching a judge on means. From here on, the context has the settings with which it would ask.
-
-    Raises EvaluationError for an unknown juror.
-    """
+    """Return what switching a judge on means. Raises EvaluationError for an unknown juror."""
     values = _host_values(feature, context.settings) if through_host else {}
+    context = copy(context)
     context.settings = context.settings.with_values(values)
     judges = judges_of(context, feature)
     sent, price = judged_feature(feature)["sent"], costs(judges, feature, context.settings)
@@ -186,7 +186,7 @@ def offer_judge(feature: str, context: WorkContext, *, through_host: bool) -> Of
             said.append("Key%s: %s." % (of, problem.detail if problem else found))
     failure = problems[0].failure if problems[0] and all(problems) else ""
     said += advice(failure, feature) if failure else []
-    return Offer(values, said, "%s %s." % (price, sent.partition(". ")[0]), failure)
+    return Offer(context.settings, values, said, "%s %s." % (price, sent.partition(". ")[0]), failure)
 
 
 def _host_values(feature: str, settings: Settings) -> dict[str, object]:

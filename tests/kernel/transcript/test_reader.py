@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.files import Unreadable
+from memory_plugin.kernel.text import tokens_of
 from memory_plugin.kernel.transcript import kind_and_text, kind_of
 from memory_plugin.kernel.transcript import reader as reader_module
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
-from memory_plugin.kernel.transcript.turn import Totals, Turn, tokens_of
+from memory_plugin.kernel.transcript.turn import Totals, Turn
 from tests.kernel.transcript.rows import answer, call, lines, result, row, text_block, user
 from tests.project import PLUGIN_ROOT
 

@@ -99,7 +99,7 @@ def _on(arguments: Namespace, context: CommandContext) -> None:
     record = {"feature": feature, "on": is_on, "changed": change.changed, "file": change.path}
     console.result({**record, "said": said})
     until = ", but nothing is asked until one of these is set up" if offer.failure else ""
-    is_host = context.settings.text("judge.backend") == HOST
+    is_host = offer.settings.text("judge.backend") == HOST
     to_try = "To try it, ask Claude to run" if is_host else "To try it"
     entry = facts.judged_feature(feature)
     through_host = entry.get("host", "") if is_host else ""

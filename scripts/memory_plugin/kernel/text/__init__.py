@@ -43,6 +43,24 @@ _FRAMES = (
     "bash-std", "teammate-message", "agent-notification", "function_", "antml",
 )  # fmt: skip
 
+# Of transcripts, measured by benchmarks/token_estimate.py against the growth of their context.
+_ASCII_PER_TOKEN = 2.75  # prose, code and tool output
+_BYTES_PER_TOKEN = 2.1  # of UTF-8, of everything else
+# Of what Claude is shown: the unit of the budgets in the settings, and of the tokens in ledgers.
+_SHOWN_ASCII_PER_TOKEN, _SHOWN_OTHER_PER_TOKEN = 4.0, 1.5
+
+
+def tokens_of(text: str) -> float:
+    """Return an estimate of the tokens of a text from a transcript."""
+    size, ascii_size = len(text.encode("utf-8", "replace")), len(text.encode("ascii", "ignore"))
+    return ascii_size / _ASCII_PER_TOKEN + (size - ascii_size) / _BYTES_PER_TOKEN
+
+
+def shown_tokens(text: str) -> float:
+    """Return how much of a budget in tokens a text takes that Claude is shown, before rounding up."""
+    ascii_size = len(text.encode("ascii", "ignore"))
+    return ascii_size / _SHOWN_ASCII_PER_TOKEN + (len(text) - ascii_size) / _SHOWN_OTHER_PER_TOKEN
+
 
 def positions(text: AnyStr, part: AnyStr) -> Iterator[int]:
     """Yield where a part begins in a text; such parts may overlap."""

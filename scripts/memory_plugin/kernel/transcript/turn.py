@@ -15,9 +15,6 @@ USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_crea
 _MAX_TEXT = 200_000  # characters of one text or result, from both ends
 _MEDIA = ("image", "document")
 _SHELLS = ("Bash", "PowerShell")
-# Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.
-CHARACTERS = 2.75  # characters per token of ASCII prose, code and tool output
-_BYTES = 2.1  # UTF-8 bytes per token of everything else
 
 
 class Call:
@@ -149,11 +146,3 @@ def bounded(text: object) -> str:
     text = without_private(text)  # its tags could be in the middle
     half = _MAX_TEXT // 2
     return text[: cut_before(text, half)] + "\n[...]\n" + text[cut_after(text, max(0, len(text) - half)) :]
-
-
-def tokens_of(text: str) -> float:
-    """Return an estimate of the tokens of a text."""
-    if text.isascii():
-        return len(text) / CHARACTERS
-    size, ascii_size = len(text.encode("utf-8", "replace")), len(text.encode("ascii", "ignore"))
-    return ascii_size / CHARACTERS + (size - ascii_size) / _BYTES
