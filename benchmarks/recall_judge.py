@@ -33,7 +33,7 @@ from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.kernel.settings import Settings, defaults
+from memory_plugin.kernel.settings import Settings, shipped
 from memory_plugin.recall import decision
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
@@ -100,7 +100,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
     Judge.ask_all = lambda _, questions, *__, **___: list(map(judge.answer, questions))  # type: ignore[method-assign]
     is_on = form != WITHOUT
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
-    settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})
+    settings = Settings(shipped("defaults.json")).with_values({**values, "judge.backend": "scripted"})
     for source in sources:
         titles = {str(record["id"]): one_line(str(record["title"]), 120) for record in source.corpus}
         texts = {str(prompt["id"]): str(prompt["text"]) for prompt in (*source.queries, *source.negatives)}

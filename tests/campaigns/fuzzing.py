@@ -16,7 +16,7 @@ from typing import Any, Callable
 from memory_plugin.hooks import entry
 from memory_plugin.kernel import fastjson
 from memory_plugin.kernel.hygiene import redact
-from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults, user_file
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, shipped, user_file
 from memory_plugin.kernel.settings import schema as settings_schema
 from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.memories import guard_file, guarded_commands, import_documents, import_facts
@@ -177,7 +177,7 @@ def _settings(generator: InputGenerator) -> None:
         "memory": generator.value(),
         **{key: generator.value() for key in generator.dice.sample(_KEYS, 2)},
     }
-    settings = Settings(defaults())
+    settings = Settings(shipped("defaults.json"))
     settings_schema.apply(settings, [("user", "a", content), ("project", "b", content)])
     decoded(generator.data())
 

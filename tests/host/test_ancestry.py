@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from memory_plugin.host import ancestry
-from memory_plugin.host.ancestry import Ancestor, boot_id, has_proc, parse_ps, process, walk
+from memory_plugin.host.ancestry import Ancestor, boot_id, finder, has_proc, parse_ps, walk
 
 PROGRAM = "print(flush=True); input()"
 proc = pytest.mark.skipif(not has_proc(), reason="needs /proc")
@@ -60,7 +60,7 @@ def test_a_name_may_hold_any_character(tmp_path: os.PathLike[str], name: str) ->
         try:
             assert child.stdout is not None
             child.stdout.readline()  # by now it is that program
-            found = process(child.pid)
+            found = finder()(child.pid)
             assert found is not None
             assert (found.name, found.parent, found.is_client) == (name, os.getpid(), name == "claude")
             assert (found.environment(), found.was_started_by_client) == (env, True)

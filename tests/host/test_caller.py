@@ -282,7 +282,7 @@ def test_a_detached_command_counts_as_claudes_while_a_client_runs(
 ) -> None:
     client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
     record_client(locate(project.root), SESSION, client)
-    monkeypatch.setattr(ancestry, "process", lambda pid: client if pid == 500 else None)
+    monkeypatch.setattr(ancestry, "finder", lambda: {500: client}.get)
     assert Caller(chain).inside is inside
 
 
@@ -296,7 +296,7 @@ def test_a_terminal_that_another_user_s_server_opened_is_the_users(
     """As an SSH server, or the relay of a Linux subsystem, which root owns."""
     client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
     record_client(locate(project.root), SESSION, client)
-    monkeypatch.setattr(ancestry, "process", lambda pid: client if pid == 500 else None)
+    monkeypatch.setattr(ancestry, "finder", lambda: {500: client}.get)
     monkeypatch.setattr(Ancestor, "is_another_users", lambda self: self.name == "SessionLeader")
     assert not Caller(detached(("python3", 900), ("bash", 800), ("SessionLeader", 700), terminal=True)).inside
 
@@ -306,7 +306,7 @@ def test_a_terminal_with_a_control_group_of_its_own_is_the_users(
 ) -> None:
     client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
     record_client(locate(project.root), SESSION, client)
-    monkeypatch.setattr(ancestry, "process", lambda pid: client if pid == 500 else None)
+    monkeypatch.setattr(ancestry, "finder", lambda: {500: client}.get)
     monkeypatch.setattr(Ancestor, "control_group", lambda self: self.name)
     assert not Caller(detached(("python3", 900), ("bash", 800), ("kitty", 700), terminal=True)).inside
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_plugin.kernel.context import Context, Deadline, Ledger
 from memory_plugin.kernel.paths import Paths, session_file
-from memory_plugin.kernel.settings import Settings, defaults
+from memory_plugin.kernel.settings import Settings, shipped
 from memory_plugin.replies.signals import ReplySignals, load_filler_rules, measure_reply
 
 RULES = load_filler_rules(None)
@@ -21,7 +21,7 @@ PADDED = "Great question! I'd be happy to help. %s Let me know if you need anyth
 
 def settings(**values: object) -> Settings:
     """Return the defaults with some `scoring` keys changed; `__` stands for a dot."""
-    changed = Settings(defaults())
+    changed = Settings(shipped("defaults.json"))
     for name, value in values.items():
         changed.set_value("scoring." + name.replace("__", "."), value, "user")
     return changed

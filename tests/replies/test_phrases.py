@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import load_data
-from memory_plugin.kernel.settings import Settings, defaults
+from memory_plugin.kernel.settings import Settings, shipped
 from memory_plugin.replies.gate import AMBIGUOUS
 from memory_plugin.replies.prose import (
     INSIDE,
@@ -107,7 +107,10 @@ CLASSIFIER = QueryClassifier()
 
 def test_thresholds_and_corrections_use_the_same_kinds() -> None:
     kinds = {*(kind["id"] for kind in TABLE["types"]), AMBIGUOUS}
-    assert Settings(defaults()).block("scoring.escalation.thresholds").keys() == {*kinds, "preamble"}
+    assert Settings(shipped("defaults.json")).block("scoring.escalation.thresholds").keys() == {
+        *kinds,
+        "preamble",
+    }
     assert {row.get("query_type", AMBIGUOUS) for row in load_data("replies", "drift")["corrections"]} <= kinds
 
 

@@ -122,7 +122,7 @@ def has_proc() -> bool:
 
 def walk() -> Iterator[Ancestor]:
     """Yield this process and its ancestors, nearest first, at most 64; none if neither `/proc` nor `ps` is available."""
-    find, pid = _finder(), os.getpid()
+    find, pid = finder(), os.getpid()
     for _ in range(_MAX_ANCESTORS):
         ancestor = find(pid) if pid > 0 else None
         if ancestor is None:
@@ -131,12 +131,8 @@ def walk() -> Iterator[Ancestor]:
         pid = ancestor.parent
 
 
-def process(pid: int) -> Ancestor | None:
-    """Return the process with this id; None if there is none."""
-    return _finder()(pid)
-
-
-def _finder() -> Finder:
+def finder() -> Finder:
+    """Return what finds a process by its id; it returns None if there is none."""
     return _read_stat if has_proc() else _read_ps().get
 
 

@@ -154,7 +154,7 @@ def _client_of_orphan(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | Non
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), ancestry.account_config()])):
         for record in ancestry.recorded_clients(config):
-            client = ancestry.process(record.pid) if record.looks_like_client else None
+            client = ancestry.finder()(record.pid) if record.looks_like_client else None
             if client is not None and record.is_of(client) and _may_have_started(client, root, chain[0]):
                 return client
     return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..kernel import fastjson
 from ..kernel.judge.question import Question, Rubric, Values, data_block, excerpt, one_line, read_rubric
 from ..kernel.paths import load_data
-from ..kernel.settings import defaults, merged
+from ..kernel.settings import merged, shipped
 from ..kernel.settings.load import user_block
 from ..kernel.text import tokens_of
 from ..kernel.transcript.turn import Call, Turn
@@ -161,7 +161,7 @@ def rubric_digest() -> str:
     The shipped weights add nothing to it, so scores from before weights could be changed stay comparable.
     """
     version, weights = session_rubric().digest, user_block("sessions.weights")
-    if weights == defaults()["sessions.weights"]:
+    if weights == shipped("defaults.json")["sessions.weights"]:
         return version
     return fastjson.digest(("%s %s" % (version, dumps(list(weights.values())))).encode("ascii"), 6)
 

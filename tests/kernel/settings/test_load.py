@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel import settings as settings_module
-from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, defaults
+from memory_plugin.kernel.settings import Settings, SettingsFileError, decoded, shipped
 from memory_plugin.kernel.settings import schema as schema_module
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.settings.schema import apply
@@ -224,7 +224,7 @@ JSON = st.recursive(
 def test_any_json_in_a_projects_file_leaves_every_key_with_a_value_of_its_type(
     content: dict[str, Any],
 ) -> None:
-    settings = Settings(defaults())
+    settings = Settings(shipped("defaults.json"))
     before = {key: settings.get(key) for key in settings.all_keys()}
     apply(settings, [(USER, "u", {}), (PROJECT, "p", content)])
     for key, value in before.items():

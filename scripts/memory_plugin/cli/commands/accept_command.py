@@ -42,7 +42,6 @@ def _configure_ids(parser: ArgumentParser) -> None:
 
 
 def _configure_accept(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     _configure_ids(parser)
     add_flag(parser, "--all", "accept all pending memories, except those with a guard")
     add_flag(parser, "--guards", "with --all: include memories with a guard")

@@ -27,7 +27,6 @@ _MAX_PATH = 500
 
 
 def _configure_check(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="projects, stores, or files in a store")
 
 
@@ -73,7 +72,6 @@ find secrets and personal data in lines of text
 
 
 def _configure_text(parser: ArgumentParser) -> None:
-    """Declare the arguments of `check text`."""
     add_flag(parser, "--jsonl", "lines {id, text} on standard input, the one form that it reads")
     text = "where the text is going, which decides what is redacted (default: memory)"
     parser.add_argument("--place", default="memory", choices=sorted(places()), help=text)
@@ -97,7 +95,6 @@ find secrets in this project's store and your own
 
 
 def _configure_secrets(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     add_flag(parser, "--fix", "redact the findings in the memories of the stores")
 
 
@@ -139,7 +136,6 @@ _ADVICE = "  To add some: /memory:phrases in Claude Code; in a terminal: memory 
 
 
 def _configure_phrases(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("input", nargs="?", choices=["-"], metavar="-", help="phrases on standard input")
     add_flag(parser, "--judge", "ask the recall judge for phrases (to turn it on: memory judge on)")
     add_flag(parser, "--yes", "with --judge: accept the price")

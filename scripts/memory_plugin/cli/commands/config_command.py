@@ -43,7 +43,6 @@ _ONLY_IN_A_TERMINAL = "nothing changed: %s is changed only in a terminal, outsid
 
 
 def _configure_config(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
     actions["show"].add_argument("key", nargs="?", type=_name, default="", metavar="BLOCK|KEY")
     add_flag(actions["show"], "--origin", "also list the settings files, and what was refused")
@@ -57,7 +56,7 @@ def _name(text: str) -> str:
     return text.removeprefix("memory.")
 
 
-def _approve_config(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approve_config(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
@@ -146,7 +145,7 @@ def _report(change: SettingsChange, arguments: Namespace, context: CommandContex
         context.console.paragraph(text)
 
 
-def _check(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _check(arguments: Namespace, context: CommandContext) -> int:
     console, settings = context.console, context.settings
     problems = list(map(user_file.problem_record, settings.problems))
     tables = [name for name, key in keys().items() if key.table or key.sum]
@@ -228,12 +227,11 @@ print a line for Claude Code's status line: memories, shown in this session, pen
 
 
 def _configure_statusline(parser: ArgumentParser) -> None:
-    """Declare the action."""
     actions = ("show", "install", "remove")
     parser.add_argument("action", nargs="?", choices=actions, default="show", help="default: show")
 
 
-def _approve_statusline(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approve_statusline(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return the change of the status line; None for printing it."""
     return None if arguments.action == "show" else Approval("%s the status line?" % arguments.action)
 

@@ -33,7 +33,7 @@ _SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context|-titles)?(?: [^>]*)?>")
 
 
-def _run(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+def _run(arguments: Namespace, context: CommandContext) -> None:
     """Send five prompts through the real hook, in a temporary folder."""
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as file:
         story: Any = loads(file.read())

@@ -45,7 +45,6 @@ _HEADS = {
 
 
 def _configure(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     text = "transcripts, JSONL of turns, session ids, or - (default: this session)"
     parser.add_argument("inputs", nargs="*", metavar="INPUT", help=text)
     add_flag(parser, "--gates-only", "run the gates only; nothing is sent")
@@ -149,7 +148,6 @@ def _compare_with_labels(arguments: Namespace, packs: list[RulePack], context: C
 
 
 def _configure_rules(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     actions = add_actions(parser, _ACTIONS)
     actions["check"].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
 

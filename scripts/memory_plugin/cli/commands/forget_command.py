@@ -27,7 +27,6 @@ _GRACE = "  After %s, its file will be deleted: %s"
 
 
 def _configure_forget(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--now", action="store_true", help="delete the file now, permanently")
@@ -102,7 +101,6 @@ bring back a forgotten, archived or replaced memory
 
 
 def _configure_restore(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
 
 

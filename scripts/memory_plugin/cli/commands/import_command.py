@@ -35,7 +35,6 @@ _PENDING = "Pending: Claude does not see them until you accept them: memory acce
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     text = "Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store; - reads JSON Lines from standard input"
     parser.add_argument("paths", nargs="+", metavar="PATH", help=text)
     add_category(parser, "the category of entries that name none (default: by their form): %s")
@@ -113,7 +112,6 @@ def _print_outcomes(outcomes: list[imports.Outcome], context: CommandContext) ->
 
 
 def _configure_promote(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `import promote`."""
     parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
     add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
     text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE

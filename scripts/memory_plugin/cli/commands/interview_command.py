@@ -47,7 +47,6 @@ _SECONDS = 10.0
 
 
 def _configure(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     add = parser.add_argument
     add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
     add("words", nargs="*", metavar="WORD", help="topic, question or turn; right after the action")
@@ -184,7 +183,7 @@ def _discard(arguments: Namespace, context: CommandContext, store: InterviewStor
     context.console.result({"discarded": name}, "deleted %s" % name)
 
 
-def _status(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:  # noqa: ARG001  (every action has this signature)
+def _status(arguments: Namespace, context: CommandContext, store: InterviewStore) -> None:
     rows = store.overview()
     columns = ["id", "status", "updated", "topic"]
     context.console.result({"interviews": rows})

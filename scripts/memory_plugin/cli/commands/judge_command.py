@@ -40,7 +40,6 @@ _OFF = "The judge is off. To turn it on: memory judge on"
 
 
 def _configure(parser: ArgumentParser) -> None:
-    """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name in ("on", "off", "check"):
         choices = [*map(feature_name, facts.FEATURES), *([_ALL] if name == "off" else [])]
@@ -157,7 +156,7 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     return [text % (judge.model, judge.backend, verdict.ms, cost)]
 
 
-def _reset(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+def _reset(arguments: Namespace, context: CommandContext) -> None:
     folder = context.paths.state(FOLDER)
     accounts = SpendingBudget(folder)
     accounts.reset()

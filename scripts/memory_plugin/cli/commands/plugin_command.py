@@ -24,7 +24,7 @@ run what follows a reply or a session (used by the plugin itself)
 """
 
 
-def _background(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _background(arguments: Namespace, context: CommandContext) -> int:
     """Run the steps; what fails is in the events ledger."""
     from ...work.afterward import Ended, run_steps
 
@@ -42,7 +42,7 @@ carry out what the user allowed in Claude Code's dialog
 """
 
 
-def _settle(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _settle(arguments: Namespace, context: CommandContext) -> int:
     """Carry out the commands that a hook passes, and leave what they print for the user.
 
     Where Claude runs this, as before each of its commands, all is done already.
@@ -68,7 +68,7 @@ refresh the index, and delete memories that were forgotten long ago
 """
 
 
-def _refresh(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _refresh(arguments: Namespace, context: CommandContext) -> int:
     """Refresh the index, delete memories that were retired long ago, and prune old session state."""
     from ...recall.index_file import INDEX_ERRORS
     from ...recall.index_refresh import refresh_index
@@ -103,7 +103,6 @@ print what a command needs the user's approval for
 
 
 def _configure_describe(parser: ArgumentParser) -> None:
-    """Declare the arguments of `describe`."""
     parser.add_argument("words", nargs=REMAINDER, metavar="WORD", help="the command")
 
 

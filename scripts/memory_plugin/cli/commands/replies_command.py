@@ -53,7 +53,6 @@ Wordy replies whose next reply was not wordy
 
 
 def _configure_score(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="a file with a reply; - reads standard input")
     add_flag(parser, "--last", "the last reply of this project, read from the transcript")
     parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
@@ -155,7 +154,6 @@ def _grade(score: rows.Score, material: GradeMaterial, context: CommandContext) 
 
 
 def _configure_history(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
 
@@ -246,12 +244,11 @@ _NO_CHANGE = "No change to the filler rules is proposed."
 
 
 def _configure_tune(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     add_days_option(parser, _TUNE_DAYS)
     add_flag(parser, "--apply", "write the proposals into your own rule pack")
 
 
-def _approve_tune(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _approve_tune(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return what to change; None for an analysis."""
     return Approval("change the filler rules?") if arguments.apply else None
 

@@ -32,7 +32,6 @@ _NOTHING = "Nothing is recorded yet. Recording starts with your first prompt in 
 
 
 def _configure_report(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--project", "this project only (default: all projects)")
     text = "where to write the HTML file (default: reports/%s in the state folder)" % _FILE

@@ -35,7 +35,7 @@ _GROUP = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] 
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
-def _review(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+def _review(arguments: Namespace, context: CommandContext) -> None:
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
         groups = review.grouped(review.review_entries(context))
@@ -220,12 +220,11 @@ _CLEAR = "clear"
 
 
 def _configure_capture(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="transcripts; clear deletes all suggestions")
     add_flag(parser, "--project", "the transcripts of this project's sessions")
 
 
-def _capture_approval(arguments: Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+def _capture_approval(arguments: Namespace, context: CommandContext) -> Approval | None:
     """Return that all candidates are deleted; None for reading sessions."""
     return Approval("delete all suggestions?") if arguments.files[:1] == [_CLEAR] else None
 

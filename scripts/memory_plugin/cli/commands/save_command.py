@@ -37,7 +37,6 @@ _CANDIDATE = "the suggestion from `memory capture` that becomes this memory"
 
 
 def _configure_save(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
     memory_input.add_category(parser, "one of %s (default: guessed from the text)")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
@@ -108,7 +107,6 @@ _NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory rev
 
 
 def _configure_edit(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")

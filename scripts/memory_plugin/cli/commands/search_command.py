@@ -34,7 +34,6 @@ _JUDGE_OFF = "The recall judge is off. To turn it on: memory judge on"
 
 
 def _configure(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads standard input")
     parser.add_argument("--limit", type=up_to(_MOST), metavar="N", help="1 to 100 results (default: 10)")
     add_flag(parser, "--judge", "keep only what the recall judge considers relevant, if it is on")

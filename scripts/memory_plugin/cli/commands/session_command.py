@@ -48,7 +48,6 @@ _OFF = "past sessions are not indexed; to change that: memory config set session
 
 
 def _configure(parser: ArgumentParser) -> None:
-    """Declare the actions."""
     actions = add_actions(parser, {**_PAST, **_OF_A_TRANSCRIPT})
     actions["find"].add_argument("words", nargs="+", metavar="WORD", help="words, or a question")
     add_days_option(actions["find"], None)
@@ -147,7 +146,7 @@ def _require_id(name: str) -> str:
     return name
 
 
-def _list(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+def _list(arguments: Namespace, context: CommandContext) -> None:
     sessions: dict[str, list[Exchange]] = {}
     for each in past_sessions.session_exchanges(context):
         sessions.setdefault(each.session, []).append(each)

@@ -74,7 +74,6 @@ def turns_text(turns: Sequence[int]) -> str:
 
 
 def _configure_calibrate(parser: ArgumentParser) -> None:
-    """Declare the argument."""
     text = "a session to score, or a CSV file with a person's scores (default: your scores)"
     parser.add_argument("target", nargs="?", default="", metavar="ID|FILE", help=text)
 
@@ -162,12 +161,11 @@ def _figure(figure: Estimate) -> str:
 
 
 def _configure_langfuse(parser: ArgumentParser) -> None:
-    """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     actions["pull"].add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
-def _langfuse_approval(arguments: Namespace, context: CommandContext) -> Approval:  # noqa: ARG001  (every command gets the same arguments)
+def _langfuse_approval(arguments: Namespace, context: CommandContext) -> Approval:
     """Return what would be sent or read."""
     return Approval("Langfuse: %s?" % _ACTIONS[arguments.action].text)
 
@@ -189,7 +187,7 @@ def _langfuse(arguments: Namespace, context: CommandContext) -> int | None:
         return FAILED
 
 
-def _push(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _push(arguments: Namespace, context: CommandContext) -> int:
     pushed = langfuse.send_scores(context.paths, _connect(context), context.console.progress)
     context.console.progress("")
     counts = (pushed.confirmed, pushed.pending, len(pushed.refused))

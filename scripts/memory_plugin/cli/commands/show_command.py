@@ -33,7 +33,6 @@ _NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
 def _configure_show(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     text = "a memory's id or title, or the start of one"
     parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
     text = "also print the last changes that the file records; what you accepted does not include them"
@@ -123,7 +122,6 @@ _NO_NOTES = "Claude Code has no notes for this project."
 
 
 def _configure_list(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     from ..memory_input import add_category  # showing one memory needs none of it
 
     statuses = (ACTIVE, memory_facts.FORGOTTEN, ARCHIVED, PENDING, REJECTED, ALL)
@@ -250,7 +248,7 @@ _ASKS, _BLOCKS = "Claude Code would ask you", "the first call in each session wo
 _OFF = "guards are off; to turn them on: memory config set guards.enabled true"
 
 
-def _list_guards(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+def _list_guards(arguments: Namespace, context: CommandContext) -> None:
     """List the guards with their state."""
     items = context.survey().items
     found = memory_facts.guard_rows(items, context)
@@ -271,7 +269,6 @@ def _list_guards(arguments: Namespace, context: CommandContext) -> None:  # noqa
 
 
 def _configure_test(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("tested", nargs="?", metavar="COMMAND", help="the command line to test; not run")
     parser.add_argument("--file", metavar="PATH", help="test a change to this file")
 

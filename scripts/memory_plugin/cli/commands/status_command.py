@@ -38,7 +38,7 @@ To import notes that you already have: memory import FILE --dry-run"""
 _OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
-def _status(arguments: Namespace, context: CommandContext) -> None:  # noqa: ARG001  (every command has this signature)
+def _status(arguments: Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     console, survey = context.console, context.overview()
     has_state = context.paths.state_dir is not None
@@ -155,7 +155,7 @@ _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
 _MAX_DETAILS = 20
 
 
-def _doctor(arguments: Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+def _doctor(arguments: Namespace, context: CommandContext) -> int:
     """Print every check. The exit code is 1 if any check warns or fails."""
     console, checks = context.console, examine(context)
     is_healthy = all(check.status in (OK, NOTE) for check in checks)

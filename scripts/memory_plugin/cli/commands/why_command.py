@@ -32,7 +32,6 @@ _ADVICE = "Should one of these have matched? Add a search phrase with the prompt
 
 
 def _configure_why(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     text = "a text to try, or the id of a past prompt or its first characters (default: the last prompt)"
     parser.add_argument("prompt", nargs="?", default=explain.LAST, metavar="PROMPT", help=text)
     text = "explain the last decision at this place instead of one on a prompt"
@@ -140,7 +139,6 @@ _NO_RATINGS = "No memory has been rated, and no reply has used one yet."
 
 
 def _configure_feedback(parser: ArgumentParser) -> None:
-    """Declare the arguments."""
     kinds, text = [_SHOW, USEFUL, WRONG, _RESET], "show (default), useful, wrong or reset"
     parser.add_argument("action", nargs="?", choices=kinds, default=_SHOW, metavar="ACTION", help=text)
     text = "the memories to rate, or whose feedback to delete"

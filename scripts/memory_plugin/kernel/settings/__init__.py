@@ -204,11 +204,6 @@ def decoded(data: bytes) -> dict[str, object]:
     return value
 
 
-def defaults() -> dict[str, object]:
-    """Return every key with its default. Raises SettingsFileError for a damaged installation."""
-    return shipped("defaults.json")
-
-
 def shipped(name: str) -> dict[str, Any]:
     """Return the content of a file of the plugin's own. Raises SettingsFileError for a damaged installation."""
     try:

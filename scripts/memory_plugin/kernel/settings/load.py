@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ..paths import config_folder, data_path
-from . import LOCAL, PROJECT, USER, Problem, Settings, SettingsFileError, content, defaults
+from . import LOCAL, PROJECT, USER, Problem, Settings, SettingsFileError, content, shipped
 
 
 def load(config_dir: str | None, project_root: str | None) -> Settings:
@@ -20,7 +20,7 @@ def load(config_dir: str | None, project_root: str | None) -> Settings:
     """
     settings = Settings({})
     try:
-        settings = Settings(defaults())
+        settings = Settings(shipped("defaults.json"))
         own = [] if config_dir is None else [(USER, os.path.join(config_dir, "settings.json"))]
         contents = _contents(settings, own + _project_files(config_dir, project_root))
         if contents:
