@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    State = dict[str, Any]
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MAX_POINTER = 4096
 _MAX_BYTES = 1 << 20
@@ -225,7 +227,7 @@ def session_file(paths: Paths, session: str, part: str = "") -> str:
     return paths.state("sessions", "%s.%s.json" % (stem, part) if part else stem + ".json")
 
 
-def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
+def read_state(path: str, limit: int = _MAX_BYTES) -> State:
     """Return the object in a state file; empty when the file is missing, damaged, or larger than `limit` bytes."""
     try:
         return as_object(loads(read_regular(path, limit)[0].decode("utf-8")))
@@ -233,13 +235,13 @@ def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
         return {}
 
 
-def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> None:
+def write_state(path: str, value: State, *, durable: bool = False) -> None:
     """Replace a state file atomically, making its folder first. Raises OSError."""
     make_folder(os.path.dirname(path))
     replace_file(path, dumps(value).encode("ascii"), durable=durable)
 
 
-def read_to_change(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
+def read_to_change(path: str, limit: int = _MAX_BYTES) -> State:
     """Return the object in a state file that will be replaced; empty if it is missing, or damaged, and then it is renamed first.
 
     Raises OSError if it cannot be read: it must not count as empty, because all that it holds would be lost.
@@ -262,10 +264,10 @@ class StateChange:
     def __init__(self, path: str, wait: float = _CHANGE_WAIT) -> None:
         self._path = path
         self._lock = FileLock(path + ".lock", wait)
-        self._state: dict[str, Any] = {}
+        self._state: State = {}
         self._before = ""
 
-    def __enter__(self) -> dict[str, Any]:
+    def __enter__(self) -> State:
         make_folder(os.path.dirname(self._path))
         self._lock.__enter__()
         try:

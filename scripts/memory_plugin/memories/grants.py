@@ -22,7 +22,8 @@ from ..kernel.paths import Paths, StateChange, load_data, read_state, session_fi
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Pattern
-    from typing import Any
+
+    from ..kernel.paths import State
 
 SECONDS = 600.0  # for which a grant is valid
 MAX_SAVES = 3
@@ -142,18 +143,18 @@ def _change(paths: Paths, session: str) -> StateChange:
     return StateChange(session_file(paths, session, PART))
 
 
-def _is_own(state: dict[str, Any], paths: Paths) -> bool:
+def _is_own(state: State, paths: Paths) -> bool:
     return state.get("project") == paths.project_key
 
 
-def _drop_others(state: dict[str, Any], paths: Paths) -> None:
+def _drop_others(state: State, paths: Paths) -> None:
     """Empty the state if it is of another project, and make it one of this project."""
     if not _is_own(state, paths):
         state.clear()
         state["project"] = paths.project_key
 
 
-def _remaining(state: dict[str, Any], paths: Paths) -> int:
+def _remaining(state: State, paths: Paths) -> int:
     """Return how many saves a grant still covers; 0 if it is damaged, expired, or of another project."""
     until, left = state.get("until"), state.get("left")
     is_valid = _is_own(state, paths) and isinstance(until, float) and now() <= until <= now() + SECONDS

@@ -19,9 +19,8 @@ from ..kernel.paths import Paths, StateChange, read_state, record_once, session_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..kernel.context import Deadline
+    from ..kernel.paths import State
 
 _AWAITED = "awaited"
 _TUNING = "tuning.json"
@@ -88,7 +87,7 @@ class ReplyState:
         except (OSError, KeyError, TypeError):
             return "", ""  # a correction that cannot be removed would be repeated on every prompt
 
-    def _scored(self, deadline: Deadline) -> dict[str, Any]:
+    def _scored(self, deadline: Deadline) -> State:
         """Return the pending correction, after a short wait if its reply is still being scored; empty if there is none."""
         correction = read_state(self._path("drift"))
         while (
@@ -106,11 +105,11 @@ def count_judged(paths: Paths) -> None:
         state.update(counted, judged=counted["judged"] + 1)
 
 
-def _replies_in(state: dict[str, Any]) -> int:
+def _replies_in(state: State) -> int:
     return as_integer(state.get("replies")) or 0
 
 
-def _tuning_state(state: dict[str, Any]) -> dict[str, float]:
+def _tuning_state(state: State) -> dict[str, float]:
     """Return when the count of judged replies began, whether the user was told of it, and the count."""
     start = {"since": now(), "said": 0, "judged": 0}
     return {name: as_number(state.get(name)) or value for name, value in start.items()}
