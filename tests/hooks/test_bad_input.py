@@ -130,10 +130,6 @@ def test_a_10_mb_prompt_is_answered_in_time(recalling: Project, prompt: str) -> 
     assert problems(recalling) == []
 
 
-def test_an_older_client_names_the_prompt_field_differently(recalling: Project) -> None:
-    assert TOLD in recalling.hook("UserPromptSubmit", json.dumps({"user_prompt": ASK}).encode()).context
-
-
 def test_an_event_with_only_a_prompt_is_answered_every_time(recalling: Project) -> None:
     """Without a session id, the hook cannot know what was injected before."""
     for _ in range(2):

@@ -30,7 +30,7 @@ _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second re
 
 def handle(event: Event) -> dict[str, object] | None:
     """Return the hook's output for a prompt, or None for no output."""
-    text = event.payload.get("prompt", event.payload.get("user_prompt"))  # the field's name in older hosts
+    text = event.payload.get("prompt")
     if not isinstance(text, str):
         event.log("the event holds no prompt", "bad_input")
         return None
