@@ -28,6 +28,7 @@ _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _ORDERS = frozenset(["constraint", "preference"])
 _UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
 _MAX_NOTE = 400  # words
+_MAX_SECTIONS = 15  # of a note
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12  # of a memory
 INDEX = "an index, a history or a list of things to do, not a note"
@@ -153,7 +154,7 @@ def _place(part: Section) -> tuple[str, int, int]:
 def _notes(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield the sections that hold no record as one memory, or as several if they are long or a runbook. Raises LeftOut for an article."""
     names = [part.heading for part in parts]
-    is_long = content(document.text) > _MAX_NOTE
+    is_long = len(parts) > _MAX_SECTIONS or content(document.text) > _MAX_NOTE
     is_mixed = any(map(form("mixed").search, (document.title, document.stem.replace("_", " "))))
     alike = sum(map(bool, map(_APART.match, names)))
     is_apart = is_mixed or any(map(form("day").match, names)) or 2 * alike > max(2, len(names))
