@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,3 +240,38 @@ def test_a_memory_that_is_half_forgotten_is_not_recalled_and_can_be_forgotten_ag
     assert state_of(paths, store, "use-postgres") == PENDING
     lifecycle.forget(paths, find(store, "use-postgres"), "", at_once=at_once, grace_days=DAYS)
     assert os.path.exists(store.path("decision", "use-postgres")) != at_once
+
+
+@pytest.mark.parametrize("step", ["forget", "forget now", "archive a pending one", "move", "tidy"])
+def test_a_store_that_cannot_be_written_keeps_its_trust(
+    paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    stored = save(paths, store)
+    if step == "tidy":
+        lifecycle.forget(paths, stored, "", at_once=False, grace_days=DAYS)
+        stored = find(store, "use-postgres")
+    if step.startswith("archive"):
+        stored = writing.change(paths, stored, lambda data: {**data, "title": "Use Postgres 16"}).stored
+    steps: dict[str, Callable[[], object]] = {
+        "forget": lambda: lifecycle.forget(paths, stored, "", at_once=False, grace_days=DAYS),
+        "forget now": lambda: lifecycle.forget(paths, stored, "", at_once=True, grace_days=DAYS),
+        "archive a pending one": lambda: lifecycle.archive(paths, stored, ""),
+        "move": lambda: lifecycle.move(
+            paths, stored, categories()["constraint"], Store("user", store.root + "2", None), approved=True
+        ),
+        "tidy": lambda: lifecycle.remove_expired_retired(paths, store, [stored], -1),
+    }
+    record = Path(paths.state("trust", "trusted.jsonl"))
+    before, written = record.read_bytes(), writing.replace_file
+
+    def refused(path: str, *_: object, **__: object) -> None:
+        if path.startswith(store.root + os.sep):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        written(path, *_, **__)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(writing, "replace_file", refused)
+    monkeypatch.setattr(writing, "remove", refused)
+    with pytest.raises(PermissionError):
+        steps[step]()
+    assert record.read_bytes() == before
+    assert not os.path.exists(store.root + "2")

@@ -13,13 +13,12 @@ from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, guard_json, parse_guard, plain_rule
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
-from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
+from ..memories.record import Category, body_content, categories, category_named, utc_time
 from ..work.save import NONE
 from .command_context import UsageError
 from .console import read_input
 
 MAX_INPUT = 1 << 20
-MAX_TAGS = 20
 _NEVER = "never"
 # Options that can be repeated: name, destination, value, help.
 _REPEATED = (
@@ -38,7 +37,7 @@ _DATE_LENGTH = len("2031-12-31")
 
 def add_fields(parser: ArgumentParser) -> None:
     """Declare the options that both commands share."""
-    tags = "tags, separated by commas (at most %d)" % MAX_TAGS
+    tags = "tags, separated by commas"
     parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=tags)
     for flag, name, value, text in _REPEATED:
         parser.add_argument(flag, dest=name, action="append", metavar=value, help=text + "; can be repeated")
@@ -85,15 +84,11 @@ def _expiry(text: str) -> str:
 
 
 def check_fields(arguments: Namespace) -> None:
-    """Raise UsageError for an option that is empty or was given too often."""
+    """Raise UsageError for an option that is empty, or if two read standard input."""
     for name in ("title", "body", "context"):
         text = getattr(arguments, name)
         if text is not None and not text.strip():
             raise UsageError("--%s: expected a text, got nothing" % name)
-    lists = (("tags", arguments.tags, MAX_TAGS), ("asked-as", arguments.asked_as, MAX_ASKED_AS))
-    for name, given, most in lists:
-        if len(given or ()) > most:
-            raise UsageError("--%s: expected at most %d, got %d" % (name, most, len(given)))
     if arguments.body == arguments.context == "-":
         raise UsageError("only one of --body and --context can read standard input")
 

@@ -26,6 +26,7 @@ from .record import (
     body_content,
     categories,
     main_text,
+    require_lists,
     with_change,
 )
 from .relations import name_for, older_names
@@ -74,6 +75,7 @@ def save(
 
     `only_new` is for a request to Claude, which covers no text that was stored or rejected before.
     """
+    require_lists(data)
     written = writing.add(paths, store, data)
     trust_written(paths, [Change(written, only_new=only_new)], approved, how)
     return written
@@ -229,6 +231,7 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
     place = "%s:%s" % (stored.store.scope, memory.category)
     data = with_change(memory.data, "moved from " + place, {"category": category.name, "content": content})
     before = before_write(paths, stored)
+    writing.require_writable(paths, stored)
     written = writing.add(paths, store, data)
     load_trust(paths).erase(stored)  # first, because both have the same digest if only the store changes
     trust_written(paths, [Change(written, before)], approved, "edit")
@@ -239,8 +242,9 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
 def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
     """Retire a memory, or delete its file at once. A retired file is deleted after the grace period.
 
-    Trust is withdrawn first: a file that remains or reappears is pending.
+    Trust is withdrawn first: a file that remains or reappears is pending. Where the file cannot be written, nothing changes.
     """
+    writing.require_writable(paths, stored)
     trust = load_trust(paths)
     (trust.erase if at_once else trust.withdraw)(stored)
     if at_once:
@@ -255,6 +259,7 @@ def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
     """Keep a memory forever without recalling it; if its text is not trusted, the guard of its last trusted version ends, too."""
     reason_text = clean_text(reason, "archived_reason", [])
     if before_write(paths, stored).state != TRUSTED:
+        writing.require_writable(paths, stored)
         load_trust(paths).withdraw(stored)
     fields = {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text}
     return edit(paths, stored, fields, "archived", approved=True, how="archive", cleaned=False)
@@ -290,6 +295,7 @@ def remove_expired_retired(
     for stored in memories:
         due = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
         if stored.memory.status == RETIRED and due and due <= now_iso() and trust.is_forgotten(stored):
+            writing.require_writable(paths, stored)
             trust.erase(stored)
             deleted += writing.remove(paths, stored)
     return deleted

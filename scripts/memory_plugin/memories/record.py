@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from functools import lru_cache
 from math import isfinite
@@ -30,6 +30,7 @@ MAX_LISTED = 64  # tags, and also files
 _MAX_ITEM_LENGTH = 1000
 _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
+LISTS = {"tags": MAX_LISTED, "related_files": MAX_LISTED, "asked_as": MAX_ASKED_AS, "supersedes": MAX_SUPERSEDES}
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _GOES_ON = re.compile(r"[^\W\d_]|[\[(`\"]")
@@ -127,6 +128,25 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         guard=_guard(data),
         data=data,
     )
+
+
+def list_problem(data: Mapping[str, object], name: str) -> str:
+    """Return why not everything in one of the lists of a memory is read; empty for a missing list and for one that is."""
+    value, most = data.get(name, []), LISTS[name]
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return "%s: expected a list of texts" % name
+    if len(value) > most:
+        return "%s: expected at most %d, got %d" % (name, most, len(value))
+    if len(_texts(value, most)) < len(list(filter(None, value))):
+        text = "%s: expected at most %d characters each and %d in all"
+        return text % (name, _MAX_ITEM_LENGTH, _MAX_LIST_LENGTH)
+    return ""
+
+
+def require_lists(data: Mapping[str, object], names: Iterable[str] = LISTS) -> None:
+    """Raise InvalidMemory if not everything in these lists would be read."""
+    for problem in filter(None, (list_problem(data, name) for name in names)):
+        raise InvalidMemory(problem)
 
 
 def is_id(identity: object) -> bool:

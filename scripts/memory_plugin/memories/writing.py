@@ -25,7 +25,7 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
+from .record import ACTIVE, LISTS, MAX_TITLE, categories, is_id, parse_memory, require_lists, slug
 
 Data = dict[str, object]  # of a memory, as its file has it
 Edit = Callable[[Data], Data]
@@ -101,8 +101,17 @@ def change(paths: Paths, stored: StoredMemory, edit: Edit, cleaned: bool = True)
         data = edit(fresh.memory.data)
         redacted: list[Redacted] = []
         if cleaned:
+            new = [name for name in LISTS if data.get(name) != fresh.memory.data.get(name)]
             data, redacted = clean_data(data)
+            require_lists(data, new)
         return Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
+
+
+def require_writable(paths: Paths, stored: StoredMemory) -> None:
+    """Write a memory's file as it is. Raises OSError where it can be neither changed nor deleted: then trust must not change either."""
+    with paths.lock(store_key(stored.store)):
+        data = read_regular(stored.path, MAX_BYTES)[0]
+        replace_file(stored.path, data, 0o600 if stored.store.scope == USER else 0o666, durable=False)
 
 
 def remove(paths: Paths, stored: StoredMemory) -> list[str]:

@@ -33,12 +33,6 @@ GONE = "gone"  # the rule of files that a memory names and that are gone, which 
 NOTED = (GONE, "duplicate", "dangling", "circle")  # rules of what recall can handle
 _CIRCLE = "it and others replace each other, so none of them is shown; to show this one: memory restore %s"
 _INSIDE = os.path.join(".claude", "memory")
-_LISTS = {
-    "tags": record.MAX_LISTED,
-    "related_files": record.MAX_LISTED,
-    "asked_as": record.MAX_ASKED_AS,
-    "supersedes": record.MAX_SUPERSEDES,
-}
 
 
 class StoreFinding(NamedTuple):
@@ -111,12 +105,7 @@ def _format_problems(memory: record.Memory) -> Iterator[str]:
         yield "title: expected at most %d characters, got %d" % (record.MAX_TITLE, len(memory.title))
     if "\n" in memory.title:
         yield "title: expected one line"
-    for name, max_items in _LISTS.items():
-        value = memory.data.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            yield "%s: expected a list of texts" % name
-        elif len(value) > max_items:
-            yield "%s: expected at most %d, got %d" % (name, max_items, len(value))
+    yield from filter(None, (record.list_problem(memory.data, name) for name in record.LISTS))
     for name in ("created_at", "updated_at", "expires_at", "superseded_by", "record_status"):
         if not isinstance(memory.data.get(name, ""), (str, type(None))):
             yield "%s: expected a text" % name

@@ -59,6 +59,37 @@ def test_each_option_changes_its_field_and_notes_it(
     assert changes[-1]["summary"].startswith("edited: ")
 
 
+@pytest.mark.parametrize(
+    ("words", "most", "field"),
+    [
+        (("--asked-as", "phrase %d about holidays"), 8, "asked_as"),
+        (("--add-tag", "tag-%d"), 64, "tags"),
+        (("--file", "%d/" + "x" * 900), 4, "related_files"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_no_list_outgrows_its_limit_by_small_steps(
+    project: Project, saved: str, words: tuple[str, str], most: int, field: str
+) -> None:
+    """Nor at once: what would not be read is refused, and the memory stays as it was."""
+    option, value = words
+    several = [[option, value % number] for number in range(most)]
+    full = project.cli("edit", saved, "--tags", "tag-0", *(word for pair in several for word in pair))
+    assert full.returncode == 0, full.stderr
+    before = data(project, saved)
+    more = [option, value % most] if option != "--file" else [word for pair in [*several, [option, value % most]] for word in pair]
+    run = project.cli("edit", saved, *more)
+    assert (run.returncode, "%s: expected at most" % field in run.stderr) == (1, True)
+    assert data(project, saved) == before
+    assert project.cli("edit", saved, "--title", "Use Postgres 16").returncode == 0
+    new = [option.replace("--add-tag", "--tags"), ",".join(value % number for number in range(most + 1))]
+    if option != "--add-tag":
+        new = [word for number in range(most + 1) for word in (option, value % number)]
+    saving = project.cli("save", "Foo holds here.", *new)
+    assert (saving.returncode, "%s: expected at most" % field in saving.stderr) == (1, True)
+    assert project.cli("check").stdout.count("format") == 0
+
+
 def test_a_body_from_standard_input(project: Project, saved: str) -> None:
     assert project.cli("edit", saved, "--body", "-", stdin="it's\n$HOME\n").returncode == 0
     assert data(project, saved)["content"] == {"decision": "it's\n$HOME"}
