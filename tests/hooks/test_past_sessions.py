@@ -35,6 +35,15 @@ def test_an_ask_is_answered_with_a_receipt_a_record_and_an_explanation(told: Pro
     assert "answered from past sessions" in told.cli("report", "--text").stdout
 
 
+def test_a_trial_shows_what_the_hook_would(told: Project) -> None:
+    text = " ".join(told.cli("why", ASK).stdout.split())
+    assert "Showed no memory: " in text
+    assert "Also in this turn: Claude was shown what was done in earlier sessions" in text
+    assert LAMP in text
+    for silent in ("make the lamp brighter please", ASK + " #nomem"):
+        assert "earlier sessions" not in told.cli("why", silent).stdout
+
+
 @pytest.mark.parametrize(
     "text",
     ["make the lamp brighter", "which relay does the lamp use", ASK + " #nomem", "/memory:search " + ASK],

@@ -23,6 +23,7 @@ from .recall_rows import RECALLS
 # Reasons that the percentages or the judges' verdict already state.
 _BY_CONFIDENCE = ("below_threshold", "declined")
 _HAD_BEFORE = ("already_injected", "already_pointed")  # Claude already has it, whatever the match
+AT_START = {"already_injected": "in_full_at_start", "already_pointed": "title_at_start"}  # for a prompt that is tried
 _PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
 _STYLE = "; showed a note on style about the last reply"
 LAST = "last"
@@ -86,8 +87,8 @@ def _place(row: Row) -> str:
     return str(row.get("place", _PROMPT))
 
 
-def sentence(row: Row) -> str:
-    """Return one decision as a sentence, with the place if it was not a prompt."""
+def sentence(row: Row, *also: Row) -> str:
+    """Return one decision as a sentence, with the place if it was not a prompt; `also` are others in its turn."""
     place = _place(row)
     if place == _GUARD:
         outcome = texts("guarded").get(row.get("outcome", ""), "a guarded call went through")
@@ -100,9 +101,9 @@ def sentence(row: Row) -> str:
         return "%s what was done in earlier sessions, because the prompt asked: %s" % (verb, sessions)
     start = texts("places").get(place)
     text = start + ": " + _action(row) if start else _action(row)
-    if row.get("style"):
-        text = text.replace("showed nothing", "showed no memory") + _STYLE
-    return text
+    if row.get("style") or any(_place(other) == _PAST for other in also):
+        text = text.replace("showed nothing", "showed no memory")
+    return text + (_STYLE if row.get("style") else "")
 
 
 def _action(row: Row) -> str:
@@ -117,6 +118,8 @@ def _action(row: Row) -> str:
         return "showed Claude %s by title" % counted(len(pointed), "memory")
     if outcome == _LISTED:
         return "showed Claude the titles of " + counted(listed, "memory")
+    if row.get("reason") in AT_START.values():
+        return reason_text(row["reason"])
     return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
@@ -162,6 +165,9 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     if key in row.get(_POINTED, ()):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
     withheld = candidate.get("withheld", "")
+    if withheld in AT_START.values():
+        result = _TOLD if withheld == AT_START[_HAD_BEFORE[0]] else _POINTED_TO
+        return Outcome(key, result, "at the session's start")
     if withheld in _HAD_BEFORE:
         text = reason_text(withheld)
     elif withheld not in ("", *_BY_CONFIDENCE):

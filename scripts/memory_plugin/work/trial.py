@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 from ..host import MAX_CHARACTERS
+from ..host.environment import switched_off
 from ..kernel.context import Context, iso, now_iso
 from ..kernel.files import Unreadable
 from ..kernel.sqlite import SqliteError
@@ -15,16 +16,20 @@ from ..kernel.text import without_private
 from ..kernel.transcript import PROMPT, reply_text_of, user_input_of
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..memories.trust import PENDING
-from ..recall.gate import Answer, Prompt, admit, turn_text
+from ..recall import explain
+from ..recall.gate import Answer, Prompt, admit, load_gate, turn_text
 from ..recall.history import RecallHistory
 from ..recall.index_file import INDEX_ERRORS, IndexUnavailable
 from ..recall.memory_search import search
 from ..recall.pipeline import recall
 from ..recall.ranking import Hit
 from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
+from ..sessions.past_ask import may_ask
+from .past_sessions import answer_ask
 
 NAMES = ("injected", "pointed", "silent")
 
+_SWITCHED_OFF = "switched_off"  # a reason
 _POOL = 5  # matches of a prompt among which those that are held back are looked for
 
 
@@ -87,8 +92,28 @@ def totals_of(decisions: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def try_prompt(text: str, context: Context) -> dict[str, object]:
-    """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded."""
-    return tried(Prompt(text, "", ""), _started_history(context), context).record
+    """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded.
+
+    Its reasons name the session's start, not the session, as what Claude has a memory from.
+    """
+    if switched_off():
+        return Answer("prompt").withhold(_SWITCHED_OFF, "skipped").record
+    record = tried(Prompt(text, "", ""), _started_history(context), context).record
+    record["reason"] = explain.AT_START.get(record["reason"], record["reason"])
+    for row in filter(lambda row: "withheld" in row, record["candidates"]):
+        row["withheld"] = explain.AT_START.get(row["withheld"], row["withheld"])
+    return record
+
+
+def try_past(text: str, context: Context) -> list[dict[str, object]]:
+    """Return the decision about past sessions on a prompt, as its hook would make it; empty if it would show none."""
+    prompt, gate = Prompt(text, "", ""), load_gate()
+    if switched_off() or not prompt.is_from_user or not gate.may_ask_about_past(prompt.visible_text):
+        return []
+    if gate.opts_out(text) or not may_ask(prompt.visible_text):
+        return []
+    shown = answer_ask(prompt.visible_text, context, [])
+    return [shown.record()] if shown else []
 
 
 def _started_history(context: Context) -> RecallHistory:

@@ -201,8 +201,16 @@ def test_an_expired_memory_that_would_have_answered_is_named_with_its_command(pr
 
 def test_a_trial_begins_with_the_start_of_a_session(prompted: Project) -> None:
     prompted.save("Name each branch after its ticket", "Such as AB-12.", category="preference")
-    text = prompted.cli("why", "how do I name each branch").stdout
-    assert "Claude already has it from this session" in " ".join(text.split())
+    lines = prompted.cli("why", "how do I name each branch").stdout.splitlines()
+    assert lines[1] == "Claude has it in full from the session's start."
+    named = "Name each branch after its ticket (name-each-branch-after-its-ticket): at the session's start"
+    assert "  shown        " + named in lines
+
+
+def test_a_trial_where_the_plugin_is_switched_off_shows_nothing(prompted: Project) -> None:
+    text = prompted.cli("why", ASK, MEMORY_DISABLE="1").stdout
+    assert text.startswith("Recall is off (MEMORY_DISABLE): ")
+    assert "Showed nothing: MEMORY_DISABLE is set." in text
 
 
 def test_a_problem_that_is_also_the_reason_is_printed_once(prompted: Project) -> None:

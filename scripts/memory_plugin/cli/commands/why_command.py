@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from ...kernel.text.clean import counted, plain
@@ -48,7 +49,7 @@ def _why(arguments: Namespace, context: CommandContext) -> None:
         row, tried = trial.try_prompt(arguments.prompt, context), True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
-    also = explain.same_turn(context.paths, row)
+    also = trial.try_past(arguments.prompt, context) if tried else explain.same_turn(context.paths, row)
     held = trial.held_back(arguments.prompt, context) if tried else []
     if held and row.get("reason") == "no_match":
         row["reason"] = "only_pending"
@@ -65,7 +66,7 @@ def _why(arguments: Namespace, context: CommandContext) -> None:
     else:
         named = shown_prompt(row, explain.prompt_texts([row], context.paths), MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (local_time(row), named))))
-    _explain(row, context)
+    _explain(row, context, also)
     for other in also:
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), MAX_LINE))
     if arguments.verbose:
@@ -87,9 +88,9 @@ def _nothing_found(prompt: str, place: str) -> str:
     return text % (prompt, "memory status --json")
 
 
-def _explain(row: dict[str, object], context: CommandContext) -> None:
+def _explain(row: dict[str, object], context: CommandContext, also: Sequence[explain.Row] = ()) -> None:
     console = context.console
-    summary = plain(explain.sentence(row), MAX_LINE)
+    summary = plain(explain.sentence(row, *also), MAX_LINE)
     console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
     problem = explain.reason_text(str(row.get("problem", "")))
     if problem and problem not in summary:
