@@ -220,7 +220,7 @@ def _settings_notice(settings: Settings, source: str) -> str:
     if source not in _STARTS_SESSION:
         return ""
     if not settings.flag("retrieval.enabled"):
-        return "memory: recall is off; to turn it on: memory config set retrieval.enabled true"
+        return "memory: recall is off; to turn it on: " + settings.to_set("retrieval.enabled", "true")
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe

@@ -23,7 +23,8 @@ from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
 from ..kernel.paths import YOURS
 from ..kernel.records import Form, Records, text
-from ..kernel.settings import USER, feature_name
+from ..kernel.fastjson import as_object
+from ..kernel.settings import LOCAL, PROJECT, USER, content, feature_name
 from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import counted, plain
@@ -53,6 +54,7 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
+_NOT_ENABLED = "Claude Code's settings do not enable it; hooks run only with --plugin-dir, or in another client"
 _MAX_NAMES = 20  # of variables, in one report
 
 
@@ -112,14 +114,29 @@ def _nearest(path: str) -> str:
 
 
 def switch(context: WorkContext) -> Check:
-    """Check whether the plugin, or its recall, is switched off."""
+    """Check whether the plugin, or its recall, is switched off, here or by Claude Code."""
     if switched_off():
         return Check("plugin", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
-    if context.settings.flag("retrieval.enabled"):
-        return Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
-    owner = "your" if context.settings.origin("retrieval.enabled") == USER else "the project's"
-    text = "recall is off in %s settings" % owner
-    return Check("plugin", NOTE, text, "memory config set retrieval.enabled true")
+    if not context.settings.flag("retrieval.enabled"):
+        fix = context.settings.to_set("retrieval.enabled", "true")
+        return Check("plugin", NOTE, "recall is off in the settings", fix)
+    return _by_client(context) or Check("plugin", OK, "on (%s=1 turns it off)" % OFF)
+
+
+def _by_client(context: WorkContext) -> Check | None:
+    """Report what keeps Claude Code from running the hooks; None if its settings enable the plugin."""
+    decided: dict[str, object] = {}
+    for layer in filter(context.settings.files.__contains__, (LOCAL, PROJECT, USER)):
+        path = context.settings.files[layer]
+        values = content(path, follow=layer == USER)
+        if values.get("disableAllHooks") is True:
+            return Check("plugin", WARN, "no hook runs: disableAllHooks in %s" % path, "remove it there")
+        named = as_object(values.get("enabledPlugins")).items()
+        decided = decided or {name: value for name, value in named if name.startswith("memory@")}
+        if decided and not any(decided.values()):
+            fix = "claude plugin enable " + min(decided)
+            return Check("plugin", WARN, "no hook runs: it is disabled in %s" % path, fix)
+    return None if decided else Check("plugin", NOTE, _NOT_ENABLED)
 
 
 def environment(context: WorkContext) -> Check:
@@ -287,7 +304,7 @@ def past_sessions(context: WorkContext) -> Check:
     """Report how many past sessions are indexed, and how many only the index still has."""
     name = "past sessions"
     if not is_on(context):
-        return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")
+        return Check(name, NOTE, "not indexed", context.settings.to_set("sessions.history.enabled", "true"))
     try:
         paths = {each.session: each.path for each in session_exchanges(context)}
     except SqliteError as error:

@@ -284,6 +284,36 @@ def test_the_switch_is_named(project: Project) -> None:
     assert checks(project, MEMORY_DISABLE="1")["plugin"]["status"] == "warn"
 
 
+@pytest.mark.parametrize(
+    ("user", "local", "status", "words"),
+    [
+        pytest.param({}, {}, "note", "Claude Code's settings do not enable it", id="never installed"),
+        pytest.param({"enabledPlugins": {"memory@m": True}}, {}, "ok", "on (", id="enabled"),
+        pytest.param({"enabledPlugins": {"memory@m": False}}, {}, "warn", "it is disabled in {user}", id="disabled"),
+        pytest.param(
+            {"enabledPlugins": {"memory@m": True}},
+            {"enabledPlugins": {"memory@m": False}},
+            "warn",
+            "it is disabled in {local}",
+            id="disabled here",
+        ),
+        pytest.param(
+            {"enabledPlugins": {"memory@m": True}}, {"disableAllHooks": True}, "warn", "disableAllHooks in {local}", id="no hooks"
+        ),
+    ],
+)  # fmt: skip
+def test_the_doctor_knows_whether_claude_code_runs_the_hooks(
+    project: Project, user: dict[str, Any], local: dict[str, Any], status: str, words: str
+) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        json.dump(user, file)
+    path = project.write(".claude/settings.local.json", local)
+    found = checks(project)["plugin"]
+    assert found["status"] == status
+    assert words.format(user=project.settings_path, local=path) in found["text"]
+    assert ("problems with plugin" in project.cli("status").stdout) == (status == "warn")
+
+
 def test_without_a_home_it_still_answers(project: Project) -> None:
     put(project, "a.json")
     run = project.cli("doctor", "--json", HOME=None, CLAUDE_CONFIG_DIR=None)

@@ -36,6 +36,32 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     assert [item["id"] for item in found["waiting"]] == ["claudes-own"]
 
 
+@pytest.mark.parametrize(
+    ("words", "block", "key"),
+    [
+        (("status",), "retrieval", "enabled"),
+        (("doctor",), "retrieval", "enabled"),
+        (("session", "find", "lamp"), "sessions.history", "enabled"),
+        (("judge", "on"), "retrieval.judge", "enabled"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_the_project_switched_off_is_advised_where_it_can_be_changed(
+    project: Project, words: tuple[str, ...], block: str, key: str
+) -> None:
+    """The user's own settings cannot switch it on, so the advice names the project's file, and helps."""
+    memory: dict[str, object] = {key: False}
+    for name in reversed(block.split(".")):
+        memory = {name: memory}
+    path = project.write(".claude/settings.json", {"memory": memory})
+    run = project.cli(*words, ANTHROPIC_API_KEY="sk-ant-1")
+    said = " ".join((run.stdout + run.stderr).split())
+    assert "remove %s.%s from %s" % (block, key, path) in said
+    assert "config set" not in said
+    if words[0] == "status":
+        assert "remove retrieval.enabled from " in project.start().message
+
+
 def test_recall_that_is_off_is_named_first(project: Project) -> None:
     project.cli("config", "set", "retrieval.enabled", "false")
     assert project.cli("status").stdout.startswith("Recall is off (retrieval.enabled in your settings): ")

@@ -13,7 +13,7 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import REFUSED, VERDICTS, Remembered, SpendingBudget
 from ...kernel.judge.question import JudgeError, Verdict, explain_failure
 from ...kernel.judge.vendors import HOST
-from ...kernel.settings import feature_name
+from ...kernel.settings import feature_name, judge_switches
 from ...kernel.text.clean import counted, terminal_safe
 from ...work import judges as facts
 from ..command_context import DONE, FAILED, Approval, CommandContext, CommandError, Handler
@@ -102,7 +102,9 @@ def _on(arguments: Namespace, context: CommandContext) -> None:
     to_try = "To try it, ask Claude to run" if is_host else "To try it"
     entry = facts.judged_feature(feature)
     through_host = entry.get("host", "") if is_host else ""
-    hint = "" if is_on else "It stays off in this project. To see why: memory doctor"
+    how = context.settings.to_set(judge_switches()[feature][0], "true")
+    how = "To see why: memory doctor" if context.taint.judges_off else "To change that: " + how
+    hint = "" if is_on else "It stays off in this project. " + how
     done = "Turned on in %s%s." % (terminal_safe(change.path), until)
     check = "%s: memory judge check%s" % (to_try, _argument(feature))
     _print([*said, done, check, entry["also"], through_host, hint], context)

@@ -215,7 +215,7 @@ find what may be worth keeping in past sessions
 _NOTE_DAYS = 30.0
 _NO_SESSIONS = "No past sessions of this project found (Claude Code deletes transcripts after 30 days). To read others: memory capture FILE"
 _NOTHING = "name transcripts, or use --project; to see what was found: memory review"
-_OFF = "capture.mode is off; to turn it on: memory config set capture.mode review"
+_OFF = "capture.mode is off; to turn it on: %s"
 _CLEAR = "clear"
 
 
@@ -241,7 +241,7 @@ def _capture(arguments: Namespace, context: CommandContext) -> int:
     if not (arguments.files or arguments.project):
         raise UsageError(_NOTHING)
     if context.settings.text("capture.mode") == "off":
-        raise CommandError(_OFF)
+        raise CommandError(_OFF % context.settings.to_set("capture.mode", "review"))
     require_existing(*arguments.files)
     newest_first = reversed(project_transcripts(context.paths)) if arguments.project else ()
     return _read_sessions(list(dict.fromkeys([*arguments.files, *newest_first])), context)

@@ -44,7 +44,7 @@ _RESUME = {"claude": "claude --resume", "codex": "codex resume"}
 _SHOWN = 8
 _MAX_PROMPT, _MAX_REPLY = 100, 240
 _ID = "a session id or its first six characters"
-_OFF = "past sessions are not indexed; to change that: memory config set sessions.history.enabled true"
+_OFF = "past sessions are not indexed; to change that: %s"
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def _run(arguments: Namespace, context: CommandContext) -> int | None:
     if arguments.action in _OF_A_TRANSCRIPT:  # before anything is read or paid for
         require_valid(context.settings, "sessions.weights", "sessions.prompt")
     elif not past_sessions.is_on(context) and arguments.action != "list":
-        raise CommandError(_OFF)
+        raise CommandError(_OFF % context.settings.to_set("sessions.history.enabled", "true"))
     else:
         for problem in past_sessions.update_index(context, past_sessions.WAIT):
             context.console.error(problem)

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections import Counter
 from datetime import datetime
 
+from ...host.environment import OFF, switched_off
 from ...kernel.fastjson import as_text
 from ...kernel.settings import USER
 from ...kernel.text.clean import counted, plain
@@ -35,7 +36,7 @@ _NO_PROBLEMS = "no problems in the quick check"
 _HINT = """\
 No memories in this project yet. To save one: memory save "...", /memory:save, or ask Claude to "remember that we deploy on Tuesdays".
 To import notes that you already have: memory import FILE --dry-run"""
-_OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
+_OFF = "Recall is off (%s): Claude is shown nothing. To turn it on: %s"
 
 
 def _status(arguments: Namespace, context: CommandContext) -> None:
@@ -86,9 +87,12 @@ def _stored_counts(items: list[Item]) -> list[tuple[str, str, str, int]]:
 
 def print_off(context: CommandContext) -> None:
     """Say that recall is off, if it is."""
-    if not context.settings.flag("retrieval.enabled"):
-        is_own = context.settings.origin("retrieval.enabled") == USER
-        context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
+    if switched_off():
+        context.console.paragraph(_OFF % (OFF, "unset " + OFF))
+    elif not context.settings.flag("retrieval.enabled"):
+        owner = "your" if context.settings.origin("retrieval.enabled") == USER else "the project's"
+        how = context.settings.to_set("retrieval.enabled", "true")
+        context.console.paragraph(_OFF % ("retrieval.enabled in %s settings" % owner, how))
 
 
 def _print_pending(items: list[Item], labels: dict[str, str], console: Console) -> None:

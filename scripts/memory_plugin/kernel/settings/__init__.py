@@ -132,6 +132,14 @@ class Settings:
         above = key.rpartition(".")[0]
         return self._origins.get(key) or (self.origin(above) if above else DEFAULT)
 
+    def to_set(self, key: str, value: str) -> str:
+        """Return how a person gives a key a value: by a command, or in the project's file, where that file decides."""
+        if self.origin(key) not in (PROJECT, LOCAL):
+            return "memory config set %s %s" % (key, value)
+        from ..text.clean import terminal_safe  # few commands print this
+
+        return "remove %s from %s" % (key, terminal_safe(self.files[self.origin(key)]))
+
     def is_judge_enabled(self, feature: str) -> bool:
         """Return whether a feature may ask its judge.
 
