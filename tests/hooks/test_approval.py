@@ -231,6 +231,12 @@ def test_more_than_five_are_decided_as_a_group(project: Project) -> None:
     assert ", and 1 more?" in project.dialog("accept", "--group", group["id"])["permissionDecisionReason"]
 
 
+def test_nothing_pending_is_no_question(project: Project) -> None:
+    assert project.dialog("accept", "--all") == {}
+    run = project.cli("accept", "--all", inside=True)
+    assert (run.returncode, "nothing was accepted" in run.stderr) == (1, True)
+
+
 def test_every_permission_mode_asks(pending: Project) -> None:
     cases: list[str] = [
         "default",

@@ -45,6 +45,15 @@ def test_a_note_of_this_project_is_injected(project: Project) -> None:
     assert last(project)["injected"][0].startswith("native:")
 
 
+def test_the_index_of_the_notes_is_no_note(project: Project) -> None:
+    """Claude Code's own list of its files; any other text beside it is one."""
+    index = "- [Ledger proxy](ledger-proxy.md) - which port\n* [Tests](how.to_test.md)\n"
+    at = os.path.join(folder(project, project.root, "# Memory\n\n" + index), "memory")
+    assert list(notes(at)) == []
+    folder(project, project.root, "# Memory\n\n%sUse port 7777.\n" % index)
+    assert [note.title for note in notes(at)] == ["Memory"]
+
+
 def test_a_session_in_a_folder_below_names_the_project(project: Project) -> None:
     os.makedirs(os.path.join(project.root, "src"))
     folder(project, os.path.join(project.root, "src"))

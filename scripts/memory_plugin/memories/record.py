@@ -30,7 +30,12 @@ MAX_LISTED = 64  # tags, and also files
 _MAX_ITEM_LENGTH = 1000
 _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
-LISTS = {"tags": MAX_LISTED, "related_files": MAX_LISTED, "asked_as": MAX_ASKED_AS, "supersedes": MAX_SUPERSEDES}
+LISTS = {
+    "tags": MAX_LISTED,
+    "related_files": MAX_LISTED,
+    "asked_as": MAX_ASKED_AS,
+    "supersedes": MAX_SUPERSEDES,
+}
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _GOES_ON = re.compile(r"[^\W\d_]|[\[(`\"]")

@@ -23,7 +23,10 @@ from .recall_rows import RECALLS
 # Reasons that the percentages or the judges' verdict already state.
 _BY_CONFIDENCE = ("below_threshold", "declined")
 _HAD_BEFORE = ("already_injected", "already_pointed")  # Claude already has it, whatever the match
-AT_START = {"already_injected": "in_full_at_start", "already_pointed": "title_at_start"}  # for a prompt that is tried
+AT_START = {
+    "already_injected": "in_full_at_start",
+    "already_pointed": "title_at_start",
+}  # for a prompt that is tried
 _PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
 _STYLE = "; showed a note on style about the last reply"
 LAST = "last"

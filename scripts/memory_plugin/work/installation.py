@@ -15,6 +15,7 @@ from ..evaluation import EvaluationError
 from ..host.commands import first_on_path, is_own
 from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.context import days_ago, iso, now
+from ..kernel.fastjson import as_object
 from ..kernel.files import write_problem
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
@@ -23,7 +24,6 @@ from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
 from ..kernel.paths import YOURS
 from ..kernel.records import Form, Records, text
-from ..kernel.fastjson import as_object
 from ..kernel.settings import LOCAL, PROJECT, USER, content, feature_name
 from ..kernel.settings.user_file import line_of, problem_sentence
 from ..kernel.sqlite import SqliteError, connect
@@ -54,7 +54,9 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
-_NOT_ENABLED = "Claude Code's settings do not enable it; hooks run only with --plugin-dir, or in another client"
+_NOT_ENABLED = (
+    "Claude Code's settings do not enable it; hooks run only with --plugin-dir, or in another client"
+)
 _MAX_NAMES = 20  # of variables, in one report
 
 

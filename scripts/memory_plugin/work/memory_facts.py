@@ -15,7 +15,7 @@ from ..memories import InvalidMemory, survey
 from ..memories.guard import guard_in_words, guard_json
 from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
-from ..memories.memory_files import StoredMemory
+from ..memories.memory_files import StoredMemory, named_store
 from ..memories.nearby import NativeNote, note_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
 from ..memories.relations import Similarity, name_for
@@ -35,6 +35,12 @@ _PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 def is_personal(category: str, title: str) -> bool:
     """Return whether a memory seems to be one person's preference, which does not belong in the team's store."""
     return category == "preference" and _PERSONAL.match(title) is not None
+
+
+def place_lines(scope: str, context: WorkContext) -> list[str]:
+    """Return a line where the project's store is the user's own, as in the home folder; no lines anywhere else."""
+    is_other = named_store(context.paths, scope).scope != scope
+    return ["  This folder has no store of its own: it is kept for all your projects."] if is_other else []
 
 
 def current(items: list[Item], key: str) -> tuple[Item, str]:
@@ -174,10 +180,16 @@ def named_notes(context: WorkContext) -> list[NamedNote]:
 
 
 def find_note(name: str, context: WorkContext) -> NamedNote:
-    """Return the note with a name; a file name alone is enough if the file has one note. Raises WorkError."""
-    notes = named_notes(context)
+    """Return the note with a name, a title, or the start of one; a file name is enough if the file has one note. Raises WorkError."""
+    notes, wanted = named_notes(context), name.casefold()
+
+    def names(note: NamedNote) -> list[str]:
+        file = note.name.rpartition("#")[0]
+        return [text.casefold() for text in (file, note.note.title, note.name)]
+
     matches = [note for note in notes if name in (note.name, note.note.key)]
-    matches = matches or [note for note in notes if note.name.rpartition("#")[0] == name]
+    matches = matches or [note for note in notes if wanted in names(note)]
+    matches = matches or [note for note in notes if any(text.startswith(wanted) for text in names(note))]
     if len(matches) == 1:
         return matches[0]
     why = "it has %d notes" % len(matches) if matches else "no note has this name"

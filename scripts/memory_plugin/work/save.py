@@ -100,6 +100,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
         "similar": similar,
     }
     lines = _lines(new, written, name) + (["  %s is no longer shown" % replaced] if replaced else [])
+    lines += memory_facts.place_lines(new.scope, context)
     lines += memory_facts.similar_lines(similar) if written.created else []
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
     if store.worktree not in (None, context.paths.project_root):
@@ -183,6 +184,7 @@ def save_chosen(chosen: Sequence[tuple[str, Data]], context: WorkContext) -> Sav
         records.append({**record, "trusted": approved, "redacted": one.redacted, "similar": similar})
         lines.append("%s %s" % ("saved" if one.created else "already saved as", name))
         lines += memory_facts.similar_lines(similar)
+    lines += memory_facts.place_lines(PROJECT, context) if written else []
     if written and not approved:
         lines.append(_CHOSEN_PENDING % " ".join(names))
     trusted = [(one.stored.memory.id, one.stored.memory.title) for one in written] if approved else []

@@ -77,7 +77,11 @@ def test_no_list_outgrows_its_limit_by_small_steps(
     full = project.cli("edit", saved, "--tags", "tag-0", *(word for pair in several for word in pair))
     assert full.returncode == 0, full.stderr
     before = data(project, saved)
-    more = [option, value % most] if option != "--file" else [word for pair in [*several, [option, value % most]] for word in pair]
+    more = (
+        [option, value % most]
+        if option != "--file"
+        else [word for pair in [*several, [option, value % most]] for word in pair]
+    )
     run = project.cli("edit", saved, *more)
     assert (run.returncode, "%s: expected at most" % field in run.stderr) == (1, True)
     assert data(project, saved) == before

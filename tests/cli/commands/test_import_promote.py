@@ -87,6 +87,14 @@ def test_claude_promotes_nothing_unasked(noted: Project) -> None:
     assert [row["trust"] for row in noted.memories()] == ["trusted"]
 
 
+@pytest.mark.parametrize("name", ["style", "Name branches after tickets", "name branches", "STYLE.md"])
+def test_a_note_is_also_named_by_its_title_or_a_start(noted: Project, name: str) -> None:
+    text = "---\ndescription: Name branches after tickets\n---\nSuch as AB-12."
+    folder(noted, noted.root, text, "style.md")
+    run = noted.cli("import", "promote", name, "--json")
+    assert run.json["id"] == "name-branches-after-tickets", run.stderr
+
+
 def test_an_unknown_or_ambiguous_note_is_an_error(noted: Project) -> None:
     folder(noted, noted.root, "One thing only.", "style.md")
     assert noted.cli("import", "promote", "style.md", "--json").json["id"] == "style"

@@ -229,6 +229,15 @@ def test_a_worktree_without_a_store_of_its_own_says_where_a_memory_is_stored(pro
     )
 
 
+def test_in_the_home_folder_it_says_that_all_projects_get_it(project: Project) -> None:
+    said = "it is kept for all your projects"
+    project.root = project.home
+    notes = project.write("notes.md", "## First rule\n\nAlways sift the flour.\n")
+    for words in (("save", "--scope", "project", "Never push"), ("import", notes)):
+        assert said in project.cli(*words).stdout
+    assert said not in project.cli("save", "--scope", "user", "Never pull").stdout
+
+
 def test_the_one_line_form_reads_standard_input(project: Project) -> None:
     assert project.cli("save", "-", "--json", stdin="Never push. Ask.\n").json["id"] == "never-push"
 

@@ -10,7 +10,7 @@ from ...kernel.text.clean import counted
 from ...memories.importing import STDIN
 from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ...work import imports
-from ...work.memory_facts import find_note, phrase_lines
+from ...work.memory_facts import find_note, phrase_lines, place_lines
 from ...work.save import save
 from ..command_context import DONE, FAILED, Approval, CommandContext, Handler, titled
 from ..memory_input import add_category, add_fields, add_scope, check_fields, text_of
@@ -78,7 +78,7 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
     said = ["%d %s" % (counts[name], name) for name in imports.OUTCOMES if counts[name]]
     console.line(", ".join(said) or "nothing to import")
     if new and not dry:
-        console.lines(*([_PENDING] if waits else phrase_lines(context)))
+        console.lines(*place_lines(scope, context), *([_PENDING] if waits else phrase_lines(context)))
     return FAILED if counts[imports.SKIPPED] else DONE
 
 
